@@ -1,0 +1,63 @@
+"""Hear what a model thinks, keep it out of what it says, and give it back unharmed.
+
+Each public name is imported when it is first used: `import innervoice` loads nothing else, not even
+`typing`. `__init__.pyi` says the same names to type checkers.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+_HOME = {
+    "errors": ("DecodeError", "InnervoiceError", "UsageError"),
+    "canon.events": (
+        "Event",
+        "Finish",
+        "Heartbeat",
+        "PartEnd",
+        "PartStart",
+        "Recast",
+        "TextDelta",
+        "ThinkingDelta",
+        "ToolCallDelta",
+        "UsageUpdate",
+    ),
+    "canon.messages": ("Message",),
+    "canon.notes": ("Note",),
+    "canon.origin": ("Markup", "Origin"),
+    "canon.parts": (
+        "Media",
+        "Opaque",
+        "Part",
+        "Text",
+        "Thinking",
+        "ToolCall",
+        "ToolResult",
+        "restore",
+    ),
+    "canon.reasoning": ("Reasoning", "ReasoningReport"),
+    "canon.response": ("Failure", "Response"),
+    "canon.storage": ("from_json", "to_json"),
+    "canon.usage": ("Usage",),
+    "folding": ("fold",),
+    "reading": ("Splitter", "split"),
+}
+_MODULES = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = [*_MODULES, "__version__"]  # noqa: PLE0604 - the table above is the one list
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("innervoice")
+    if name not in _MODULES:
+        raise AttributeError(f"module 'innervoice' has no attribute {name!r}")
+    value: object = getattr(import_module(f"innervoice.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

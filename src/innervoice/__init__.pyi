@@ -1,0 +1,109 @@
+# The public names, as `__init__.py` offers them.
+
+from innervoice.canon.events import (
+    Event as Event,
+)
+from innervoice.canon.events import (
+    Finish as Finish,
+)
+from innervoice.canon.events import (
+    Heartbeat as Heartbeat,
+)
+from innervoice.canon.events import (
+    PartEnd as PartEnd,
+)
+from innervoice.canon.events import (
+    PartStart as PartStart,
+)
+from innervoice.canon.events import (
+    Recast as Recast,
+)
+from innervoice.canon.events import (
+    TextDelta as TextDelta,
+)
+from innervoice.canon.events import (
+    ThinkingDelta as ThinkingDelta,
+)
+from innervoice.canon.events import (
+    ToolCallDelta as ToolCallDelta,
+)
+from innervoice.canon.events import (
+    UsageUpdate as UsageUpdate,
+)
+from innervoice.canon.messages import (
+    Message as Message,
+)
+from innervoice.canon.notes import (
+    Note as Note,
+)
+from innervoice.canon.origin import (
+    Markup as Markup,
+)
+from innervoice.canon.origin import (
+    Origin as Origin,
+)
+from innervoice.canon.parts import (
+    Media as Media,
+)
+from innervoice.canon.parts import (
+    Opaque as Opaque,
+)
+from innervoice.canon.parts import (
+    Part as Part,
+)
+from innervoice.canon.parts import (
+    Text as Text,
+)
+from innervoice.canon.parts import (
+    Thinking as Thinking,
+)
+from innervoice.canon.parts import (
+    ToolCall as ToolCall,
+)
+from innervoice.canon.parts import (
+    ToolResult as ToolResult,
+)
+from innervoice.canon.parts import (
+    restore as restore,
+)
+from innervoice.canon.reasoning import (
+    Reasoning as Reasoning,
+)
+from innervoice.canon.reasoning import (
+    ReasoningReport as ReasoningReport,
+)
+from innervoice.canon.response import (
+    Failure as Failure,
+)
+from innervoice.canon.response import (
+    Response as Response,
+)
+from innervoice.canon.storage import (
+    from_json as from_json,
+)
+from innervoice.canon.storage import (
+    to_json as to_json,
+)
+from innervoice.canon.usage import (
+    Usage as Usage,
+)
+from innervoice.errors import (
+    DecodeError as DecodeError,
+)
+from innervoice.errors import (
+    InnervoiceError as InnervoiceError,
+)
+from innervoice.errors import (
+    UsageError as UsageError,
+)
+from innervoice.folding import (
+    fold as fold,
+)
+from innervoice.reading import (
+    Splitter as Splitter,
+)
+from innervoice.reading import (
+    split as split,
+)
+
+__version__: str

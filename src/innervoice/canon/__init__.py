@@ -1,0 +1,1 @@
+"""The values everything else speaks: frozen, comparable, printable without their seals."""

@@ -1,0 +1,27 @@
+"""Cards and hosts as types: what a model family writes and demands. The rows are in `hosts/`."""
+
+from __future__ import annotations
+
+from innervoice.canon.value import Value
+
+__all__ = ["Card"]
+
+
+class Card(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One model family."""
+
+    family: str
+    match: tuple[str, ...]
+    """Names of its models; `*` stands for anything."""
+    tags: tuple[str, ...] = ("think", "thinking")
+    """Which tag names it writes, for reading its answers."""
+    markup: tuple[str, ...] = ()
+    """Which other rows of the inline vocabulary it writes."""
+    prefix_open: bool = False
+    """Its prompt ends with the opening tag, so that its text starts inside thinking."""
+    stutter: bool = False
+    """It may write a line of a few characters and a spare closing tag behind its thinking."""
+    ends: tuple[str, ...] = ()
+    """Markers that end its thinking when it forgets to close it."""
+    source: str
+    """Where this is known from, and when it was read."""

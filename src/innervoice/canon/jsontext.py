@@ -1,0 +1,83 @@
+"""JSON text <-> Python values, losing nothing.
+
+msgspec is fast and strict. What it refuses and JSON senders write all the same goes a slower way:
+a lone surrogate (half of an emoji cut between two deltas), integers beyond 64 bits, numbers beyond
+a float. The last become `Decimal` and are written back as the same number.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+__all__ = ["dump_json", "load_json"]
+
+_ENCODER = msgspec.json.Encoder()
+_DECODER = msgspec.json.Decoder()
+
+
+def load_json(data: bytes | bytearray | memoryview | str) -> Any:
+    """Reads one JSON value; raises ValueError for what is none, or is nested too deeply to hold."""
+    try:
+        return _DECODER.decode(data)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return _load_leniently(data)
+
+
+def dump_json(value: Any) -> bytes:
+    """Writes a JSON value; the result has no blanks."""
+    try:
+        if not _has_odd_number(value):
+            return _ENCODER.encode(value)
+    except (UnicodeError, OverflowError, msgspec.MsgspecError):
+        pass
+    return _dump_leniently(value).encode("ascii")
+
+
+def _load_leniently(data: bytes | bytearray | memoryview | str) -> Any:
+    text = data if isinstance(data, str) else str(data, "utf-8", "surrogatepass")
+    try:
+        return json.loads(text, parse_float=_number, parse_constant=Decimal)
+    except RecursionError:
+        raise ValueError("the JSON is nested too deeply") from None
+
+
+def _number(literal: str) -> float | Decimal:
+    number = float(literal)
+    return number if math.isfinite(number) else Decimal(literal)
+
+
+def _has_odd_number(value: Any) -> bool:
+    """Whether the value holds a number that the fast encoder would write as something else."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            pending.extend(item.values())
+        elif isinstance(item, (list, tuple)):
+            pending.extend(item)
+        elif isinstance(item, Decimal) or (isinstance(item, float) and not math.isfinite(item)):
+            return True
+    return False
+
+
+def _dump_leniently(value: Any) -> str:
+    match value:
+        case dict():
+            members = (f"{json.dumps(key)}:{_dump_leniently(item)}" for key, item in value.items())
+            return f"{{{','.join(members)}}}"
+        case list() | tuple():
+            return f"[{','.join(map(_dump_leniently, value))}]"
+        case Decimal():
+            return _constant(str(value))
+        case _:
+            return json.dumps(value)
+
+
+def _constant(number: str) -> str:
+    """JSON has no infinity; this is the spelling that Python's and JavaScript's tools write and read."""
+    return {"sNaN": "NaN"}.get(number, number)

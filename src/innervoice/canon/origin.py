@@ -1,0 +1,59 @@
+"""Where a part came from, and what must go back there.
+
+A *seal* is opaque state inside a wire block: a signature, encrypted content, redacted data, an item
+id. It is stored once, inside `Origin.block`, byte for byte; `Origin.seals` names the members of the
+block that are seals, as paths joined by dots (`reasoningText.signature`).
+
+A part cut out of a text keeps the markup that was removed around and inside it: `Markup(at, text)`
+stood before character `at` of the part's text. `restore` weaves it in again, so the content string
+that the model wrote is rebuilt byte for byte (invariant I2).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from innervoice.canon.value import Value
+
+__all__ = ["Markup", "Origin", "weave"]
+
+
+class Markup(Value, frozen=True, array_like=True):
+    """Characters that were removed from a text, and before which character of it they stood."""
+
+    at: int
+    text: str
+
+
+class Origin(Value, frozen=True, kw_only=True):
+    """Provider, model, dialect and account of a part, and the wire block it was."""
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"block", "item"})
+
+    provider: str | None = None
+    model: str | None = None
+    dialect: str | None = None
+    scope: str | None = None
+    block: Any = None
+    """The exact wire block as JSON, seals included."""
+    seals: tuple[str, ...] = ()
+    """Paths of the members of `block` that are seals."""
+    item: str | None = None
+    """The id of the wire item that several parts share."""
+    prefix: str | None = None
+    """Digest of all that stood before the part when it was made, for blocks bound to it."""
+    markup: tuple[Markup, ...] | None = None
+    """What was removed from the text; None for a part that was never inside a text."""
+    invented: tuple[str, ...] = ()
+    """Fields of the part that the wire did not have and we filled."""
+
+
+def weave(text: str, markup: tuple[Markup, ...]) -> str:
+    """Puts removed markup back into the text it was removed from."""
+    pieces: list[str] = []
+    position = 0
+    for removed in markup:
+        pieces += text[position : removed.at], removed.text
+        position = removed.at
+    pieces.append(text[position:])
+    return "".join(pieces)

@@ -1,0 +1,121 @@
+"""The ordered pieces of a message.
+
+`complete` says whether the wire (or the closing tag) ended the part: an incomplete one is readable,
+but is never sent back as sealed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from innervoice.canon.origin import Origin, weave
+from innervoice.canon.value import Value
+
+__all__ = [
+    "Form",
+    "Media",
+    "Opaque",
+    "Part",
+    "Text",
+    "Thinking",
+    "ToolCall",
+    "ToolResult",
+    "is_inline",
+    "restore",
+]
+
+Form: TypeAlias = Literal["full", "summary", "hidden"]
+
+
+class Text(Value, frozen=True, tag="text", tag_field="type"):
+    """A piece of the answer."""
+
+    type: ClassVar[str] = "text"
+
+    text: str
+    complete: bool = True
+    origin: Origin | None = None
+
+
+class Thinking(Value, frozen=True, tag="thinking", tag_field="type"):
+    """A piece the model did not mean as its answer; `text` is "" when the provider hides it."""
+
+    type: ClassVar[str] = "thinking"
+
+    text: str = ""
+    form: Form = "full"
+    complete: bool = True
+    origin: Origin | None = None
+
+
+class ToolCall(Value, frozen=True, tag="tool_call", tag_field="type"):
+    """A call the model asks for; `arguments` is text, JSON unless the model wrote something else."""
+
+    type: ClassVar[str] = "tool_call"
+
+    id: str
+    name: str
+    arguments: str = ""
+    complete: bool = True
+    origin: Origin | None = None
+
+
+class ToolResult(Value, frozen=True, tag="tool_result", tag_field="type"):
+    """What a call gave, for the model to read."""
+
+    type: ClassVar[str] = "tool_result"
+
+    call_id: str
+    content: str | tuple[Text | Media | Opaque, ...] = ""
+    error: bool = False
+    origin: Origin | None = None
+
+
+class Media(Value, frozen=True, tag="media", tag_field="type"):
+    """An image, a document, a sound: by its base64 data or by a URL."""
+
+    type: ClassVar[str] = "media"
+    hidden: ClassVar[frozenset[str]] = frozenset({"data"})
+
+    mime: str | None = None
+    data: str | None = None
+    url: str | None = None
+    complete: bool = True
+    origin: Origin | None = None
+
+
+class Opaque(Value, frozen=True, tag="opaque", tag_field="type"):
+    """A block we carry without understanding it; `value` is its JSON, whatever that is."""
+
+    type: ClassVar[str] = "opaque"
+    hidden: ClassVar[frozenset[str]] = frozenset({"value"})
+
+    value: Any
+    complete: bool = True
+    origin: Origin | None = None
+
+
+Part: TypeAlias = Text | Thinking | ToolCall | ToolResult | Media | Opaque
+
+
+def is_inline(part: Part) -> bool:
+    """Whether the part was cut out of a text."""
+    return part.origin is not None and part.origin.markup is not None
+
+
+def restore(parts: Iterable[Part]) -> str:
+    """The text as the model wrote it, removed markup included, from the parts cut out of it."""
+    return "".join(_written(part) for part in parts)
+
+
+def _written(part: Part) -> str:
+    match part:
+        case Text() | Thinking():
+            text = part.text
+        case Opaque(value={"text": str(text)}) if is_inline(part):
+            pass
+        case _:
+            return ""
+    markup = part.origin.markup if part.origin else None
+    return weave(text, markup) if markup else text

@@ -1,0 +1,107 @@
+"""What a model answered: the parts, and all that is derived from them.
+
+Status, text, thinking and the message are computed from the parts, never stored beside them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from innervoice.canon.messages import Message
+from innervoice.canon.notes import Note
+from innervoice.canon.origin import Origin
+from innervoice.canon.parts import Part, Thinking, ToolCall
+from innervoice.canon.reasoning import ReasoningReport
+from innervoice.canon.usage import Usage
+from innervoice.canon.value import Value
+from innervoice.canon.views import answer_of, thinking_of
+
+__all__ = ["Failure", "FinishReason", "Response", "Status"]
+
+FinishReason: TypeAlias = Literal[
+    "stop", "length", "tool_calls", "content_filter", "refusal", "pause", "error"
+]
+Status: TypeAlias = Literal[
+    "interrupted",
+    "refused",
+    "budget_exhausted",
+    "truncated",
+    "tool_calls",
+    "answered",
+    "stopped_inside_thinking",
+    "empty",
+]
+
+
+class Failure(Value, frozen=True, kw_only=True):
+    """What ended a response early."""
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"raw"})
+
+    type: str | None = None
+    code: str | int | None = None
+    message: str | None = None
+    raw: Any = None
+
+
+class Response(Value, frozen=True, kw_only=True, tag="response", tag_field="type"):
+    """An answer, whole or as far as it came."""
+
+    type: ClassVar[str] = "response"
+
+    parts: tuple[Part, ...] = ()
+    provider: str | None = None
+    model: str | None = None
+    id: str | None = None
+    ended: bool = False
+    """Whether a terminal marker was seen: a finish reason, `[DONE]`, the end of a whole body."""
+    finish_reason: FinishReason | None = None
+    wire_finish_reason: str | None = None
+    usage: Usage = Usage()
+    reasoning: ReasoningReport | None = None
+    notes: tuple[Note, ...] = ()
+    error: Failure | None = None
+    alternatives: tuple[Response, ...] = ()
+    origin: Origin | None = None
+
+    @property
+    def text(self) -> str:
+        """The answer, never reasoning."""
+        return answer_of(self.parts)
+
+    @property
+    def thinking(self) -> str | None:
+        """The readable reasoning; None if there is none."""
+        return thinking_of(self.parts)
+
+    @property
+    def has_thinking(self) -> bool:
+        """Whether some reasoning can be read."""
+        return self.thinking is not None
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The calls it asks for, in order."""
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+    @property
+    def message(self) -> Message:
+        """What to append to a history."""
+        return Message("assistant", self.parts, self.origin)
+
+    @property
+    def status(self) -> Status:
+        """In one word, how the answer ended."""
+        if not self.ended or self.error is not None:
+            return "interrupted"
+        if self.finish_reason == "refusal":
+            return "refused"
+        answered = bool(self.text.strip())
+        if self.finish_reason == "length":
+            return "truncated" if answered or self.tool_calls else "budget_exhausted"
+        if self.tool_calls:
+            return "tool_calls"
+        if answered:
+            return "answered"
+        thoughts = [part for part in self.parts if isinstance(part, Thinking)]
+        return "stopped_inside_thinking" if thoughts and not thoughts[-1].complete else "empty"

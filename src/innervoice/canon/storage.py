@@ -1,0 +1,67 @@
+"""Canonical values <-> bytes for storage, with origins and seals verbatim.
+
+What is written is plain JSON: a value is an object whose `type` (or `event`) names it, a history is
+an array. Fields at their default are left out, which is no loss: the wire blocks in the origins,
+where absent, null, "" and [] differ, are stored as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+import msgspec
+
+from innervoice.canon.events import Event
+from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Part
+from innervoice.canon.response import Response
+from innervoice.canon.value import Value
+from innervoice.errors import DecodeError, UsageError
+
+__all__ = ["Storable", "from_json", "to_json"]
+
+Storable: TypeAlias = Response | Message | Part | Event
+
+_NAMED_BY_TYPE: Any = Response | Message | Part
+
+
+def to_json(value: Storable | Sequence[Storable]) -> bytes:
+    """Writes a response, a message, a part, an event or a list of them."""
+    items = list(value) if isinstance(value, (list, tuple)) else [value]
+    for item in items:
+        if not isinstance(item, Value):
+            raise UsageError(
+                "to_json takes a Response, a Message, a part, an event or a list of them, "
+                f"not {type(item).__name__}"
+            )
+    # A Decimal is a number beyond a float; `dump_json` knows how to write it.
+    builtins = msgspec.to_builtins(items, builtin_types=(Decimal,))
+    return dump_json(builtins if isinstance(value, (list, tuple)) else builtins[0])
+
+
+def from_json(data: bytes | bytearray | str) -> Any:
+    """Reads what `to_json` wrote and gives an equal value."""
+    try:
+        loaded = load_json(data)
+    except ValueError as error:
+        raise DecodeError(f"expected JSON written by to_json, but it is no JSON: {error}") from None
+    if isinstance(loaded, list):
+        return [_convert(item) for item in loaded]
+    return _convert(loaded)
+
+
+def _convert(item: Any) -> Any:
+    if not isinstance(item, dict) or not item.keys() & {"type", "event"}:
+        raise DecodeError(
+            "expected a value written by to_json, an object with 'type' or 'event', "
+            f"not {type(item).__name__}"
+        )
+    # An event may have a member `type` of its own, so `event` is asked first.
+    kind = Event if "event" in item else _NAMED_BY_TYPE
+    try:
+        return msgspec.convert(item, kind)
+    except msgspec.ValidationError as error:
+        raise DecodeError(f"expected a value written by to_json: {error}") from None

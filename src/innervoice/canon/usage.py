@@ -1,0 +1,27 @@
+"""Tokens, in one arithmetic for every provider: output includes reasoning, input includes the cache."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.value import Value
+
+__all__ = ["Usage"]
+
+
+class Usage(Value, frozen=True, kw_only=True):
+    """What a response cost; a number that nobody reported is None, not 0."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    raw: Any = None
+    """What the provider itself reported."""
+
+    @property
+    def total_tokens(self) -> int | None:
+        """Input and output together, where both are known."""
+        if self.input_tokens is None or self.output_tokens is None:
+            return None
+        return self.input_tokens + self.output_tokens

@@ -1,0 +1,39 @@
+"""The base of all canonical values.
+
+A value is frozen, equal to another with the same content, and prints only what differs from its
+defaults. A field named in `hidden` may hold a seal (a signature, an encrypted payload, the wire
+block around it): it is printed by its size, never by its content (invariant I11).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import msgspec
+
+__all__ = ["Value"]
+
+
+# No value can come to hold itself, so the garbage collector need not look for cycles through them.
+class Value(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A frozen value whose `repr` shows no hidden field."""
+
+    hidden: ClassVar[frozenset[str]] = frozenset()
+
+    def __repr__(self) -> str:
+        shown = []
+        for field in msgspec.structs.fields(self):
+            value = getattr(self, field.name)
+            if value == field.default:
+                continue
+            text = size_of(value) if field.name in self.hidden else repr(value)
+            shown.append(f"{field.name}={text}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def size_of(value: Any) -> str:
+    """How a hidden value is printed: its kind and size."""
+    try:
+        return f"<{type(value).__name__} of {len(value)}>"
+    except TypeError:
+        return f"<{type(value).__name__}>"

@@ -1,0 +1,121 @@
+"""Parts -> the answer and the reasoning as plain strings (rule S7).
+
+Parts keep every character that was written; only these views touch white space, and only beside a
+*cut*, a place where something was removed from the text. At the head and the end of the answer the
+white space beside a cut goes, but for the indentation of the first line that is left. Where a block
+of reasoning was removed in mid-text both sides keep their white space, and one blank is put where
+neither has any and a letter or digit follows; so, too, where a header of a channel was removed
+between two texts. A tag removed alone leaves no trace in mid-text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+from itertools import pairwise
+
+from innervoice.canon.parts import Part, Text, Thinking, is_inline
+
+__all__ = ["answer_of", "thinking_of"]
+
+
+class Gap(IntEnum):
+    """What stands between two runs of text; of several, the greatest counts."""
+
+    NOTHING = 0
+    TAG = 1  # a tag was removed, or a wrapper of the answer
+    BLOCK = 2  # inline reasoning was removed, or a header that began another text
+    PART = 3  # a part of another kind stands there
+
+
+def answer_of(parts: Iterable[Part]) -> str:
+    """The answer: the text parts, joined as the module says."""
+    runs, gaps = _runs(parts)
+    if len(runs) == 1 and gaps == [Gap.NOTHING, Gap.NOTHING]:
+        return runs[0]
+    first = next((i for i, run in enumerate(runs) if not run.isspace()), None)
+    if first is None:
+        return "" if any(_is_cut(gap) for gap in gaps) else "".join(runs)
+    last = next(i for i in range(len(runs) - 1, -1, -1) if not runs[i].isspace())
+    if any(_is_cut(gap) for gap in gaps[last + 1 :]):
+        runs, gaps = runs[: last + 1], [*gaps[: last + 1], Gap.NOTHING]
+        runs[-1] = runs[-1].rstrip()
+    if any(_is_cut(gap) for gap in gaps[: first + 1]):
+        runs, gaps = runs[first:], [Gap.NOTHING, *gaps[first + 1 :]]
+        runs[0] = _without_head(runs[0])
+    return "".join(_joined(runs, gaps))
+
+
+def thinking_of(parts: Iterable[Part]) -> str | None:
+    """The readable reasoning: blank parts skipped, a blank line between the others; None if none is left."""
+    texts = [
+        part.text.strip() if is_inline(part) else part.text
+        for part in parts
+        if isinstance(part, Thinking) and part.text and not part.text.isspace()
+    ]
+    return "\n\n".join(texts) if texts else None
+
+
+def _runs(parts: Iterable[Part]) -> tuple[list[str], list[Gap]]:
+    """Runs of text that were written without a gap, and the gap before each and after the last."""
+    runs: list[str] = []
+    gaps: list[Gap] = [Gap.NOTHING]
+    open_run: list[str] = []
+
+    def close(gap: Gap) -> None:
+        if open_run:
+            runs.append("".join(open_run))
+            open_run.clear()
+            gaps.append(gap)
+        else:
+            gaps[-1] = max(gaps[-1], gap)
+
+    for part in parts:
+        if not isinstance(part, Text):
+            inline = isinstance(part, Thinking) and is_inline(part)
+            close(Gap.BLOCK if inline else Gap.PART)
+            continue
+        first, *others = _pieces(part)
+        if first:
+            open_run.append(first)
+        elif others and open_run:
+            close(Gap.BLOCK)
+        for piece in others:
+            close(Gap.TAG)
+            if piece:
+                open_run.append(piece)
+    close(Gap.NOTHING)
+    return runs, gaps
+
+
+def _pieces(part: Text) -> list[str]:
+    """The text of a part, cut where a tag was removed."""
+    markup = part.origin.markup if part.origin else None
+    if not markup:
+        return [part.text]
+    ends = [0, *(removed.at for removed in markup), len(part.text)]
+    return [part.text[start:end] for start, end in pairwise(ends)]
+
+
+def _joined(runs: list[str], gaps: list[Gap]) -> Iterator[str]:
+    before = ""
+    for gap, run in zip(gaps, runs, strict=False):
+        touching = before and not before[-1].isspace() and not run[0].isspace()
+        if touching and gap is Gap.PART:
+            yield "\n\n"
+        elif touching and gap is Gap.BLOCK and run[0].isalnum():
+            yield " "
+        yield run
+        before = run
+
+
+def _is_cut(gap: Gap) -> bool:
+    return gap is Gap.TAG or gap is Gap.BLOCK
+
+
+def _without_head(run: str) -> str:
+    """The run without the white space at its head, but with the indentation of its first line."""
+    body = run.lstrip()
+    head = run[: len(run) - len(body)]
+    line_start = head.rfind("\n") + 1
+    return head[line_start:] + body if line_start else body

@@ -1,0 +1,30 @@
+"""The shape of the code: modules under 400 lines, functions under 60."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "innervoice"
+MODULES = sorted(SOURCE.rglob("*.py"))
+FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=[str(path.relative_to(SOURCE)) for path in MODULES])
+def test_size(path):
+    source = path.read_text("utf-8")
+    tree = ast.parse(source)
+    functions = [node for node in ast.walk(tree) if isinstance(node, FUNCTION)]
+
+    assert len(source.splitlines()) <= 400
+    for function in functions:
+        assert function.end_lineno - function.lineno < 60, function.name
+
+
+@pytest.mark.parametrize("path", MODULES, ids=[str(path.relative_to(SOURCE)) for path in MODULES])
+def test_every_module_says_what_it_is(path):
+    assert ast.get_docstring(ast.parse(path.read_text("utf-8")))
+
+
+def test_no_junk_drawers():
+    assert not {"utils", "util", "helpers", "common", "misc"} & {path.stem for path in MODULES}
