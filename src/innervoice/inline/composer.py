@@ -1,0 +1,104 @@
+"""The parts of a text as they come to be, and the events that tell of it.
+
+Every part is started and ended exactly once, in order; one is open at a time. What was given out
+already and turns out to be something else is replaced by a `Recast`.
+"""
+
+from __future__ import annotations
+
+from innervoice.canon.events import Event, PartEnd, PartStart, Recast, TextDelta, ThinkingDelta
+from innervoice.canon.parts import Part, Text, Thinking
+from innervoice.inline.draft import Draft, DraftKind, as_text, as_thinking
+
+__all__ = ["Composer"]
+
+
+class Composer:
+    """Writes parts and collects events; decides nothing."""
+
+    def __init__(self) -> None:
+        self.done: list[Part] = []
+        self.draft: Draft | None = None
+        self.events: list[Event] = []
+        self.lead: list[str] = []
+        """Removed markup that waits for a part to stand in."""
+        self._lowest = 0
+
+    def say(self, kind: DraftKind, text: str) -> None:
+        """Adds characters to the open part, or to a new one of this kind."""
+        draft = self.draft or self.start(kind)
+        draft.pieces.append(text)
+        if kind == "text":
+            self.events.append(TextDelta(draft.index, text))
+        elif kind == "thinking":
+            self.events.append(ThinkingDelta(draft.index, text))
+
+    def start(self, kind: DraftKind) -> Draft:
+        """Opens a part."""
+        draft = self.draft = Draft(kind, len(self.done))
+        self.events.append(PartStart(draft.index, kind))
+        if self.lead:
+            draft.remove(self._waiting())
+        return draft
+
+    def end(self, *, complete: bool = True) -> None:
+        """Ends the open part, if there is one."""
+        draft, self.draft = self.draft, None
+        if draft:
+            part = draft.part(complete=complete)
+            self.done.append(part)
+            self.events.append(PartEnd(draft.index, part))
+
+    def remove(self, markup: str) -> None:
+        """Notes that this markup stood here."""
+        if self.draft:
+            self.draft.remove(markup)
+        else:
+            self.lead.append(markup)
+
+    def recast(self, index: int) -> None:
+        """Tells that the parts from this one on are others than was said."""
+        parts = self.done[index:]
+        if self.draft:
+            parts.append(self.draft.part(complete=False))
+        self.events.append(Recast(index, tuple(parts)))
+        self._lowest = min(self._lowest, index)
+
+    def rethink(self, first: int, closer: str) -> bool:
+        """Makes the parts from this one on thinking that the closer ends, if there is text in them."""
+        parts = [*self.done[first:], *([self.draft.part(complete=True)] if self.draft else [])]
+        texts = [part for part in parts if isinstance(part, Text)]
+        if not texts or not all(isinstance(part, (Text, Thinking)) for part in parts):
+            return False
+        self.end()
+        self.done[first:] = [as_thinking(parts, self._waiting() + closer)]
+        self.recast(first)
+        return True
+
+    def unthink(self, *, label: bool) -> None:
+        """Ends open thinking that was none: makes it text again, its markup included unless a label."""
+        self.end(complete=False)
+        thinking = self.done.pop()
+        before = self.done.pop() if self.done and isinstance(self.done[-1], Text) else None
+        self.done.append(as_text(before, thinking, label=label))
+        self.recast(len(self.done) - 1)
+
+    def hush(self) -> list[Event]:
+        """Stops giving out events; what it gives is for `speak_up`."""
+        events, self.events = self.events, []
+        self._lowest = len(self.done)
+        return events
+
+    def speak_up(self, events: list[Event]) -> None:
+        """Tells in one recast what came to be since `hush`."""
+        self.events = events
+        self.recast(self._lowest)
+
+    def is_blank(self) -> bool:
+        """Whether the answer is nothing but white space."""
+        return not any(isinstance(part, Text) and part.text.strip() for part in self.done)
+
+    def _waiting(self) -> str:
+        markup = "".join(self.lead)
+        self.lead.clear()
+        return markup

@@ -1,0 +1,157 @@
+"""A part while it is being written: the pieces that came, and the markup that was removed from it."""
+
+from __future__ import annotations
+
+from itertools import islice
+from re import compile as compile_expression
+from typing import Literal, TypeAlias
+
+from innervoice.canon.origin import Markup, Origin, weave
+from innervoice.canon.parts import Opaque, Part, Text, Thinking
+
+__all__ = ["Draft", "DraftKind", "as_text", "as_thinking"]
+
+DraftKind: TypeAlias = Literal["text", "thinking", "opaque"]
+
+_NONBLANK = compile_expression(r"\S")
+
+
+class Draft:
+    """An open part. Every operation costs what is new, not what is there already."""
+
+    __slots__ = (
+        "_counted",
+        "_length",
+        "_markup",
+        "_measured",
+        "_read",
+        "_removed",
+        "_removed_at",
+        "index",
+        "kind",
+        "pieces",
+    )
+
+    def __init__(self, kind: DraftKind, index: int) -> None:
+        self.kind = kind
+        self.index = index
+        self.pieces: list[str] = []
+        self._markup: list[Markup] = []
+        self._removed: list[str] = []  # the markup that was removed last, at one place
+        self._removed_at = 0
+        self._length = 0
+        self._measured = 0  # how many of the pieces `_length` counts
+        self._read = 0  # how many of them `unread` gave out
+        self._counted = 0  # how many of them `count_nonblank` looked at
+
+    def length(self) -> int:
+        """How many characters came so far."""
+        self._length += sum(map(len, self.pieces[self._measured :]))
+        self._measured = len(self.pieces)
+        return self._length
+
+    def unread(self) -> str:
+        """What came since this was asked last."""
+        text = "".join(self.pieces[self._read :])
+        self._read = len(self.pieces)
+        return text
+
+    def count_nonblank(self, most: int) -> int:
+        """How many characters are not white space of those that came since this was asked last.
+
+        Counting stops at `most`; then there is no need to ask again.
+        """
+        count = 0
+        for piece in self.pieces[self._counted :]:
+            if count < most:
+                count += sum(1 for _ in islice(_NONBLANK.finditer(piece), most - count))
+        self._counted = len(self.pieces)
+        return count
+
+    def remove(self, markup: str) -> None:
+        """Notes that this markup stood here."""
+        at = self.length()
+        if self._removed and at != self._removed_at:
+            self._markup.append(Markup(self._removed_at, "".join(self._removed)))
+            self._removed.clear()
+        self._removed_at = at
+        self._removed.append(markup)
+
+    def cut(self, at: int) -> str:
+        """Takes away and gives all from this character on.
+
+        All before it was read and counted, and nothing was removed behind it.
+        """
+        text = "".join(self.pieces)
+        self.pieces[:] = [text[:at]]
+        self._length = at
+        self._measured = self._read = self._counted = 1
+        return text[at:]
+
+    def tail(self, most: int) -> str:
+        """The last characters behind the last removed markup."""
+        pieces: list[str] = []
+        left = min(most, self.length() - self._removed_at)
+        for piece in reversed(self.pieces):
+            if left <= 0:
+                break
+            pieces.append(piece[-left:])
+            left -= len(piece)
+        return "".join(reversed(pieces))
+
+    def is_blank(self) -> bool:
+        """Whether nothing but white space came."""
+        return not any(_NONBLANK.search(piece) for piece in self.pieces)
+
+    def part(self, *, complete: bool) -> Part:
+        """The part as far as it came."""
+        text = "".join(self.pieces)
+        last = [Markup(self._removed_at, "".join(self._removed))] if self._removed else []
+        markup = (*self._markup, *last)
+        match self.kind:
+            case "text":
+                return Text(text, complete, Origin(markup=markup) if markup else None)
+            case "thinking":
+                return Thinking(text, complete=complete, origin=Origin(markup=markup))
+            case "opaque":
+                value = {"type": "call_in_text", "header": markup[0].text, "text": text}
+                return Opaque(value, complete, Origin(markup=markup))
+
+
+def as_thinking(parts: list[Part], closer: str) -> Thinking:
+    """One complete thinking part out of adjacent text and thinking parts, closed by this tag."""
+    pieces: list[str] = []
+    markup: list[Markup] = []
+    length = 0
+    for part in parts:
+        assert isinstance(part, (Text, Thinking))
+        for removed in (part.origin.markup or ()) if part.origin else ():
+            _add(markup, length + removed.at, removed.text)
+        pieces.append(part.text)
+        length += len(part.text)
+    _add(markup, length, closer)
+    return Thinking("".join(pieces), origin=Origin(markup=tuple(markup)))
+
+
+def as_text(before: Part | None, thinking: Part, *, label: bool) -> Text:
+    """Thinking that was none as text again, tags included, joined to the text before it.
+
+    With `label` the markup was a mere label, and stays removed.
+    """
+    assert isinstance(thinking, Thinking)
+    assert thinking.origin is not None
+    removed = thinking.origin.markup or ()
+    text = thinking.text if label else weave(thinking.text, removed)
+    kept = list(removed) if label else []
+    if isinstance(before, Text):
+        kept = [Markup(mark.at + len(before.text), mark.text) for mark in kept]
+        kept = [*((before.origin.markup or ()) if before.origin else ()), *kept]
+        text = before.text + text
+    return Text(text, origin=Origin(markup=tuple(kept)) if kept else None)
+
+
+def _add(markup: list[Markup], at: int, text: str) -> None:
+    """Adds removed markup, joined to the last if it stood at the same place."""
+    if markup and markup[-1].at == at:
+        text = markup.pop().text + text
+    markup.append(Markup(at, text))

@@ -1,0 +1,72 @@
+"""What the splitter keeps in mind: a marker it found, what is open, a line it cannot judge yet."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from innervoice.inline.draft import DraftKind
+from innervoice.inline.rows import Row
+from innervoice.inline.vocabulary import Token, Vocabulary
+
+__all__ = ["Mark", "Opening", "Pending", "Prefix", "mark_of"]
+
+Prefix: TypeAlias = Literal["no", "told", "card"]
+"""Whether the text starts inside thinking, and who says so: the caller, or the model's card."""
+
+_TAG_OPEN, _TAG_CLOSE = Token("open"), Token("close")
+
+
+class Mark(NamedTuple):
+    """A marker that was found in a text."""
+
+    token: Token
+    name: str
+    """The name of a tag."""
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(slots=True)
+class Opening:
+    """What is open: a block of thinking, or a call."""
+
+    kind: DraftKind = "thinking"
+    row: Row | None = None
+    name: str = ""
+    prefix: Prefix = "no"
+    head: bool = True
+    """Nothing but white space stood before it in the answer."""
+    channel: bool = False
+    label: bool = False
+    """Opened by a mere label, which also leads answers without thinking."""
+    fresh: bool = True
+    """No opener was met inside."""
+
+    def is_kin(self, mark: Mark) -> bool:
+        """Whether the marker is of the format that opened this, or that format is not known yet."""
+        return self.prefix != "no" or self.row is mark.token.row
+
+
+@dataclass(slots=True)
+class Pending:
+    """A marker behind the start of a code span that its line has not closed yet."""
+
+    at: int
+    """Where the marker stands in the open part."""
+    span: int
+    """The length of the run of backticks that opened the span."""
+    ticks: str = ""
+    """The backticks at the end of what came so far: more of them may come."""
+
+
+def mark_of(found: re.Match[str], vocabulary: Vocabulary) -> Mark:
+    """What a match of the vocabulary's search means."""
+    group = found.lastgroup or ""
+    if group == "tag":
+        token, name = _TAG_CLOSE if found["slash"] else _TAG_OPEN, found["name"].lower()
+    else:
+        token, name = vocabulary.tokens[group], ""
+    return Mark(token, name, found.start(), found.end(), found[0])

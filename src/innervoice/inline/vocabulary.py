@@ -1,0 +1,120 @@
+"""Rows -> one compiled vocabulary: the expression that finds the next marker, and what it means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from innervoice.errors import UsageError
+from innervoice.inline.pattern import Pattern, marker, tag
+from innervoice.inline.rows import DEFAULT_TAGS, ROWS, Kind, Row
+
+__all__ = ["Role", "Token", "Vocabulary", "vocabulary"]
+
+Role: TypeAlias = Literal["open", "close", "wrapper", "header", "end", "stop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What a marker means."""
+
+    role: Role
+    row: Row | None = None
+    """None for the tags, which all belong together, and for markers that begin something else."""
+    head: bool = False
+    """Counts at the head of the answer only."""
+    bare: bool = False
+    """Has no special tokens, so that only the place where it stands makes it a marker."""
+
+    def kind(self, header: str) -> Kind:
+        """What follows this header."""
+        row = self.row
+        assert row is not None
+        if row.recipient and re.search(row.recipient, header):
+            return "call"
+        found = re.search(row.channel, header)
+        return row.kinds.get(found[1], row.otherwise) if found else row.otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """All markers that are on."""
+
+    search: re.Pattern[str]
+    """Finds the next marker; the name of its group is a key of `tokens`, or "tag"."""
+    half: re.Pattern[str]
+    """Finds a marker that has only half arrived, at the end of the text."""
+    tokens: Mapping[str, Token]
+    suspect: re.Pattern[str] | None
+    """Finds a `<` that may begin a marker; None if markers begin with something else, too."""
+
+
+@lru_cache(maxsize=64)
+def vocabulary(
+    tags: tuple[str, ...] = DEFAULT_TAGS,
+    rows: tuple[str, ...] = (),
+    stops: tuple[str, ...] = (),
+) -> Vocabulary:
+    """Compiles tag names, rows by their names, and the markers that end reasoning (rule S8)."""
+    chosen = [_row(name) for name in rows]
+    names = tuple(dict.fromkeys([*tags, *(name for row in chosen for name in row.tags)]))
+    patterns = [found for row in chosen for found in _markers(row)]
+    patterns += [(marker(stop), Token("stop")) for stop in stops]
+    tokens = {f"m{number}": token for number, (_, token) in enumerate(patterns)}
+    full = [f"(?P<m{number}>{pattern.full})" for number, (pattern, _) in enumerate(patterns)]
+    half = [pattern.half for pattern, _ in patterns]
+    if names:
+        full.append(f"(?P<tag>{tag(names).full})")
+        half.append(tag(names).half)
+    return Vocabulary(
+        # `(?!)` never matches: nothing is on.
+        search=re.compile("|".join(full) or r"(?!)"),
+        half=re.compile("|".join(half) or r"(?!)"),
+        tokens=tokens,
+        suspect=_suspect([pattern for pattern, _ in patterns]),
+    )
+
+
+def _suspect(patterns: list[Pattern]) -> re.Pattern[str] | None:
+    if not all(pattern.full.startswith("<") for pattern in patterns):
+        return None
+    # The second character of a marker, escaped as it is in the pattern; of a tag, any of a name.
+    seconds = {
+        pattern.full[1:3] if pattern.full[1] == "\\" else pattern.full[1] for pattern in patterns
+    }
+    return re.compile(
+        "|".join([r"<[/\w.-]", r"<\Z", *(f"<{second}" for second in sorted(seconds))])
+    )
+
+
+def _row(name: str) -> Row:
+    """A row by its name, or by the text that opens it."""
+    for row in ROWS.values():
+        if name == row.name or name in row.opens or name in row.wrappers:
+            return row
+    raise UsageError(f"markup must be of {', '.join(ROWS)}; not {name!r}")
+
+
+def _markers(row: Row) -> Iterator[tuple[Pattern, Token]]:
+    """The markers of a row. Of two that begin at one place the first is taken, so longer ones lead."""
+    templates: tuple[tuple[Role, tuple[str, ...]], ...] = (
+        ("header", row.headers),
+        ("end", row.ends),
+        ("open", row.opens),
+        ("close", row.closes),
+    )
+    for role, group in templates:
+        for template in group:
+            yield marker(template), Token(role, row)
+    for template in row.heads:
+        yield marker(template), Token("open", row, head=True)
+    for template in row.wrappers:
+        # A wrapper with a hole is a scrap of the prompt: only at the head is it not the answer's own.
+        yield marker(template), Token("wrapper", row, head="{" in template)
+    if row.bare_head:
+        yield row.bare_head, Token("header", row, head=True, bare=True)
+    if row.bare_header:
+        yield row.bare_header, Token("header", row, bare=True)

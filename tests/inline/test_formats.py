@@ -1,0 +1,244 @@
+"""Every row of the vocabulary that is not a plain tag, by the card that switches it on."""
+
+import pytest
+
+import innervoice as iv
+from inline.test_rules import check, codes
+from innervoice.hosts.lookup import all_cards
+from innervoice.inline.rows import ROWS
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "thinking", "answer"),
+    [
+        ("mistralai/Magistral-Small-2507", "[THINK]R[/THINK]A", "R", "A"),
+        ("Magistral-Small-2507", "<think>R</think>A [think]x[/think]", "R", "A [think]x[/think]"),
+        ("kimi-vl-a3b-thinking", "◁think▷R◁/think▷A", "R", "A"),
+        (
+            "OpenThinker2-32B",
+            "<|begin_of_thought|>R<|end_of_thought|>\n\n<|begin_of_solution|>A<|end_of_solution|>",
+            "R",
+            "A",
+        ),
+        (
+            "command-a-reasoning-08-2025",
+            "<|START_THINKING|>R<|END_THINKING|><|START_RESPONSE|>A<|END_RESPONSE|>",
+            "R",
+            "A",
+        ),
+        ("command-a-reasoning-08-2025", "R<|END_THINKING|><|START_TEXT|>A<|END_TEXT|>", "R", "A"),
+        (
+            "Apertus-70B-Instruct-2509",
+            "<|inner_prefix|>R<|inner_suffix|>A<|inner_prefix|>S<|inner_suffix|>",
+            "R\n\nS",
+            "A",
+        ),
+        (
+            "granite-3.2-8b-instruct",
+            "Here is my thought process:\nR\nHere is my response:\nA",
+            "R",
+            "A",
+        ),
+        ("granite-3.2-8b-instruct", "Here's my thought process: R Here's my response: A", "R", "A"),
+        ("hunyuan-a13b-instruct", "<think>\nR\n</think>\n<answer>\nA\n</answer>", "R", "A"),
+        ("hunyuan-a13b-instruct", '<think>R</think><answer>{"a": 1}</answer>', "R", '{"a": 1}'),
+        ("ernie-4.5-21b-a3b-thinking", "R\n</think>\n\n<response>\nA\n</response>\n", "R", "A"),
+        ("MiniMax-M3", "</mm:think>A", None, "A"),
+        ("seed-oss-36b", "<seed:think>R</seed:think>A", "R", "A"),
+        ("hy3-preview", "<think_7f>R</think_7f>A", "R", "A"),
+        ("gemma-4-27b-it", "<|channel>thought\nR<channel|>A", "R", "A"),
+        ("gemma-4-27b-it", "thought\nR<channel|>A", "R", "A"),
+        (
+            "kimi-k3",
+            "<|open|>think<|sep|>R<|close|>think<|sep|><|open|>response<|sep|>A<|close|>response<|sep|>",
+            "R",
+            "A",
+        ),
+        ("kimi-k3", "R<|close|> think <|sep|><|open|> response <|sep|>A", "R", "A"),
+        (
+            "inkling-1",
+            "<|message_model|><|content_thinking|>R<|end_message|><|message_model|><|content_text|>A<|end_message|>",
+            "R",
+            "A",
+        ),
+        ("muse-glimmer-1", "to=self<|message|>R<|eom|>to=user<|message|>A<|eot|>", "R", "A"),
+        ("muse-glimmer-1", "to=self<|message|>R to=user<|message|>A<|eot|>", "R", "A"),
+    ],
+)
+def test_format(model, text, thinking, answer):
+    check(text, thinking, answer, model=model)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_every_row_is_documented(name):
+    """A row says who writes it and where that is known from, and something can be recognised by it."""
+    row = ROWS[name]
+    assert row.models
+    assert row.source
+    assert row.tags or row.opens or row.closes or row.headers or row.wrappers
+
+
+def test_rows_are_off_by_default():
+    text = "[THINK]R[/THINK] ◁think▷R◁/think▷ <answer>A</answer> <plan>p</plan>"
+    check(text, None, text)
+
+
+def test_cards_name_rows_that_exist():
+    assert {name for card in all_cards() for name in card.markup} <= ROWS.keys()
+
+
+def test_lm_studio_sentinel():
+    """With structured output LM Studio ends the reasoning with a token of its own."""
+    text = 'I will answer.__LM_STUDIO_INTERNAL_LSEP_SYNTHETIC_REASONING_END_0af3__{"a": 1}'
+    check(text, "I will answer.", '{"a": 1}', markup=["lmstudio"], prefix_open=True)
+
+
+def test_tags_as_rows():
+    check("<plan>R</plan><inner_monologue>S</inner_monologue>A", "R\n\nS", "A", markup=["hermes"])
+    check("<chain_of_thought>R</chain_of_thought>A", "R", "A", markup=["field_names"])
+    check("<reason>R</reason>A", "R", "A", markup=["reason"])
+
+
+class TestHarmony:
+    MODEL = "openai/gpt-oss-120b"
+
+    def test_channels(self):
+        check(
+            "<|channel|>analysis<|message|>R<|end|><|start|>assistant<|channel|>final<|message|>A<|return|>",
+            "R",
+            "A",
+            model=self.MODEL,
+        )
+
+    def test_several_and_interleaved(self):
+        check(
+            "<|channel|>analysis<|message|>R1<|end|><|start|>assistant<|channel|>commentary<|message|>Let me see.<|end|>"
+            "<|start|>assistant<|channel|>analysis<|message|>R2<|end|>"
+            "<|start|>assistant<|channel|>final<|message|>A<|return|>",
+            "R1\n\nR2",
+            "Let me see. A",
+            model=self.MODEL,
+        )
+
+    @pytest.mark.parametrize(
+        "header",
+        [
+            "<|start|>assistant<|channel|>commentary to=functions.weather <|constrain|>json<|message|>",
+            "<|start|>assistant to=functions.weather<|channel|>commentary<|message|>",
+            "<|channel|>commentary to=functions.weather<|message|>",
+        ],
+    )
+    def test_call_is_opaque_and_noted(self, header):
+        text = f'<|channel|>analysis<|message|>R<|end|>{header}{{"city": "Rome"}}<|call|>'
+        result = check(text, "R", "", model=self.MODEL)
+
+        assert ["thinking", "opaque"] == [part.type for part in result.parts]
+        assert '{"city": "Rome"}' == result.parts[1].value["text"]
+        assert "call_in_text" in codes(result)
+
+    def test_header_ends_a_channel_that_was_not_ended(self):
+        check(
+            "<|channel|>analysis<|message|>R<|channel|>final<|message|>A",
+            "R",
+            "A",
+            model=self.MODEL,
+        )
+
+    def test_cut_off(self):
+        result = iv.split(
+            "<|channel|>analysis<|message|>R", model=self.MODEL, finish_reason="length"
+        )
+        assert ("R", "") == (result.thinking, result.text)
+        assert not result.parts[0].complete
+
+    def test_json_answer_loses_its_tokens_only(self):
+        answer = '{"tag": "<think>"}'
+        check(
+            f"<|channel|>analysis<|message|>R<|end|><|start|>assistant<|channel|>final<|message|>{answer}<|return|>",
+            "R",
+            answer,
+            model=self.MODEL,
+        )
+
+    def test_text_outside_channels_is_kept(self):
+        check("hello", None, "hello", model=self.MODEL)
+        check("Well, <|channel|>final<|message|>A", None, "Well, A", model=self.MODEL)
+
+    def test_without_special_tokens(self):
+        check(
+            "analysisWe need 4.assistantfinalThe answer is 4.",
+            "We need 4.",
+            "The answer is 4.",
+            model=self.MODEL,
+        )
+
+    def test_without_special_tokens_several(self):
+        text = 'analysisA1assistantcommentary to=functions.weather json{"city": "Rome"}assistantanalysisA2assistantfinalA'
+        result = check(text, "A1\n\nA2", "A", model=self.MODEL)
+        assert ["thinking", "opaque", "thinking", "text"] == [part.type for part in result.parts]
+        assert '{"city": "Rome"}' == result.parts[1].value["text"]
+
+    def test_without_special_tokens_and_cut_off(self):
+        check("analysisWe need", "We need", "", model=self.MODEL, finish_reason="length")
+
+    def test_an_answer_about_analysis(self):
+        for text in (
+            "analysis shows that",
+            "analysis",
+            "An analysisFoo",
+            "The assistantfinal word",
+        ):
+            check(
+                text,
+                None,
+                text.replace("assistantfinal", "") if "assistantfinal" in text else text,
+                model=self.MODEL,
+            )
+
+    def test_only_by_card(self):
+        text = "<|channel|>analysis<|message|>R<|end|>"
+        check(text, None, text)
+
+
+class TestGemma:
+    MODEL = "google/gemma-4-27b-it"
+
+    def test_label_before_an_answer(self):
+        """With thinking off the label still comes; what follows is the answer."""
+        result = check("thought\nThe answer.", None, "The answer.", model=self.MODEL)
+        assert "label_removed" in codes(result)
+
+    def test_label_and_cut_off(self):
+        check("thought\nR", "R", "", model=self.MODEL, finish_reason="length")
+
+    def test_label_only_at_the_head(self):
+        check("A thought\nB", None, "A thought\nB", model=self.MODEL)
+
+
+class TestEchoes:
+    """GLM-4.5-Air repeats the scaffolding of its prompt, then thinks."""
+
+    MODEL = "z-ai/glm-4.5-air"
+    ID = "<from_id>0b8f2c1e-5a5e-4a5a-9c3d-3f1a2b3c4d5e</from_id>"
+
+    @pytest.mark.parametrize(
+        ("text", "thinking", "answer"),
+        [
+            (f"{ID}\n<user>Ann</user>\n<message>R</message>A", "R", "A"),
+            (f"{ID}A", None, "A"),
+            ("<user>Ann</user>\n<analysis>R</analysis>A", "R", "A"),
+            ("<character>Bo</character><analysis>R</analysis>A", "R", "A"),
+            ("<user>Ann</user><character>Bo</character>\n<analysis>R", "R", ""),
+            ("<user>Ann</user> said hi", None, "<user>Ann</user> said hi"),
+            (f"Mind the {ID} tag", None, f"Mind the {ID} tag"),
+            ("A <analysis>x</analysis>", None, "A <analysis>x"),
+            ("<character_analysis>R</character_analysis>A", "R", "A"),
+            ("<understanding>R</understanding>A", "R", "A"),
+        ],
+    )
+    def test_echo(self, text, thinking, answer):
+        check(text, thinking, answer, model=self.MODEL)
+
+    def test_only_by_card(self):
+        text = f"{self.ID}<user>Ann</user><message>R</message>A"
+        check(text, None, text, model="z-ai/glm-4.6")
