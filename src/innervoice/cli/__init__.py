@@ -1,0 +1,22 @@
+"""The command line: `innervoice COMMAND`, one module a command."""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Runs the command line, or says what it needs."""
+    try:
+        from innervoice.cli.commands import innervoice
+    except ModuleNotFoundError as error:
+        if error.name not in ("click", "rich"):
+            raise
+        print(
+            'The command line needs two more packages: pip install "innervoice[cli]"',
+            file=sys.stderr,
+        )
+        raise SystemExit(2) from None
+    innervoice(prog_name="innervoice")
