@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from innervoice.canon.events import Event, PartEnd, PartStart, Recast, TextDelta, ThinkingDelta
 from innervoice.canon.parts import Part, Text, Thinking
-from innervoice.inline.draft import Draft, DraftKind, as_text, as_thinking
+from innervoice.inline.draft import Draft, DraftKind, as_text, as_thinking, reopened
 
 __all__ = ["Composer"]
 
@@ -90,9 +90,15 @@ class Composer:
         return events
 
     def speak_up(self, events: list[Event]) -> None:
-        """Tells in one recast what came to be since `hush`."""
+        """Tells in one recast what came to be since `hush`, when a part was open."""
         self.events = events
-        self.recast(self._lowest)
+        if self.draft:
+            self.recast(self._lowest)
+            return
+        # What was open is over: it goes on in the last part, which ends here.
+        *others, last = self.done[self._lowest :]
+        self.events.append(Recast(self._lowest, (*others, reopened(last))))
+        self.events.append(PartEnd(len(self.done) - 1, last))
 
     def is_blank(self) -> bool:
         """Whether the answer is nothing but white space."""

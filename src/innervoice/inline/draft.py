@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from innervoice.canon.origin import Markup, Origin, weave
 from innervoice.canon.parts import Opaque, Part, Text, Thinking
 
-__all__ = ["Draft", "DraftKind", "as_text", "as_thinking"]
+__all__ = ["Draft", "DraftKind", "as_text", "as_thinking", "reopened"]
 
 DraftKind: TypeAlias = Literal["text", "thinking", "opaque"]
 
@@ -82,11 +82,18 @@ class Draft:
 
         All before it was read and counted, and nothing was removed behind it.
         """
-        text = "".join(self.pieces)
-        self.pieces[:] = [text[:at]]
+        taken: list[str] = []
+        left = self.length() - at
+        while left > 0:
+            piece = self.pieces.pop()
+            if len(piece) > left:
+                self.pieces.append(piece[:-left])
+                piece = piece[-left:]
+            taken.append(piece)
+            left -= len(piece)
         self._length = at
-        self._measured = self._read = self._counted = 1
-        return text[at:]
+        self._measured = self._read = self._counted = len(self.pieces)
+        return "".join(reversed(taken))
 
     def tail(self, most: int) -> str:
         """The last characters behind the last removed markup."""
@@ -148,6 +155,19 @@ def as_text(before: Part | None, thinking: Part, *, label: bool) -> Text:
         kept = [*((before.origin.markup or ()) if before.origin else ()), *kept]
         text = before.text + text
     return Text(text, origin=Origin(markup=tuple(kept)) if kept else None)
+
+
+def reopened(part: Part) -> Part:
+    """A part that a splitter made, as it was while it was open."""
+    match part:
+        case Text():
+            return Text(part.text, complete=False, origin=part.origin)
+        case Thinking():
+            return Thinking(part.text, complete=False, origin=part.origin)
+        case Opaque():
+            return Opaque(part.value, complete=False, origin=part.origin)
+        case _:
+            return part
 
 
 def _add(markup: list[Markup], at: int, text: str) -> None:
