@@ -28,3 +28,17 @@ def test_first_use():
     assert not {"httpx2", "click", "rich", "asyncio", "ssl", "tomllib"} & loaded
     assert len([name for name in loaded if name.startswith("innervoice")]) <= 30
     assert len(loaded) <= 130, len(loaded)
+
+
+def test_decoding_loads_its_dialect_only():
+    """A reader is loaded when an answer of its dialect comes."""
+    loaded = modules_after(
+        "import innervoice; innervoice.decode({'choices': [{'message': {'content': 'a'}}]})"
+    )
+
+    assert "innervoice.wire.chat.read" in loaded
+    assert (
+        not {"innervoice.wire.gemini.read", "innervoice.wire.responses.read", "httpx2", "click"}
+        & loaded
+    )
+    assert len([name for name in loaded if name.startswith("innervoice")]) <= 55

@@ -7,9 +7,9 @@ import innervoice
 
 NAMES = {
     "DecodeError", "Event", "Failure", "Finish", "Heartbeat", "InnervoiceError", "Markup", "Media", "Message", "Note",
-    "Opaque", "Origin", "Part", "PartEnd", "PartStart", "Reasoning", "ReasoningReport", "Recast", "Response", "Splitter",
+    "Opaque", "Origin", "Part", "PartEnd", "PartStart", "ProviderError", "Reasoning", "ReasoningReport", "Recast", "Response", "Splitter", "StreamDecoder",
     "Text", "TextDelta", "Thinking", "ThinkingDelta", "ToolCall", "ToolCallDelta", "ToolResult", "Usage", "UsageError",
-    "UsageUpdate", "__version__", "fold", "from_json", "restore", "split", "to_json",
+    "UsageUpdate", "__version__", "decode", "decode_stream", "fold", "from_json", "restore", "split", "to_json",
 }  # fmt: skip
 
 

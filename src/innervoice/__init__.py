@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 
 _HOME = {
-    "errors": ("DecodeError", "InnervoiceError", "UsageError"),
+    "errors": ("DecodeError", "InnervoiceError", "ProviderError", "UsageError"),
     "canon.events": (
         "Event",
         "Finish",
@@ -40,7 +40,8 @@ _HOME = {
     "canon.storage": ("from_json", "to_json"),
     "canon.usage": ("Usage",),
     "folding": ("fold",),
-    "reading": ("Splitter", "split"),
+    "reading": ("StreamDecoder", "decode", "decode_stream"),
+    "splitting": ("Splitter", "split"),
 }
 _MODULES = {name: module for module, names in _HOME.items() for name in names}
 

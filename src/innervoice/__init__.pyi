@@ -94,15 +94,27 @@ from innervoice.errors import (
     InnervoiceError as InnervoiceError,
 )
 from innervoice.errors import (
+    ProviderError as ProviderError,
+)
+from innervoice.errors import (
     UsageError as UsageError,
 )
 from innervoice.folding import (
     fold as fold,
 )
 from innervoice.reading import (
-    Splitter as Splitter,
+    StreamDecoder as StreamDecoder,
 )
 from innervoice.reading import (
+    decode as decode,
+)
+from innervoice.reading import (
+    decode_stream as decode_stream,
+)
+from innervoice.splitting import (
+    Splitter as Splitter,
+)
+from innervoice.splitting import (
     split as split,
 )
 

@@ -2,12 +2,13 @@
 
 InnervoiceError
 ├── UsageError      yours: an argument, a setting or a file that cannot be used
-└── DecodeError     the wire's: what came is not what it claims to be
+├── DecodeError     the wire's: what came is not what it claims to be
+└── ProviderError   the host's: it answered with an error
 """
 
 from __future__ import annotations
 
-__all__ = ["DecodeError", "InnervoiceError", "UsageError"]
+__all__ = ["DecodeError", "InnervoiceError", "ProviderError", "UsageError"]
 
 
 class InnervoiceError(Exception):
@@ -20,3 +21,13 @@ class UsageError(InnervoiceError, ValueError):
 
 class DecodeError(InnervoiceError):
     """What came from outside is no answer, or no value that innervoice stored."""
+
+
+class ProviderError(InnervoiceError):
+    """The provider answered with an error of its own."""
+
+    def __init__(self, type: str | None, code: str | int | None, message: str | None) -> None:  # noqa: A002
+        self.type = type
+        self.code = code
+        self.message = message
+        super().__init__(": ".join(str(item) for item in (type, code, message) if item is not None))

@@ -1,101 +1,118 @@
-"""Reading what a model wrote: looks the model's card up and splits its text."""
+"""Reading what a model sent, whole or streamed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from typing import Any, overload
 
-import msgspec
+from innervoice.canon.events import Event
+from innervoice.canon.response import Response
+from innervoice.decoding import Decoder
+from innervoice.errors import DecodeError, ProviderError
+from innervoice.wire.objects import json_of
 
-from innervoice.canon.cards import Card
-from innervoice.canon.notes import Note
-from innervoice.canon.response import FinishReason, Response
-from innervoice.errors import UsageError
-from innervoice.hosts.lookup import card_of
-from innervoice.inline import splitter
-from innervoice.inline.marks import Prefix
-from innervoice.inline.rows import DEFAULT_TAGS
-from innervoice.inline.vocabulary import vocabulary
-
-__all__ = ["Splitter", "split"]
-
-_INLINE = (None, "on", "off", "all")
+__all__ = ["StreamDecoder", "decode", "decode_stream"]
 
 
-class Splitter(splitter.Splitter):
-    """Splits reasoning out of a text that comes piece by piece.
+class StreamDecoder(Decoder):
+    """Reads an answer that comes piece by piece.
 
-    `feed` and `finish` give lists of events, without a `Finish`; `innervoice.fold` reads them.
-    `model` is the name as its host spells it; its card says which markup it writes. `markup` adds rows
-    of the vocabulary by name. `prefix_open=True` says that the text starts inside thinking, `False`
-    that it does not, whatever the card says. `inline="off"` leaves the text alone.
+    `feed` takes bytes cut anywhere, text, dicts or an SDK's chunks; it and `finish` give lists of events,
+    the last of which is a `Finish`. `provider` and `model` say who answers, `dialect` overrides what the
+    provider's row says; without any of them the shape of what comes tells. `scope` names the account that
+    seals are bound to. `inline` switches the search for reasoning in the text: "off", "on", or "all" for
+    every tag name.
     """
 
-    def __init__(
-        self,
-        *,
-        model: str | None = None,
-        prefix_open: bool | None = None,
-        markup: Iterable[str] | None = None,
-        inline: str | None = None,
-        finish_reason: FinishReason | None = None,
-    ) -> None:
-        if inline not in _INLINE:
-            raise UsageError(f"inline must be one of 'on', 'off', 'all' or None, not {inline!r}")
-        if isinstance(markup, str):
-            raise UsageError(f"markup must be a list of names, not the string {markup!r}")
-        card = card_of(model) if model is not None else None
-        rows = dict.fromkeys([*(card.markup if card else ()), *(markup or ())])
-        super().__init__(
-            vocabulary(DEFAULT_TAGS, tuple(rows), card.ends if card else ()),
-            prefix=_prefix(prefix_open, card),
-            stutter=card.stutter if card else False,
-            off=inline == "off",
-            finish_reason=finish_reason,
-        )
-        self._model = model
-        if model is not None and card is None:
-            self._notebook.add("unknown_model", model)
 
-    @property
-    def response(self) -> Response:
-        """The whole result; before `finish`, what has been settled so far."""
-        parts = tuple(self._composer.done)
-        response = Response(
-            parts=parts,
-            model=self._model,
-            ended=self._finished,
-            finish_reason=self._finish_reason,
-            notes=self.notes,
-        )
-        if response.status == "empty" and response.has_thinking:
-            note = Note("answer_in_reasoning")
-            return msgspec.structs.replace(response, notes=(*response.notes, note))
-        return response
-
-
-def split(
-    text: str,
+def decode(
+    body: Any,
     *,
+    provider: str | None = None,
     model: str | None = None,
-    prefix_open: bool | None = None,
-    markup: Iterable[str] | None = None,
+    dialect: str | None = None,
+    request: Any = None,
+    scope: str | None = None,
     inline: str | None = None,
-    finish_reason: FinishReason | None = None,
 ) -> Response:
-    """Splits reasoning out of a whole text; the hints are those of `Splitter`."""
-    reader = Splitter(
-        model=model,
-        prefix_open=prefix_open,
-        markup=markup,
-        inline=inline,
-        finish_reason=finish_reason,
+    """Reads a whole answer: bytes, text, a dict, an SDK's object, a LangChain message, or a captured stream.
+
+    Raises `ProviderError` for a provider's error and `DecodeError` for what is no answer.
+    """
+    if body is None:
+        raise DecodeError("expected an answer, not None")
+    decoder = StreamDecoder(
+        provider=provider, model=model, dialect=dialect, request=request, scope=scope, inline=inline
     )
-    reader.feed(text)
-    reader.finish()
-    return reader.response
+    if not isinstance(body, (bytes, bytearray, memoryview, str)):
+        body = json_of(body)
+    decoder.feed(body)
+    decoder.finish()
+    response = decoder.response
+    if response.parts or response.ended or response.id is not None:
+        return response
+    error = response.error
+    if error and error.type not in ("DecodeError", "FrameError"):
+        raise ProviderError(error.type, error.code, error.message)
+    message = error.message if error else "it has none of the members of an answer"
+    raise DecodeError(f"expected an answer of a model: {message}")
 
 
-def _prefix(prefix_open: bool | None, card: Card | None) -> Prefix:
-    if prefix_open is not None:
-        return "told" if prefix_open else "no"
-    return "card" if card and card.prefix_open else "no"
+@overload
+def decode_stream(
+    chunks: AsyncIterable[Any],
+    *,
+    provider: str | None = ...,
+    model: str | None = ...,
+    dialect: str | None = ...,
+    request: Any = ...,
+    scope: str | None = ...,
+    inline: str | None = ...,
+) -> AsyncIterator[Event]: ...
+@overload
+def decode_stream(
+    chunks: Iterable[Any],
+    *,
+    provider: str | None = ...,
+    model: str | None = ...,
+    dialect: str | None = ...,
+    request: Any = ...,
+    scope: str | None = ...,
+    inline: str | None = ...,
+) -> Iterator[Event]: ...
+def decode_stream(
+    chunks: Iterable[Any] | AsyncIterable[Any],
+    *,
+    provider: str | None = None,
+    model: str | None = None,
+    dialect: str | None = None,
+    request: Any = None,
+    scope: str | None = None,
+    inline: str | None = None,
+) -> Iterator[Event] | AsyncIterator[Event]:
+    """Reads an answer as it comes; an async iterable gives an async iterator.
+
+    What is wrong with the stream does not raise: the last event is always a `Finish`, and its response says.
+    """
+    decoder = StreamDecoder(
+        provider=provider, model=model, dialect=dialect, request=request, scope=scope, inline=inline
+    )
+    if isinstance(chunks, AsyncIterable):
+        return _decode_async(chunks, decoder)
+    if isinstance(chunks, (bytes, bytearray, memoryview, str, dict)):
+        chunks = [chunks]
+    return _decode(chunks, decoder)
+
+
+def _decode(chunks: Iterable[Any], decoder: StreamDecoder) -> Iterator[Event]:
+    for chunk in chunks:
+        yield from decoder.feed(chunk)
+    yield from decoder.finish()
+
+
+async def _decode_async(chunks: AsyncIterable[Any], decoder: StreamDecoder) -> AsyncIterator[Event]:
+    async for chunk in chunks:
+        for event in decoder.feed(chunk):
+            yield event
+    for event in decoder.finish():
+        yield event

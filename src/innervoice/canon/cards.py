@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from innervoice.canon.value import Value
 
-__all__ = ["Card"]
+__all__ = ["Card", "Host"]
 
 
 class Card(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -23,5 +23,25 @@ class Card(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """It may write a line of a few characters and a spare closing tag behind its thinking."""
     ends: tuple[str, ...] = ()
     """Markers that end its thinking when it forgets to close it."""
+    leaks: tuple[str, ...] = ()
+    """Hosts that separate reasoning, but not that of this family."""
     source: str
     """Where this is known from, and when it was read."""
+
+
+class Host(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who answers."""
+
+    id: str
+    aliases: tuple[str, ...] = ()
+    base_url: str
+    keys: tuple[str, ...]
+    """Environment variables that may hold its key."""
+    dialect: str
+    fields: tuple[str, ...]
+    """Where its answers carry reasoning, for people to read."""
+    inline: bool
+    """Whether its answers may carry reasoning as markup in the text."""
+    cumulative: bool = False
+    separate_reasoning: bool = False
+    source: str

@@ -27,6 +27,14 @@ SENTENCES: dict[str, str] = {
     "wrapper_removed": "Markup around the answer, or a leaked control token, was removed.",
     "label_removed": "The label of a reasoning channel led an answer without reasoning, and was removed.",
     "span_reopened": "A code span was not closed on its line; the markers on that line were judged again.",
+    # what a reader of a dialect saw
+    "odd_value": "A value had an unexpected type; it is kept as it came.",
+    "unknown_finish_reason": "The answer ended for a reason nobody here knows; it counts as a plain stop.",
+    "field_repeated": "Two fields carried the same reasoning; one is kept.",
+    "fields_differ": "Two fields carried different reasoning; the first is kept.",
+    "cumulative_deltas": "Deltas of the reasoning repeated what had come; only what was new is kept.",
+    "inline_repeated": "The text carried the same reasoning as the field; the field is kept.",
+    "field_thinking": "Reasoning came apart from the text.",
     # what a whole answer looks like
     "answer_in_reasoning": "There is reasoning but no answer; the answer may stand in the reasoning.",
     # what was looked up

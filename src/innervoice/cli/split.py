@@ -17,7 +17,7 @@ from innervoice.canon.storage import to_json
 from innervoice.cli.output import Output
 from innervoice.errors import UsageError
 from innervoice.inline.rows import ROWS
-from innervoice.reading import Splitter, split
+from innervoice.splitting import Splitter, split
 
 __all__ = ["command"]
 

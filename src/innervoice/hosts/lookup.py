@@ -1,4 +1,4 @@
-"""A model's name -> its card.
+"""A provider's name -> its host's row, a model's name -> its card.
 
 The last segment of the name is compared, in lower case, with the patterns of every row: `*` stands
 for anything, and a pattern may begin after a separator of the name (`kimi-k2*` is found in
@@ -11,12 +11,32 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from innervoice.canon.cards import Card
+from innervoice.canon.cards import Card, Host
 
-__all__ = ["all_cards", "card_of"]
+__all__ = ["all_cards", "all_hosts", "card_of", "host_of", "names_of"]
+
+
+def host_of(provider: str) -> Host | None:
+    """The row of a provider, by its id or another name of it; None for one nobody has heard of."""
+    return _hosts_by_name().get(provider.lower())
+
+
+def names_of(provider: str | None, model: str | None) -> tuple[str | None, str | None]:
+    """Provider and model as their host spells them.
+
+    Only without a provider, and only if the first segment of the model's name is a known one, is the name
+    split: `deepseek-ai/DeepSeek-R1` is a name, `groq/qwen3-32b` a provider and a name.
+    """
+    if provider is None and model is not None:
+        found = re.match(r"([^/:]+)[/:](.+)", model, re.DOTALL)
+        if found and host_of(found[1]):
+            return host_of(found[1]).id, found[2]  # type: ignore[union-attr]
+    host = host_of(provider) if provider else None
+    return (host.id if host else provider), model
 
 
 @lru_cache(maxsize=256)
@@ -31,12 +51,26 @@ def card_of(model: str) -> Card | None:
 
 
 @lru_cache(maxsize=1)
+def all_hosts() -> tuple[Host, ...]:
+    """Every row of hosts.toml."""
+    return tuple(msgspec.convert(row, Host) for row in _rows("hosts.toml")["host"])
+
+
+@lru_cache(maxsize=1)
+def _hosts_by_name() -> dict[str, Host]:
+    return {name: host for host in all_hosts() for name in (host.id, *host.aliases)}
+
+
+@lru_cache(maxsize=1)
 def all_cards() -> tuple[Card, ...]:
     """Every row of cards.toml."""
-    import tomllib  # noqa: PLC0415 - only who names a model needs it
+    return tuple(msgspec.convert(row, Card) for row in _rows("cards.toml")["card"])
 
-    rows = tomllib.loads(Path(__file__).with_name("cards.toml").read_text("utf-8"))
-    return tuple(msgspec.convert(row, Card) for row in rows["card"])
+
+def _rows(file: str) -> dict[str, Any]:
+    import tomllib  # noqa: PLC0415 - only who names a provider or a model needs it
+
+    return tomllib.loads(Path(__file__).with_name(file).read_text("utf-8"))
 
 
 @lru_cache(maxsize=1)

@@ -51,6 +51,7 @@ class Splitter(Scanner):
         prefix: Prefix = "no",
         stutter: bool = False,
         off: bool = False,
+        goes_on: bool = False,
         finish_reason: FinishReason | None = None,
     ) -> None:
         opening = Opening(prefix=prefix) if prefix != "no" and not off else None
@@ -60,6 +61,9 @@ class Splitter(Scanner):
         self._last = 0  # which part was closed last
         self._swallowed = 0
         self._elsewhere = False  # a reasoning field has text
+        if goes_on:
+            # The answer began in an earlier text, so this is not its head.
+            self._blank, self._split = False, True
 
     @property
     def notes(self) -> tuple[Note, ...]:

@@ -12,7 +12,10 @@ from innervoice.errors import UsageError
 from innervoice.inline.pattern import Pattern, marker, tag
 from innervoice.inline.rows import DEFAULT_TAGS, ROWS, Kind, Row
 
-__all__ = ["Role", "Token", "Vocabulary", "vocabulary"]
+__all__ = ["INLINE", "Role", "Token", "Vocabulary", "vocabulary"]
+
+INLINE = (None, "on", "off", "all")
+"""What `inline=` may be: whether, and for which tag names, a text is looked at."""
 
 Role: TypeAlias = Literal["open", "close", "wrapper", "header", "end", "stop"]
 

@@ -1,0 +1,291 @@
+"""Bytes, chunks or objects -> events and, in the end, a response.
+
+    what comes ──► frames ──► JSON ──► wire reader ──► inline stage ──► events, Finish
+
+Nothing that comes raises here: garbage, a damaged frame or an error of the provider end in a `Finish`
+whose response says so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.cards import Card, Host
+from innervoice.canon.events import Event, Finish, Heartbeat
+from innervoice.canon.jsontext import load_json
+from innervoice.canon.notes import Note, Notebook
+from innervoice.canon.parts import Thinking
+from innervoice.canon.reasoning import Reasoning, ReasoningReport
+from innervoice.canon.response import Failure, Response
+from innervoice.errors import DecodeError, UsageError
+from innervoice.frames.frame import LIMIT, Frame
+from innervoice.frames.sniff import AnyFraming
+from innervoice.hosts.lookup import card_of, host_of, names_of
+from innervoice.inline.rows import DEFAULT_TAGS
+from innervoice.inline.splitter import Splitter
+from innervoice.inline.stage import InlineStage
+from innervoice.inline.vocabulary import INLINE, vocabulary
+from innervoice.wire.dialects import DIALECTS, dialect_of, reader_of
+from innervoice.wire.objects import json_of
+from innervoice.wire.protocol import Context, Reader
+
+__all__ = ["Decoder"]
+
+_DEFAULT_CARD = Card(family="unknown", match=(), source="defaults")
+# Dialects of open models: without a host's row, their text is looked at.
+_LOOKED_AT = ("openai-chat", "ollama")
+
+
+class Decoder:
+    """Reads one answer; `feed` and `finish` give events, the last of which is `Finish`."""
+
+    def __init__(
+        self,
+        *,
+        provider: str | None = None,
+        model: str | None = None,
+        dialect: str | None = None,
+        request: Any = None,
+        scope: str | None = None,
+        inline: str | None = None,
+        limit: int = LIMIT,
+    ) -> None:
+        if inline not in INLINE:
+            raise UsageError(f"inline must be one of 'on', 'off', 'all' or None, not {inline!r}")
+        if dialect is not None and dialect not in DIALECTS:
+            raise UsageError(f"dialect must be one of {', '.join(DIALECTS)}; not {dialect!r}")
+        self._provider, self._model = names_of(provider, model)
+        self._host: Host | None = host_of(self._provider) if self._provider else None
+        self._dialect = dialect
+        self._request = request
+        self._scope = scope
+        self._inline = inline
+        self._framing = AnyFraming(limit=limit)
+        self._reader: Reader | None = None
+        self._stage: InlineStage | None = None
+        self._notebook = Notebook()
+        self._failure: Failure | None = None
+        self._values: list[Any] = []  # messages that came before any told its dialect
+        self._first = b""
+        self._finished: Response | None = None
+
+    @property
+    def response(self) -> Response:
+        """The whole response, after `finish`."""
+        if self._finished is None:
+            raise UsageError("the response is there after finish()")
+        return self._finished
+
+    @property
+    def recognised(self) -> bool:
+        """Whether anything that came looks like an answer."""
+        return self._reader is not None
+
+    def feed(self, chunk: Any) -> list[Event]:
+        """Takes bytes cut anywhere, text, a dict or an SDK's chunk."""
+        if self._finished is not None:
+            raise UsageError("the stream was finished; a decoder reads one answer")
+        if self._failure:
+            return []
+        if isinstance(chunk, str):
+            chunk = chunk.encode("utf-8", "surrogatepass")
+        try:
+            if isinstance(chunk, (bytes, bytearray, memoryview)):
+                data = bytes(chunk)
+                if len(self._first) < 80:
+                    self._first += data[:80]
+                return self._read_frames(self._framing.feed(data))
+            return self._read(json_of(chunk), None)
+        except DecodeError as error:
+            return self._break(error)
+
+    def finish(self) -> list[Event]:
+        """The stream is over."""
+        if self._finished is not None:
+            raise UsageError("finish was called already; a decoder reads one answer")
+        events: list[Event] = []
+        if not self._failure:
+            try:
+                events += self._read_frames(self._framing.finish())
+            except DecodeError as error:
+                events += self._break(error)
+        if self._reader is None and self._values and not self._failure:
+            self._start(self._values[0], None)
+            events += [event for value in self._values for event in self._translate(value, None)]
+        events += self._close()
+        self._finished = self._response()
+        return [*events, Finish(self._finished)]
+
+    # ---- reading -------------------------------------------------------------------------------
+
+    def _read_frames(self, frames: list[Frame]) -> list[Event]:
+        events: list[Event] = []
+        for data, name, failed in frames:
+            if self._failure:
+                break
+            if data is None:
+                events.append(Heartbeat())
+                continue
+            try:
+                value = load_json(data)
+            except ValueError:
+                events += self._read_no_json(data)
+                continue
+            if failed and isinstance(value, dict):
+                self._failure = Failure(
+                    type=name, message=value.get("message") or value.get("Message"), raw=value
+                )
+                break
+            events += self._read(value, name)
+        return events
+
+    def _read_no_json(self, data: bytes) -> list[Event]:
+        text = data.strip()
+        if text == b"[DONE]":
+            if self._reader:
+                self._reader.ended = True
+        elif text:
+            return self._break(
+                DecodeError(f"expected JSON in a message of the stream, not {_shown(text)}")
+            )
+        return []
+
+    def _read(self, value: Any, name: str | None) -> list[Event]:
+        if self._reader is None:
+            if self._dialect is None and dialect_of(value, name) is None and not self._host:
+                self._values.append(value)
+                return []
+            self._start(value, name)
+        return self._translate(value, name)
+
+    def _translate(self, value: Any, name: str | None) -> list[Event]:
+        assert self._reader is not None
+        events = self._reader.feed(value, name)
+        return self._stage.feed(events) if self._stage else events
+
+    def _break(self, error: DecodeError) -> list[Event]:
+        self._failure = Failure(type=type(error).__name__, message=str(error))
+        return []
+
+    # ---- who answers ---------------------------------------------------------------------------
+
+    def _start(self, value: Any, name: str | None) -> None:
+        """Chooses the reader, by what was said or by what the first message looks like."""
+        host = self._host
+        looks = dialect_of(value, name)
+        dialect = self._dialect or looks or (host.dialect if host else "openai-chat")
+        if self._dialect is None and host and host.dialect == "mistral" and looks == "openai-chat":
+            dialect = "mistral"
+        context = Context(
+            provider=self._provider,
+            model=self._model,
+            dialect=dialect,
+            scope=self._scope,
+            cumulative=host.cumulative if host else False,
+            separate_reasoning=host.separate_reasoning if host else False,
+        )
+        self._reader = reader_of(dialect, context)
+        card = card_of(self._model or _echoed(value)) or _DEFAULT_CARD
+        if self._looks_inside(dialect, card):
+            tags = DEFAULT_TAGS if self._inline == "all" else card.tags
+            words = vocabulary(tags, card.markup, card.ends)
+            prefix = "card" if card.prefix_open else "no"
+
+            def make(goes_on: bool) -> Splitter:
+                first = "no" if goes_on else prefix
+                return Splitter(words, prefix=first, stutter=card.stutter, goes_on=goes_on)  # type: ignore[arg-type]
+
+            self._stage = InlineStage(make, self._notebook)
+
+    def _looks_inside(self, dialect: str, card: Card) -> bool:
+        """Whether the text may hold reasoning (rule S10)."""
+        if self._inline is not None:
+            return self._inline != "off"
+        if self._host is None:
+            return dialect in _LOOKED_AT
+        return self._host.inline or self._host.id in card.leaks
+
+    # ---- the end -------------------------------------------------------------------------------
+
+    def _close(self) -> list[Event]:
+        reader = self._reader
+        if reader is None:
+            if not self._failure:
+                shown = f": {_shown(self._first)}" if self._first else ""
+                self._failure = Failure(
+                    type="DecodeError", message=f"nothing came that is an answer{shown}"
+                )
+            return []
+        if self._failure:
+            reader.ended = False
+        if not self._stage:
+            return reader.finish()
+        self._stage.finish_reason = reader.finish_reason
+        return self._stage.feed(reader.finish()) + self._stage.finish()
+
+    def _response(self) -> Response:
+        reader = self._reader
+        if reader is None:
+            return Response(provider=self._provider, model=self._model, error=self._failure)
+        parts = self._stage.parts if self._stage else tuple(reader.parts)
+        if any(isinstance(part, Thinking) and not _inline(part) for part in parts):
+            self._notebook.add("field_thinking")
+        origin = reader.origin(reader.message_block or None, reader.message_seals)
+        response = Response(
+            parts=parts,
+            provider=self._provider,
+            model=reader.model or self._model,
+            id=reader.id,
+            ended=reader.ended,
+            finish_reason=reader.finish_reason,
+            wire_finish_reason=reader.wire_finish_reason,
+            usage=reader.usage,
+            reasoning=self._report(),
+            notes=(*reader.notebook.notes(), *self._notebook.notes()),
+            error=self._failure or reader.error,
+            alternatives=self._alternatives(reader),
+            origin=origin,
+        )
+        if response.status == "empty" and response.has_thinking:
+            return _with_note(response, Note("answer_in_reasoning"))
+        return response
+
+    def _alternatives(self, reader: Reader) -> tuple[Response, ...]:
+        found = []
+        for _, values in sorted(reader.others.items()):
+            decoder = Decoder(
+                provider=self._provider,
+                model=self._model,
+                dialect=reader.dialect,
+                scope=self._scope,
+                inline=self._inline,
+            )
+            for value in values:
+                decoder.feed(value)
+            decoder.finish()
+            found.append(decoder.response)
+        return tuple(found)
+
+    def _report(self) -> ReasoningReport | None:
+        asked = getattr(self._request, "reasoning", None)
+        return ReasoningReport(requested=asked) if isinstance(asked, Reasoning) else None
+
+
+def _inline(part: Thinking) -> bool:
+    return part.origin is not None and part.origin.markup is not None
+
+
+def _echoed(value: Any) -> str:
+    model = value.get("model") if isinstance(value, dict) else None
+    return model if isinstance(model, str) else ""
+
+
+def _with_note(response: Response, note: Note) -> Response:
+    from msgspec.structs import replace  # noqa: PLC0415
+
+    return replace(response, notes=(*response.notes, note))
+
+
+def _shown(data: bytes) -> str:
+    text = data[:60].decode("utf-8", "replace")
+    return repr(text + ("..." if len(data) > 60 else ""))

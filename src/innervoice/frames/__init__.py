@@ -1,0 +1,1 @@
+"""Bytes -> frames, without meaning: server-sent events, JSON lines, AWS event streams."""

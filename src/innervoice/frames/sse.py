@@ -1,0 +1,115 @@
+"""Server-sent events: bytes -> frames.
+
+After the WHATWG standard (https://html.spec.whatwg.org/multipage/server-sent-events.html, read
+2026-11-15), with what providers really do:
+
+  - Lines end in LF, CR or CRLF, and a CRLF may be cut between two chunks.
+  - Comments are signs of life (OpenRouter sends `: OPENROUTER PROCESSING`).
+  - The blank line behind the last event may be missing.
+  - Gemini writes an error as plain JSON lines without `data:`. Lines that are no fields are gathered, and
+    make a frame when they are JSON.
+"""
+
+from __future__ import annotations
+
+from innervoice.canon.jsontext import load_json
+from innervoice.frames.frame import LIMIT, Frame, FrameError
+
+__all__ = ["ServerSentEvents"]
+
+_BOM = b"\xef\xbb\xbf"
+_HEARTBEAT = Frame(None)
+
+
+class ServerSentEvents:
+    """Cuts a stream of server-sent events into frames; every byte is looked at once."""
+
+    def __init__(self, *, limit: int = LIMIT) -> None:
+        self._limit = limit
+        self._pending: list[bytes] = []  # pieces of a line that has not ended
+        self._size = 0
+        self._data: list[bytes] = []
+        self._name: str | None = None
+        self._stray: list[bytes] = []  # lines that are no fields
+        self._after_cr = False
+        self._started = False
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """The events that are whole now."""
+        if self._after_cr and data:
+            self._after_cr = False
+            if data[0] == 0x0A:
+                data = data[1:]
+        self._size += len(data)
+        if b"\n" not in data and b"\r" not in data:
+            self._pending.append(data)
+            self._check_size()
+            return []
+        if self._pending:
+            self._pending.append(data)
+            data = b"".join(self._pending)
+            self._pending.clear()
+        self._after_cr = data[-1] == 0x0D
+        frames: list[Frame] = []
+        lines = data.splitlines()
+        if data[-1] not in b"\r\n":
+            self._pending.append(lines.pop())
+        for line in lines:
+            self._read(line, frames)
+        self._check_size()
+        return frames
+
+    def finish(self) -> list[Frame]:
+        """The last event, if no blank line ended it."""
+        frames: list[Frame] = []
+        if self._pending:
+            self._read(b"".join(self._pending), frames)
+            self._pending.clear()
+        self._dispatch(frames)
+        return frames
+
+    def _read(self, line: bytes, frames: list[Frame]) -> None:
+        if not self._started:
+            self._started = True
+            line = line.removeprefix(_BOM)
+        if line[:5] == b"data:":
+            self._data.append(line[6:] if line[5:6] == b" " else line[5:])
+        elif not line:
+            self._dispatch(frames)
+        elif line[:1] == b":":
+            frames.append(_HEARTBEAT)
+        elif line[:6] == b"event:":
+            self._name = line[6:].strip().decode("utf-8", "replace")
+        elif line == b"data":
+            self._data.append(b"")
+        elif not line.startswith((b"id:", b"retry:")) and line not in (b"id", b"retry", b"event"):
+            self._stray.append(line)
+            self._dispatch_stray(frames)
+
+    def _dispatch(self, frames: list[Frame]) -> None:
+        if self._data:
+            data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
+            frames.append(Frame(data, self._name))
+            self._data.clear()
+        if self._stray:
+            self._dispatch_stray(frames)
+        self._name = None
+        self._size = sum(map(len, self._pending))
+
+    def _dispatch_stray(self, frames: list[Frame]) -> None:
+        """Lines without a field's name that are JSON, together, are a message all the same."""
+        first, last = self._stray[0].lstrip()[:1], self._stray[-1].rstrip()[-1:]
+        if first not in (b"{", b"["):
+            self._stray.clear()
+        elif last in (b"}", b"]"):
+            text = b"\n".join(self._stray)
+            try:
+                load_json(text)
+            except ValueError:
+                return  # more lines may come
+            frames.append(Frame(text))
+            self._stray.clear()
+
+    def _check_size(self) -> None:
+        if self._size > self._limit:
+            raise FrameError(f"an event is longer than {self._limit} bytes")

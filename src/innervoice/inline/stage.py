@@ -1,0 +1,300 @@
+"""Events of a reader -> the same events with reasoning split out of the text.
+
+A text part of the wire may become several parts, so parts are numbered anew. Reasoning that the text
+repeats from a field is dropped in the end, and stays in the markup of the text so that it can be written
+back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from innervoice.canon.events import (
+    Event,
+    PartEnd,
+    PartStart,
+    Recast,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+)
+from innervoice.canon.notes import Notebook
+from innervoice.canon.origin import Markup, Origin
+from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall, is_inline, restore
+from innervoice.canon.response import FinishReason
+from innervoice.inline.draft import reopened
+from innervoice.inline.splitter import Splitter
+
+__all__ = ["InlineStage"]
+
+
+class Entry:
+    """A part as it goes out: what came of it, and where it stands now."""
+
+    __slots__ = ("index", "part", "pieces", "start")
+
+    def __init__(self, index: int, start: PartStart | None = None) -> None:
+        self.index = index
+        self.start = start
+        self.part: Part | None = None
+        self.pieces: list[str] = []
+
+    def now(self) -> Part:
+        """The part, or as much of it as came."""
+        if self.part:
+            return self.part
+        text = "".join(self.pieces)
+        match self.start.type if self.start else "":
+            case "text":
+                return Text(text, complete=False)
+            case "thinking":
+                return Thinking(text, complete=False)
+            case "tool_call" if self.start and isinstance(self.start.part, ToolCall):
+                return ToolCall(self.start.part.id, self.start.part.name, text, complete=False)
+            case _:
+                return Opaque(None, complete=False)
+
+
+class InlineStage:
+    """Takes events, gives events; `parts` is what has come of them."""
+
+    def __init__(self, splitter: Callable[[bool], Splitter], notebook: Notebook) -> None:
+        self._make = splitter
+        self._notebook = notebook
+        self._entries: list[Entry] = []
+        self._plain: dict[int, Entry] = {}  # by the wire's number
+        self._splitters: dict[int, Splitter] = {}
+        self._groups: dict[int, list[Entry]] = {}
+        self._wire_text: dict[int, list[str]] = {}
+        self._field: list[str] = []
+        self.finish_reason: FinishReason | None = None
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """All parts so far."""
+        return tuple(entry.now() for entry in self._entries)
+
+    def feed(self, events: list[Event]) -> list[Event]:
+        """Splits the text of these events."""
+        out: list[Event] = []
+        for event in events:
+            match event:
+                case TextDelta() if event.index in self._splitters:
+                    self._pass_on(event.index, self._splitters[event.index].feed(event.text), out)
+                case ThinkingDelta():
+                    if not self._field:
+                        self._tell_splitters(out)
+                    self._field.append(event.text)
+                    self._relay(event, event.text, out)
+                case TextDelta():
+                    self._relay(event, event.text, out)
+                case ToolCallDelta():
+                    self._relay(event, event.arguments, out)
+                case PartStart():
+                    self._start(event, out)
+                case PartEnd():
+                    self._end(event, out)
+                case _:
+                    out.append(event)
+        return out
+
+    # ---- parts that are not split --------------------------------------------------------------
+
+    def _start(self, event: PartStart, out: list[Event]) -> None:
+        if event.type == "text":
+            splitter = self._make(bool(self._splitters))
+            if self._field:
+                splitter.reasoning_elsewhere()
+            self._splitters[event.index] = splitter
+            self._groups[event.index] = []
+            return
+        entry = self._new(event)
+        self._plain[event.index] = entry
+        out.append(PartStart(entry.index, event.type, event.part))
+
+    def _new(self, start: PartStart) -> Entry:
+        entry = Entry(len(self._entries), start)
+        self._entries.append(entry)
+        return entry
+
+    def _relay(
+        self, event: TextDelta | ThinkingDelta | ToolCallDelta, text: str, out: list[Event]
+    ) -> None:
+        entry = self._plain[event.index]
+        entry.pieces.append(text)
+        out.append(event if entry.index == event.index else type(event)(entry.index, text))
+
+    def _tell_splitters(self, out: list[Event]) -> None:
+        for wire, splitter in self._splitters.items():
+            self._pass_on(wire, splitter.reasoning_elsewhere(), out)
+
+    def _end(self, event: PartEnd, out: list[Event]) -> None:
+        if event.index not in self._splitters:
+            entry = self._plain[event.index]
+            entry.part = event.part
+            out.append(PartEnd(entry.index, event.part))
+            return
+        assert isinstance(event.part, Text)
+        reason = self.finish_reason if event.part.complete else "length"
+        ended = self._splitters[event.index].finish(reason)
+        for note in self._splitters[event.index].notes:
+            for _ in range(note.count):
+                self._notebook.add(note.code, note.detail)
+        self._splitters.pop(event.index)
+        self._pass_on(event.index, ended, out)
+        self._dress(event.index, event.part, out)
+
+    # ---- parts of a text -----------------------------------------------------------------------
+
+    def _pass_on(self, wire: int, events: list[Event], out: list[Event]) -> None:
+        group = self._groups[wire]
+        for event in events:
+            match event:
+                case TextDelta() | ThinkingDelta():
+                    entry = group[event.index]
+                    entry.pieces.append(event.text)
+                    same = entry.index == event.index
+                    out.append(event if same else type(event)(entry.index, event.text))
+                case PartStart():
+                    entry = self._new(event)
+                    group.append(entry)
+                    out.append(PartStart(entry.index, event.type))
+                case PartEnd():
+                    entry = group[event.index]
+                    entry.part = event.part
+                    out.append(PartEnd(entry.index, event.part))
+                case Recast():
+                    self._recast(group, event, out)
+                case _:
+                    out.append(event)
+
+    def _recast(self, group: list[Entry], event: Recast, out: list[Event]) -> None:
+        """Replaces the parts of a text that turned out to be others, among all the other parts."""
+        old = group[event.index :]
+        open_before = bool(old) and any(entry.part is None for entry in old)
+        position = old[0].index if old else len(self._entries)
+        gone = set(map(id, old))
+        made: list[Entry] = []
+        for number, part in enumerate(event.parts):
+            entry = Entry(0, PartStart(0, part.type))
+            last_open = (
+                open_before
+                and number == len(event.parts) - 1
+                and not getattr(part, "complete", True)
+            )
+            entry.pieces.append(getattr(part, "text", ""))
+            entry.part = None if last_open else part
+            made.append(entry)
+        rest = [entry for entry in self._entries[position:] if id(entry) not in gone]
+        group[event.index :] = made
+        self._rewrite(position, [*made, *rest], out)
+
+    def _rewrite(self, position: int, entries: list[Entry], out: list[Event]) -> None:
+        self._entries[position:] = entries
+        for index, entry in enumerate(self._entries[position:], position):
+            entry.index = index
+        out.append(Recast(position, tuple(entry.now() for entry in entries)))
+
+    def _dress(self, wire: int, whole: Text, out: list[Event]) -> None:
+        """Gives the parts of a text their origin, and their wire block to the first of them."""
+        group = self._groups[wire]
+        changed = False
+        for number, entry in enumerate(group):
+            part = entry.part
+            assert part is not None
+            if len(group) == 1 and isinstance(part, Text) and part.origin is None:
+                entry.part = whole
+            else:
+                entry.part = _dressed(part, whole.origin, item=f"text_{wire}", first=number == 0)
+            if number == len(group) - 1 and not whole.complete:
+                entry.part = reopened(entry.part)
+            changed = changed or entry.part != part
+        if changed and group and out:
+            self._correct(group, out)
+
+    def _correct(self, group: list[Entry], out: list[Event]) -> None:
+        """Puts the full parts into the ends that were just told."""
+        told = {entry.index: entry.part for entry in group if entry.part}
+        for position, event in enumerate(out):
+            if isinstance(event, PartEnd) and event.index in told:
+                part = told[event.index]
+                assert part is not None
+                out[position] = PartEnd(event.index, part)
+
+    def finish(self) -> list[Event]:
+        """Drops what the text repeats from a field."""
+        field = "".join("".join(self._field).split())
+        out: list[Event] = []
+        if not field:
+            return out
+        for group in self._groups.values():
+            for number, entry in enumerate(group):
+                part = entry.part
+                if isinstance(part, Thinking) and is_inline(part) and _same(part.text, field):
+                    self._notebook.add("inline_repeated")
+                    self._drop(group, number, out)
+                    break
+        return out
+
+    def _drop(self, group: list[Entry], number: int, out: list[Event]) -> None:
+        entry = group[number]
+        assert entry.part is not None
+        written = restore([entry.part])
+        following = group[number + 1] if number + 1 < len(group) else None
+        position = entry.index
+        if following and isinstance(following.part, Text):
+            following.part = _with_lead(following.part, written)
+            entries = [other for other in self._entries[position:] if other is not entry]
+            group.remove(entry)
+        else:
+            entry.part = _with_lead(Text("", origin=entry.part.origin), written)
+            entries = self._entries[position:]
+        self._rewrite(position, entries, out)
+
+
+def _dressed(part: Part, origin: Origin | None, *, item: str, first: bool) -> Part:
+    """A part of a text with the origin of the text."""
+    base = origin or Origin()
+    markup = part.origin.markup if part.origin else None
+    full = Origin(
+        provider=base.provider,
+        model=base.model,
+        dialect=base.dialect,
+        scope=base.scope,
+        block=base.block if first else None,
+        seals=base.seals if first else (),
+        item=item,
+        markup=markup,
+    )
+    match part:
+        case Text():
+            return Text(part.text, part.complete, full)
+        case Thinking():
+            return Thinking(part.text, part.form, part.complete, full)
+        case Opaque():
+            return Opaque(part.value, part.complete, full)
+        case _:
+            return part
+
+
+def _with_lead(part: Text, lead: str) -> Text:
+    origin = part.origin or Origin()
+    known = list(origin.markup or ())
+    if known and known[0].at == 0:
+        lead += known.pop(0).text
+    full = Origin(
+        provider=origin.provider,
+        model=origin.model,
+        dialect=origin.dialect,
+        scope=origin.scope,
+        block=origin.block,
+        seals=origin.seals,
+        item=origin.item,
+        markup=(Markup(0, lead), *known),
+    )
+    return Text(part.text, part.complete, full)
+
+
+def _same(text: str, field: str) -> bool:
+    squeezed = "".join(text.split())
+    return bool(squeezed) and (field.startswith(squeezed) or squeezed.startswith(field))

@@ -1,0 +1,99 @@
+"""Splitting reasoning out of plain text, by the card of the model that wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from innervoice.canon.cards import Card
+from innervoice.canon.notes import Note
+from innervoice.canon.response import FinishReason, Response
+from innervoice.errors import UsageError
+from innervoice.hosts.lookup import card_of
+from innervoice.inline import splitter
+from innervoice.inline.marks import Prefix
+from innervoice.inline.rows import DEFAULT_TAGS
+from innervoice.inline.vocabulary import INLINE, vocabulary
+
+__all__ = ["Splitter", "split"]
+
+
+class Splitter(splitter.Splitter):
+    """Splits reasoning out of a text that comes piece by piece.
+
+    `feed` and `finish` give lists of events, without a `Finish`; `innervoice.fold` reads them.
+    `model` is the name as its host spells it; its card says which markup it writes. `markup` adds rows
+    of the vocabulary by name. `prefix_open=True` says that the text starts inside thinking, `False`
+    that it does not, whatever the card says. `inline="off"` leaves the text alone.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str | None = None,
+        prefix_open: bool | None = None,
+        markup: Iterable[str] | None = None,
+        inline: str | None = None,
+        finish_reason: FinishReason | None = None,
+    ) -> None:
+        if inline not in INLINE:
+            raise UsageError(f"inline must be one of 'on', 'off', 'all' or None, not {inline!r}")
+        if isinstance(markup, str):
+            raise UsageError(f"markup must be a list of names, not the string {markup!r}")
+        card = card_of(model) if model is not None else None
+        rows = dict.fromkeys([*(card.markup if card else ()), *(markup or ())])
+        super().__init__(
+            vocabulary(DEFAULT_TAGS, tuple(rows), card.ends if card else ()),
+            prefix=_prefix(prefix_open, card),
+            stutter=card.stutter if card else False,
+            off=inline == "off",
+            finish_reason=finish_reason,
+        )
+        self._model = model
+        if model is not None and card is None:
+            self._notebook.add("unknown_model", model)
+
+    @property
+    def response(self) -> Response:
+        """The whole result; before `finish`, what has been settled so far."""
+        parts = tuple(self._composer.done)
+        response = Response(
+            parts=parts,
+            model=self._model,
+            ended=self._finished,
+            finish_reason=self._finish_reason,
+            notes=self.notes,
+        )
+        if response.status == "empty" and response.has_thinking:
+            note = Note("answer_in_reasoning")
+            return msgspec.structs.replace(response, notes=(*response.notes, note))
+        return response
+
+
+def split(
+    text: str,
+    *,
+    model: str | None = None,
+    prefix_open: bool | None = None,
+    markup: Iterable[str] | None = None,
+    inline: str | None = None,
+    finish_reason: FinishReason | None = None,
+) -> Response:
+    """Splits reasoning out of a whole text; the hints are those of `Splitter`."""
+    reader = Splitter(
+        model=model,
+        prefix_open=prefix_open,
+        markup=markup,
+        inline=inline,
+        finish_reason=finish_reason,
+    )
+    reader.feed(text)
+    reader.finish()
+    return reader.response
+
+
+def _prefix(prefix_open: bool | None, card: Card | None) -> Prefix:
+    if prefix_open is not None:
+        return "told" if prefix_open else "no"
+    return "card" if card and card.prefix_open else "no"

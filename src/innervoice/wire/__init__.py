@@ -1,0 +1,1 @@
+"""Frames <-> canonical values: one folder a dialect."""

@@ -1,0 +1,1 @@
+"""Anthropic's Messages API, also in the envelopes of Bedrock and Vertex."""

@@ -1,0 +1,250 @@
+"""Anthropic Messages -> canonical events.
+
+Enters: a whole message, or the events of a stream. Leaves: parts in the order of the blocks.
+
+Rules, after https://platform.claude.com/docs/en/build-with-claude/streaming (read 2026-11-15) and recordings:
+
+  1. Block order and count are kept; thinking with empty text and a signature is a block like any other.
+  2. `redacted_thinking` comes whole in its start event. Its `data` is a seal.
+  3. `signature_delta` is assigned, never appended: it is the whole signature.
+  4. `message_delta.usage` overwrites what it has; what it lacks keeps the value of `message_start`.
+  5. Blocks that are not text, thinking or a client's tool call are opaque, in their place.
+  6. A second `message_start` with another id is a second generation spliced in by a proxy: an error.
+  7. Bedrock's InvokeModel wraps each event as base64 in `bytes`.
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from innervoice.canon.parts import Form, Opaque, Part, Text, Thinking
+from innervoice.canon.response import FinishReason
+from innervoice.canon.usage import Usage
+from innervoice.wire.protocol import Context, Reader, Slot
+from innervoice.wire.shapes import arguments_of, as_count, as_dict, as_list, as_text, parsed
+
+__all__ = ["AnthropicReader"]
+
+_REASONS: dict[str, FinishReason] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool_calls",
+    "pause_turn": "pause",
+    "compaction": "pause",
+    "refusal": "refusal",
+}
+_KINDS = {
+    "text": "text",
+    "thinking": "thinking",
+    "redacted_thinking": "thinking",
+    "tool_use": "tool_call",
+}
+# Deltas that lengthen a member of the block: their type -> the member.
+_LENGTHEN = {"text_delta": "text", "thinking_delta": "thinking"}
+
+
+class AnthropicReader(Reader):
+    """Reads one message."""
+
+    dialect: ClassVar[str] = "anthropic"
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._blocks: dict[Any, Slot] = {}
+        self._usage: dict[str, Any] = {}
+
+    def read(self, value: Any, name: str | None) -> None:
+        event = as_dict(value)
+        if "bytes" in event and "type" not in event:
+            event = _unwrapped(event["bytes"])
+        kind = event.get("type")
+        handle = _EVENTS.get(kind) if isinstance(kind, str) else None
+        if handle:
+            handle(self, event)
+        elif name == "error" or "error" in event:
+            self.fail(event)
+
+    def _read_whole(self, message: dict[str, Any]) -> None:
+        self._start(message)
+        for index, block in enumerate(as_list(message.get("content"))):
+            self._start_block({"index": index, "content_block": block})
+            self._stop_block({"index": index})
+        self._end(message)
+        self.ended = True
+
+    def _read_start(self, event: dict[str, Any]) -> None:
+        self._start(as_dict(event.get("message")))
+
+    def _read_delta(self, event: dict[str, Any]) -> None:
+        self._end({**as_dict(event.get("delta")), "usage": event.get("usage")})
+
+    def _read_stop(self, _: dict[str, Any]) -> None:
+        self.ended = True
+
+    def _read_ping(self, _: dict[str, Any]) -> None:
+        self.heartbeat()
+
+    def _start(self, message: dict[str, Any]) -> None:
+        given = as_text(message.get("id"))
+        if self.id is not None and given != self.id:
+            self.fail(
+                {"type": "spliced", "message": "a second message began before the first was over"}
+            )
+            return
+        self.id = given
+        self.model = as_text(message.get("model"))
+        self._use(message.get("usage"))
+
+    def _end(self, message: dict[str, Any]) -> None:
+        self._use(message.get("usage"))
+        self.stop(message.get("stop_reason"), _REASONS)
+        # A stop reason alone does not end a stream; `message_stop` does.
+        self.ended = False
+
+    def _use(self, usage: Any) -> None:
+        if not isinstance(usage, dict):
+            return
+        self._usage.update({key: value for key, value in usage.items() if value is not None})
+        counts = {key: as_count(value) for key, value in self._usage.items()}
+        read, written = (
+            counts.get("cache_read_input_tokens"),
+            counts.get("cache_creation_input_tokens"),
+        )
+        plain = counts.get("input_tokens")
+        details = as_dict(self._usage.get("output_tokens_details"))
+        self.use(
+            Usage(
+                input_tokens=None if plain is None else plain + (read or 0) + (written or 0),
+                output_tokens=counts.get("output_tokens"),
+                reasoning_tokens=as_count(details.get("thinking_tokens")),
+                cached_input_tokens=read,
+                raw=dict(self._usage),
+            )
+        )
+
+    # ---- blocks --------------------------------------------------------------------------------
+
+    def _start_block(self, event: dict[str, Any]) -> None:
+        index, value = event.get("index"), event.get("content_block")
+        if not isinstance(value, dict):
+            self.odd(value, "content_block")
+            return
+        block = dict(value)
+        kind = _KINDS.get(as_text(block.get("type")) or "", "opaque")
+        if kind == "tool_call":
+            slot = self.open_call(block.get("id"), block.get("name"), block)
+        else:
+            slot = self.open(kind, block)
+        if isinstance(index, (int, str)):
+            self._blocks[index] = slot
+        member = {"text": "text", "thinking": "thinking"}.get(kind, "")
+        if text := as_text(block.get(member)):
+            self.add(slot, text)
+
+    def _extend(self, event: dict[str, Any]) -> None:
+        index = event.get("index")
+        slot = self._blocks.get(index) if isinstance(index, (int, str)) else None
+        delta = as_dict(event.get("delta"))
+        if slot is None or not slot.open:
+            self.odd(delta, "content_block_delta")
+            return
+        kind = delta.get("type")
+        if isinstance(kind, str) and kind in _LENGTHEN and slot.kind in ("text", "thinking"):
+            text = delta.get(_LENGTHEN[kind])
+            if isinstance(text, str):
+                self.add(slot, text)
+            elif text is not None:
+                self.odd(text, _LENGTHEN[kind])
+        elif kind == "signature_delta":
+            slot.block["signature"] = delta.get("signature")
+        elif kind == "input_json_delta":
+            self._extend_input(slot, delta.get("partial_json"))
+        elif kind == "citations_delta":
+            known = slot.block.get("citations")
+            slot.block["citations"] = [*as_list(known), delta.get("citation")]
+        else:
+            # Unknown deltas are members of an unknown block: the last of each is kept.
+            slot.block.update({key: value for key, value in delta.items() if key != "type"})
+
+    def _extend_input(self, slot: Slot, text: Any) -> None:
+        if isinstance(text, str):
+            self.add(slot, text)
+            if slot.kind == "opaque":
+                slot.pieces.append(text)
+        elif text is not None:
+            self.odd(text, "partial_json")
+
+    def _stop_block(self, event: dict[str, Any]) -> None:
+        index = event.get("index")
+        slot = self._blocks.get(index) if isinstance(index, (int, str)) else None
+        if slot and slot.open:
+            self.close(slot)
+
+    def close(self, slot: Slot, *, complete: bool = True) -> None:
+        block = slot.block
+        match slot.kind:
+            case "text":
+                block["text"] = slot.text
+                trivial = block.keys() == {"type", "text"}
+                part: Part = Text(slot.text, complete, self.origin(None if trivial else block))
+            case "thinking":
+                part = self._thinking(slot, complete=complete)
+            case "tool_call":
+                self._end_call(slot, complete=complete)
+                return
+            case _:
+                if slot.pieces:
+                    block["input"] = parsed(slot.text)
+                part = Opaque(block, complete, self.origin())
+        self.end(slot, part)
+
+    def _thinking(self, slot: Slot, *, complete: bool) -> Thinking:
+        block = slot.block
+        if block.get("type") == "redacted_thinking":
+            return Thinking("", "hidden", complete, self.origin(block, ("data",)))
+        if slot.pieces or isinstance(block.get("thinking"), str):
+            block["thinking"] = slot.text
+        elif "thinking" in block:
+            self.notebook.add("odd_value", "thinking")
+        sealed = complete and isinstance(block.get("signature"), str) and bool(block["signature"])
+        form: Form = "full" if slot.text or not sealed else "hidden"
+        return Thinking(
+            slot.text, form, complete, self.origin(block, ("signature",) if sealed else ())
+        )
+
+    def _end_call(self, slot: Slot, *, complete: bool) -> None:
+        block = slot.block
+        text = slot.text
+        if text:
+            value = parsed(text)
+            if value is not text:
+                block["input"] = value
+                text = arguments_of(value)
+        else:
+            text = arguments_of(block.get("input"))
+        self.end_call(slot, text, complete=complete)
+
+
+def _unwrapped(data: Any) -> dict[str, Any]:
+    try:
+        return as_dict(parsed(b64decode(data).decode("utf-8", "replace")))
+    except (binascii.Error, TypeError, ValueError):
+        return {}
+
+
+_EVENTS: dict[str, Callable[[AnthropicReader, dict[str, Any]], None]] = {
+    "message": AnthropicReader._read_whole,
+    "message_start": AnthropicReader._read_start,
+    "content_block_start": AnthropicReader._start_block,
+    "content_block_delta": AnthropicReader._extend,
+    "content_block_stop": AnthropicReader._stop_block,
+    "message_delta": AnthropicReader._read_delta,
+    "message_stop": AnthropicReader._read_stop,
+    "ping": AnthropicReader._read_ping,
+    "error": AnthropicReader.fail,
+}

@@ -1,0 +1,1 @@
+"""OpenAI's Chat Completions and everything that calls itself compatible with it."""

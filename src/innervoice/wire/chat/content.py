@@ -1,0 +1,144 @@
+"""Content that is a list: chunks of thinking, text and other things, in order.
+
+Mistral sends thinking as chunks between strings; Databricks as `reasoning` with a summary; others write
+lists of text and images. In a stream the first chunk of a delta goes on with the last of the one before
+if both are of a kind; `closed` on a thinking chunk says nothing (it stands on most of them in mid-thought).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.parts import Part, Text, Thinking
+from innervoice.wire.protocol import Reader, Slot
+from innervoice.wire.shapes import as_dict, as_list
+
+__all__ = ["ContentChunks"]
+
+
+class ContentChunks:
+    """Reads the content of one message, strings and lists of chunks in any order."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._slots: list[Slot] = []
+        self._current: Slot | None = None
+
+    def read(self, content: Any) -> None:
+        """Takes the content of a message or a delta."""
+        if isinstance(content, str):
+            if content:
+                self._read_text({"type": "text", "text": content}, content, goes_on=True)
+        elif isinstance(content, list):
+            for number, chunk in enumerate(content):
+                self._read_chunk(chunk, goes_on=number == 0)
+        elif content is not None:
+            self._reader.odd(content, "content")
+
+    def _read_chunk(self, chunk: Any, *, goes_on: bool) -> None:
+        match chunk:
+            case str(text):
+                self._read_text({"type": "text", "text": text}, text, goes_on=goes_on)
+            case {"type": "text" | "output_text", "text": str(text)}:
+                self._read_text(chunk, text, goes_on=goes_on)
+            case {"type": "thinking", "thinking": str() | list()}:
+                self._read_thinking(chunk, goes_on=goes_on)
+            case {"type": "reasoning", "summary": list(summary)}:
+                self._read_summary(chunk, summary)
+            case _:
+                self._switch(None)
+                if isinstance(chunk, dict) and chunk.get("type") != "thinking":
+                    self._reader.opaque(chunk)
+                else:
+                    self._reader.odd(chunk, "content")
+
+    def _switch(self, slot: Slot | None) -> None:
+        if self._current and self._current is not slot and self._current.open:
+            self._reader.close(self._current)
+        self._current = slot
+
+    def _begin(self, kind: str, block: dict[str, Any]) -> Slot:
+        self._switch(None)
+        slot = self._reader.open(kind, block)
+        self._slots.append(slot)
+        self._switch(slot)
+        return slot
+
+    def _read_text(self, chunk: dict[str, Any], text: str, *, goes_on: bool) -> None:
+        slot = self._current
+        if not (goes_on and slot and slot.kind == "text"):
+            slot = self._begin("text", dict(chunk))
+        self._reader.add(slot, text)
+
+    def _read_thinking(self, chunk: dict[str, Any], *, goes_on: bool) -> None:
+        slot = self._current
+        inner = chunk["thinking"]
+        if not (goes_on and slot and slot.kind == "thinking"):
+            slot = self._begin("thinking", dict(chunk))
+        else:
+            others = {
+                key: value
+                for key, value in chunk.items()
+                if key != "thinking" and value is not None
+            }
+            slot.block.update(others)
+            slot.block["thinking"] = _joined(slot.block["thinking"], inner)
+        self._reader.add(slot, _text_of(inner))
+
+    def _read_summary(self, chunk: dict[str, Any], summary: list[Any]) -> None:
+        slot = self._begin("thinking", dict(chunk))
+        slot.form = "summary"
+        slot.seals = tuple(
+            f"summary.{number}.signature"
+            for number, entry in enumerate(summary)
+            if as_dict(entry).get("signature")
+        )
+        self._reader.add(slot, "".join(_text_of([entry]) for entry in summary))
+        self._switch(None)
+
+    def owns(self, slot: Slot) -> bool:
+        """Whether a part is one of these."""
+        return any(slot is known for known in self._slots)
+
+    def part(self, slot: Slot, *, complete: bool) -> Part:
+        """The part of a chunk."""
+        block = slot.block
+        if slot.kind == "text":
+            block["text"] = slot.text
+            trivial = block == {"type": "text", "text": slot.text}
+            return Text(slot.text, complete, self._reader.origin(None if trivial else block))
+        sealed = ("signature",) if block.get("signature") else ()
+        seals = (*slot.seals, *sealed) if complete else ()
+        form = slot.form if slot.text or not seals else "hidden"
+        return Thinking(slot.text, form, complete, self._reader.origin(block, seals))
+
+
+def _text_of(inner: Any) -> str:
+    if isinstance(inner, str):
+        return inner
+    texts = (as_dict(chunk).get("text") for chunk in as_list(inner))
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _joined(before: Any, more: Any) -> Any:
+    """The inner chunks of a thinking chunk and what goes on with them; adjacent texts are one."""
+    if isinstance(before, str) and isinstance(more, str):
+        return before + more
+    chunks = [dict(chunk) if isinstance(chunk, dict) else chunk for chunk in as_list(before)]
+    for chunk in as_list(more):
+        last = chunks[-1] if chunks else None
+        plain = (
+            isinstance(chunk, dict)
+            and chunk.keys() == {"type", "text"}
+            and isinstance(chunk["text"], str)
+        )
+        if (
+            plain
+            and isinstance(last, dict)
+            and last.keys() == {"type", "text"}
+            and isinstance(last["text"], str)
+        ):
+            last["text"] += chunk["text"]
+        else:
+            chunks.append(chunk)
+    return chunks

@@ -1,0 +1,224 @@
+"""Chat Completions -> canonical events.
+
+Enters: a whole completion, or the chunks of a stream. Leaves: reasoning, content and calls as they come.
+
+Rules, after https://platform.openai.com/docs/api-reference/chat (read 2026-11-15), the hosts' own pages and
+recordings:
+
+  1. A reasoning field is one part however its deltas alternate with the content (`reasoning.py`).
+  2. Null, "" and absent say nothing in a delta; a finish reason is never taken back.
+  3. Calls are told apart by their index, or by a new id; arguments are joined.
+  4. Usage may come on a chunk with or without choices, in `x_groq`, or on the choice.
+  5. Cloudflare wraps the body in `result`; its own models answer `{"response": "..."}`.
+  6. Refusal text is text, and the answer is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from innervoice.canon.parts import Part, Text
+from innervoice.canon.response import FinishReason
+from innervoice.wire.chat.content import ContentChunks
+from innervoice.wire.chat.reasoning import DETAILS, FIELDS, ReasoningFields
+from innervoice.wire.chat.usage import usage_of
+from innervoice.wire.protocol import Context, Reader, Slot
+from innervoice.wire.shapes import arguments_of, as_count, as_dict, as_list, as_text
+
+__all__ = ["ChatReader"]
+
+_REASONS: dict[str, FinishReason] = {
+    "stop": "stop",
+    "end_turn": "stop",
+    "eos": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "content_filter": "content_filter",
+    "sensitive": "content_filter",
+    "refusal": "refusal",
+    "error": "error",
+    "network_error": "error",
+    "insufficient_system_resource": "error",
+    "abort": "error",
+}
+_KNOWN = {"role", "content", "refusal", "tool_calls", "function_call", "channel", *FIELDS}
+_GOOGLE = "extra_content.google.thought_signature"
+
+
+class ChatReader(Reader):
+    """Reads one completion: its first choice."""
+
+    dialect: ClassVar[str] = "openai-chat"
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._fields = ReasoningFields(self, cumulative=context.cumulative)
+        self._content = ContentChunks(self)
+        self._refusal: Slot | None = None
+        self._calls: dict[Any, Slot] = {}
+        self._last_call: Slot | None = None
+
+    def read(self, value: Any, name: str | None) -> None:
+        chunk = as_dict(value)
+        if "choices" not in chunk and isinstance(chunk.get("result"), dict):
+            chunk = chunk["result"]
+        if chunk.get("error") or name == "error":
+            self.fail(chunk)
+        self.id = as_text(chunk.get("id")) or self.id
+        self.model = as_text(chunk.get("model")) or self.model
+        for position, choice in enumerate(as_list(chunk.get("choices"))):
+            index = as_count(as_dict(choice).get("index"))
+            if index in (0, None) and position == 0:
+                self._read_choice(as_dict(choice))
+            else:
+                other = {**as_dict(choice), "index": 0}
+                self.others.setdefault(index or position, []).append({**chunk, "choices": [other]})
+        if "response" in chunk and "choices" not in chunk:
+            self._content.read(chunk["response"])
+            self.ended = self.ended or "usage" in chunk
+        self._use(chunk)
+
+    def _read_choice(self, choice: dict[str, Any]) -> None:
+        message = self._message_of(choice)
+        if isinstance(message, dict):
+            self._read_message(message)
+        elif isinstance(choice.get("text"), str):
+            self._content.read(choice["text"])
+        elif message is not None:
+            self.odd(message, "message")
+        self.stop(choice.get("finish_reason"), _REASONS)
+        if self._refusal:
+            self.finish_reason = "refusal"
+        self._use(choice)
+
+    def _message_of(self, choice: dict[str, Any]) -> Any:
+        """The delta or the message. Perplexity sends both: an empty delta beside a whole message, and in a
+        stream a message that repeats all deltas so far."""
+        delta, message = choice.get("delta"), choice.get("message")
+        if isinstance(delta, dict) and isinstance(message, dict):
+            return (
+                delta
+                if self._slots or any(delta.get(key) for key in ("content", *FIELDS))
+                else message
+            )
+        return message if delta is None else delta
+
+    def _read_message(self, message: dict[str, Any]) -> None:
+        if not message.keys().isdisjoint(FIELDS):
+            self._fields.read(message)
+        if (content := message.get("content")) is not None:
+            self._content.read(content)
+        if refusal := message.get("refusal"):
+            self._refuse(refusal)
+        if (calls := message.get("tool_calls")) is not None:
+            if not isinstance(calls, list):
+                self.odd(calls, "tool_calls")
+            for position, call in enumerate(as_list(calls)):
+                self._read_call(call, position)
+        if call := message.get("function_call"):
+            self._read_legacy_call(call)
+        if not message.keys() <= _KNOWN:
+            self._keep(
+                {
+                    key: value
+                    for key, value in message.items()
+                    if key not in _KNOWN and value is not None
+                }
+            )
+
+    def _keep(self, rest: dict[str, Any]) -> None:
+        """Keeps what the message has beside its parts, for the way back."""
+        self.message_block.update(rest)
+        if as_dict(as_dict(rest.get("extra_content")).get("google")).get("thought_signature"):
+            self.message_seals = (_GOOGLE,)
+
+    def _refuse(self, text: Any) -> None:
+        if not isinstance(text, str):
+            self.odd(text, "refusal")
+            return
+        self._refusal = self._refusal or self.open("text", {"type": "refusal"})
+        self.add(self._refusal, text)
+
+    # ---- calls ---------------------------------------------------------------------------------
+
+    def _read_call(self, call: Any, position: int) -> None:
+        if not isinstance(call, dict):
+            self.odd(call, "tool_calls")
+            return
+        kind = "custom" if isinstance(call.get("custom"), dict) else "function"
+        inner = as_dict(call.get(kind))
+        given = as_text(call.get("id"))
+        index = call.get("index") if isinstance(call.get("index"), int) else None
+        key = index if index is not None else given or position
+        slot = self._calls.get(key)
+        known = slot.begun.id if slot and slot.begun and not slot.invented else None
+        if slot is None or (given and known and given != known and inner.get("name")):
+            slot = self.open_call(given, inner.get("name"), {})
+            self._calls[key] = slot
+        self._merge_call(slot, call, kind)
+        text = inner.get("arguments", inner.get("input"))
+        if text is not None:
+            self.add(slot, arguments_of(text))
+
+    def _merge_call(self, slot: Slot, call: dict[str, Any], kind: str) -> None:
+        """Joins the pieces of a call's block; arguments are joined at its end."""
+        block = slot.block
+        for name, value in call.items():
+            if name == kind:
+                known = as_dict(block.get(kind))
+                block[kind] = {
+                    **known,
+                    **{
+                        key: item
+                        for key, item in as_dict(value).items()
+                        if item or key not in known
+                    },
+                }
+            elif name != "index" and (value or name not in block):
+                block[name] = value
+
+    def _read_legacy_call(self, call: Any) -> None:
+        if not isinstance(call, dict):
+            self.odd(call, "function_call")
+        elif call.get("name") or call.get("arguments"):
+            self._read_call({"index": -1, "function": call}, 0)
+
+    def close(self, slot: Slot, *, complete: bool = True) -> None:
+        if slot.kind == "tool_call":
+            self._end_call(slot, complete=complete)
+            return
+        if self._fields.owns(slot):
+            part: Part = self._fields.part(slot, complete=complete)
+        elif self._content.owns(slot):
+            part = self._content.part(slot, complete=complete)
+        else:
+            part = Text(slot.text, complete, self.origin({"type": "refusal", "refusal": slot.text}))
+        self.end(slot, part)
+
+    def _end_call(self, slot: Slot, *, complete: bool) -> None:
+        block = slot.block
+        kind = "custom" if "custom" in block else "function"
+        inner = block[kind] = dict(as_dict(block.get(kind)))
+        member = "input" if kind == "custom" else "arguments"
+        if member in inner and not isinstance(inner[member], (dict, list)):
+            inner[member] = slot.text
+        signed = as_dict(as_dict(block.get("extra_content")).get("google")).get("thought_signature")
+        seals = (_GOOGLE,) if signed and complete else ()
+        self.end_call(slot, slot.text, complete=complete, name=inner.get("name"), seals=seals)
+
+    def finish(self) -> list[Any]:
+        events = super().finish()
+        self._fields.compare(self.notebook.add)
+        if self._fields.saw_empty_details and not any(
+            slot.block.get("type") for slot in self._slots
+        ):
+            self.message_block.setdefault(DETAILS, [])
+        return events
+
+    def _use(self, holder: dict[str, Any]) -> None:
+        usage = holder.get("usage") or as_dict(holder.get("x_groq")).get("usage")
+        if isinstance(usage, dict):
+            self.use(usage_of(usage, separate=self.context.separate_reasoning))

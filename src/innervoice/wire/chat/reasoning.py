@@ -1,0 +1,177 @@
+"""The reasoning fields of a chat message: which one counts, and what becomes of the others.
+
+Hosts name the field differently, and some send the same text under two names. One source is chosen
+for the whole stream: the first, in the order of `FIELDS`, that has readable text when any has. Another
+that carries the same text, white space aside, is dropped; one that differs is dropped and noted.
+
+`reasoning_details` are blocks of their own, told apart by (type, index): their pieces are joined, and a
+signature or an encrypted payload is kept whichever field won.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from innervoice.canon.parts import Opaque, Part, Thinking
+from innervoice.wire.protocol import Reader, Slot
+from innervoice.wire.shapes import as_list
+
+__all__ = ["FIELDS", "ReasoningFields", "is_same"]
+
+DETAILS = "reasoning_details"
+FIELDS = (
+    DETAILS,
+    "reasoning_content",
+    "reasoning",
+    "thinking_content",
+    "thinking",
+    "reasoning_text",
+)
+_LENGTHENED = ("text", "summary", "data")
+_CUMULATIVE_MINIMUM = 16
+"""A delta that begins with all that came so far, when that is so long, repeats it (MiniMax M3 does)."""
+
+
+class ReasoningFields:
+    """Reads the reasoning of one message, whole or in deltas."""
+
+    def __init__(self, reader: Reader, *, cumulative: bool) -> None:
+        self._reader = reader
+        self._cumulative = cumulative
+        self._chosen: str | None = None
+        self._field: Slot | None = None
+        self._details: dict[Any, Slot] = {}
+        self._mirrors: dict[str, list[str]] = {}
+        self.saw_empty_details = False
+
+    @property
+    def text(self) -> str:
+        """The readable reasoning that came so far."""
+        slots = [self._field] if self._field else list(self._details.values())
+        return "".join(slot.text for slot in slots if slot)
+
+    def read(self, message: dict[str, Any]) -> None:
+        """Takes the fields of a message or a delta."""
+        texts: dict[str, str] = {}
+        for name in FIELDS[1:]:
+            value = message.get(name)
+            if isinstance(value, str):
+                texts[name] = value
+            elif value is not None:
+                self._reader.odd(value, name)
+        details = message.get(DETAILS)
+        if details is not None and not isinstance(details, list):
+            self._reader.odd(details, DETAILS)
+        entries = as_list(details)
+        self.saw_empty_details = self.saw_empty_details or details == []
+        if self._chosen is None:
+            readable = any(_readable(entry) for entry in entries)
+            self._chosen = (
+                DETAILS if readable else next((name for name, text in texts.items() if text), None)
+            )
+        for entry in entries:
+            self._read_detail(entry)
+        for name, text in texts.items():
+            if name == self._chosen:
+                self._read_field(name, text)
+            elif text:
+                self._mirrors.setdefault(name, []).append(text)
+
+    def _read_field(self, name: str, text: str) -> None:
+        if text and self._field is None:
+            self._field = self._reader.open("thinking", {name: ""})
+            self._field.block = {name: ""}
+        if self._field:
+            self._reader.add(self._field, self._new(self._field, text))
+
+    def _new(self, slot: Slot, text: str) -> str:
+        """What is new in a delta, where the host repeats all that came before."""
+        if self._cumulative or len(text) > _CUMULATIVE_MINIMUM:
+            before = slot.text
+            if text.startswith(before) and len(before) >= (
+                1 if self._cumulative else _CUMULATIVE_MINIMUM
+            ):
+                self._reader.notebook.add("cumulative_deltas")
+                return text[len(before) :]
+        return text
+
+    # ---- reasoning_details ---------------------------------------------------------------------
+
+    def _read_detail(self, entry: Any) -> None:
+        if not isinstance(entry, dict):
+            self._reader.odd(entry, DETAILS)
+            return
+        text = _readable(entry)
+        if self._chosen != DETAILS and text and not _sealed(entry):
+            self._mirrors.setdefault(DETAILS, []).append(text)
+            return
+        index = entry.get("index")
+        key = (str(entry.get("type")), index) if isinstance(index, (int, str)) else object()
+        slot = self._details.get(key)
+        if slot is None:
+            kind = "thinking" if _is_thinking(entry) else "opaque"
+            slot = self._details[key] = self._reader.open(kind, {})
+            slot.form = "summary" if entry.get("type") == "reasoning.summary" else "full"
+        self._lengthen(slot, entry)
+
+    def _lengthen(self, slot: Slot, entry: dict[str, Any]) -> None:
+        for name, value in entry.items():
+            known = slot.block.get(name)
+            if name in _LENGTHENED and isinstance(value, str) and isinstance(known, str):
+                new = value if name == "data" else self._new(slot, value)
+                slot.block[name] = known + new
+            elif value or known is None:
+                slot.block[name] = new = value
+            else:
+                continue
+            if name in ("text", "summary") and isinstance(new, str) and self._chosen == DETAILS:
+                self._reader.add(slot, new)
+
+    def part(self, slot: Slot, *, complete: bool) -> Part:
+        """The part of a field or of an entry of the details."""
+        block = slot.block
+        if slot is self._field:
+            name = next(iter(block))
+            block[name] = slot.text
+            return Thinking(slot.text, "full", complete, self._reader.origin(block))
+        if slot.kind == "opaque":
+            return Opaque(block, complete, self._reader.origin())
+        seals = tuple(name for name in ("signature", "data") if block.get(name)) if complete else ()
+        form = slot.form if slot.text else "hidden"
+        return Thinking(slot.text, form, complete, self._reader.origin(block, seals))
+
+    def owns(self, slot: Slot) -> bool:
+        """Whether a part is one of these."""
+        return slot is self._field or any(slot is known for known in self._details.values())
+
+    def compare(self, note: Callable[[str, str | None], None]) -> None:
+        """Says what became of the fields that were not chosen."""
+        chosen = self.text
+        for name, pieces in self._mirrors.items():
+            same = is_same("".join(pieces), chosen)
+            note("field_repeated" if same else "fields_differ", f"{self._chosen}, {name}")
+
+
+def _readable(entry: Any) -> str:
+    if not isinstance(entry, dict):
+        return ""
+    text = entry.get("text") or entry.get("summary")
+    return text if isinstance(text, str) else ""
+
+
+def _sealed(entry: dict[str, Any]) -> bool:
+    return bool(entry.get("signature") or entry.get("data"))
+
+
+def _is_thinking(entry: dict[str, Any]) -> bool:
+    kind = entry.get("type")
+    return kind in ("reasoning.text", "reasoning.summary", "reasoning.encrypted") or (
+        kind is None and bool(_readable(entry) or _sealed(entry))
+    )
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two texts are equal, or one begins with the other, white space aside."""
+    short, long = sorted(("".join(one.split()), "".join(other.split())), key=len)
+    return bool(short) and long.startswith(short)

@@ -1,0 +1,57 @@
+"""Tokens as chat hosts count them -> one arithmetic.
+
+Most hosts count reasoning inside `completion_tokens`. xAI's chat and DeepInfra count it beside, Perplexity
+in a field of its own, and Gemini's compatible endpoint only in the total. The sums tell which it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.usage import Usage
+from innervoice.wire.shapes import as_count, as_dict
+
+__all__ = ["usage_of"]
+
+
+def usage_of(raw: dict[str, Any], *, separate: bool) -> Usage:
+    """Reads a `usage` object; `separate` says that the host counts reasoning beside the output."""
+    prompt, answer = as_count(raw.get("prompt_tokens")), as_count(raw.get("completion_tokens"))
+    total = as_count(raw.get("total_tokens"))
+    details = as_dict(raw.get("completion_tokens_details"))
+    reasoning = as_count(details.get("reasoning_tokens"))
+    if reasoning is None:
+        reasoning = as_count(raw.get("reasoning_tokens"))
+    cached = as_count(as_dict(raw.get("prompt_tokens_details")).get("cached_tokens"))
+    if cached is None:
+        cached = as_count(raw.get("prompt_cache_hit_tokens"))
+    return Usage(
+        input_tokens=prompt,
+        output_tokens=_output(prompt, answer, total, reasoning, separate=separate),
+        reasoning_tokens=reasoning,
+        cached_input_tokens=cached,
+        raw=raw,
+    )
+
+
+def _output(
+    prompt: int | None,
+    answer: int | None,
+    total: int | None,
+    reasoning: int | None,
+    *,
+    separate: bool,
+) -> int | None:
+    if answer is None:
+        return (
+            total - prompt
+            if total is not None and prompt is not None and total > prompt
+            else reasoning
+        )
+    if reasoning and (
+        separate or reasoning > answer or total == (prompt or 0) + answer + reasoning
+    ):
+        return answer + reasoning
+    if total is not None and prompt is not None and total > prompt + answer:
+        return total - prompt
+    return answer

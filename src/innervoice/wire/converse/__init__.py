@@ -1,0 +1,1 @@
+"""AWS Bedrock's Converse and ConverseStream."""

@@ -1,0 +1,92 @@
+"""The dialects by name, and which of them a message looks like."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from innervoice.errors import UsageError
+from innervoice.wire.protocol import Context, Reader
+
+__all__ = ["DIALECTS", "dialect_of", "reader_of"]
+
+# name -> the module and class of its reader, imported when it is used
+_READERS = {
+    "anthropic": ("anthropic.read", "AnthropicReader"),
+    "openai-chat": ("chat.read", "ChatReader"),
+    "openai-responses": ("responses.read", "ResponsesReader"),
+    "gemini": ("gemini.read", "GeminiReader"),
+    "bedrock-converse": ("converse.read", "ConverseReader"),
+    "mistral": ("mistral.read", "MistralReader"),
+    "cohere": ("cohere.read", "CohereReader"),
+    "ollama": ("ollama.read", "OllamaReader"),
+}
+DIALECTS = tuple(_READERS)
+
+_CONVERSE = {
+    "messageStart",
+    "contentBlockStart",
+    "contentBlockDelta",
+    "contentBlockStop",
+    "messageStop",
+}
+_ANTHROPIC = {
+    "message_start",
+    "content_block_start",
+    "content_block_delta",
+    "content_block_stop",
+    "message_delta",
+    "message_stop",
+    "ping",
+}
+_COHERE = ("message-start", "content-", "tool-", "citation-", "message-end")
+
+
+def reader_of(dialect: str, context: Context) -> Reader:
+    """A reader for one answer."""
+    try:
+        module, name = _READERS[dialect]
+    except KeyError:
+        raise UsageError(f"dialect must be one of {', '.join(DIALECTS)}; not {dialect!r}") from None
+    reader: Reader = getattr(import_module(f"innervoice.wire.{module}"), name)(context)
+    return reader
+
+
+def dialect_of(value: Any, name: str | None = None) -> str | None:  # noqa: C901, PLR0911 - one return for each dialect
+    """The dialect that a message looks like, or None if it could be of any."""
+    if isinstance(value, list):
+        return dialect_of(value[0]) if value else None
+    if not isinstance(value, dict):
+        return None
+    kind = value.get("type")
+    if "choices" in value:
+        return "openai-chat"
+    if value.get("object") == "response" or (
+        isinstance(kind, str) and kind.startswith("response.")
+    ):
+        return "openai-responses"
+    if kind in _ANTHROPIC or (kind == "message" and "content" in value) or "bytes" in value:
+        return "anthropic"
+    if not value.keys().isdisjoint({"candidates", "usageMetadata", "promptFeedback"}):
+        return "gemini"
+    if (
+        name in _CONVERSE
+        or not value.keys().isdisjoint(_CONVERSE)
+        or "message" in _keys(value.get("output"))
+    ):
+        return "bedrock-converse"
+    if isinstance(kind, str) and kind.startswith(_COHERE):
+        return "cohere"
+    if "done" in value and ("message" in value or "response" in value):
+        return "ollama"
+    if isinstance(value.get("output"), list):
+        return "openai-responses"
+    if isinstance(value.get("message"), dict) and "finish_reason" in value:
+        return "cohere"
+    if isinstance(value.get("result"), dict):
+        return dialect_of(value["result"]) or "openai-chat"
+    return "openai-chat" if "response" in value else None
+
+
+def _keys(value: Any) -> set[str]:
+    return set(value) if isinstance(value, dict) else set()

@@ -1,0 +1,273 @@
+"""Gemini generateContent -> canonical events.
+
+Enters: whole responses; a stream is many of them, each with new parts only. Leaves: parts in order.
+
+Rules, after https://ai.google.dev/gemini-api/docs/thought-signatures (read 2026-11-15) and recordings:
+
+  1. `thought: true` marks reasoning. A signature does not: it may sit on any part, also on an empty text.
+  2. Texts of one kind go on from chunk to chunk, but a signed part is never joined to another.
+  3. Function calls come whole, or (Vertex) in pieces by JSON path until one without `willContinue`.
+  4. `finishReason` is STOP for calls too. The prompt may be blocked: no candidates at all.
+  5. Candidates exclude thoughts in the count of tokens, and the prompt excludes that of tools.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Any, ClassVar
+
+from innervoice.canon.parts import Part, Text, Thinking, ToolCall
+from innervoice.canon.response import FinishReason
+from innervoice.canon.usage import Usage
+from innervoice.wire.protocol import Context, Reader, Slot
+from innervoice.wire.shapes import arguments_of, as_count, as_dict, as_list, as_text
+
+__all__ = ["GeminiReader"]
+
+_REASONS: dict[str, FinishReason] = {
+    "STOP": "stop",
+    "FINISH_REASON_UNSPECIFIED": "stop",
+    "MAX_TOKENS": "length",
+    "CONTINUATION": "pause",
+    "MALFORMED_FUNCTION_CALL": "error",
+    "MALFORMED_RESPONSE": "error",
+    "UNEXPECTED_TOOL_CALL": "error",
+    "TOO_MANY_TOOL_CALLS": "error",
+    "OTHER": "error",
+    "NO_IMAGE": "error",
+    "IMAGE_OTHER": "error",
+    "SAFETY": "content_filter",
+    "RECITATION": "content_filter",
+    "LANGUAGE": "content_filter",
+    "BLOCKLIST": "content_filter",
+    "PROHIBITED_CONTENT": "content_filter",
+    "SPII": "content_filter",
+    "IMAGE_SAFETY": "content_filter",
+    "IMAGE_PROHIBITED_CONTENT": "content_filter",
+    "IMAGE_RECITATION": "content_filter",
+}
+_SEAL = ("thoughtSignature",)
+_PLAIN = {"text", "thought"}
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(?:'([^']*)'|\"([^\"]*)\"|(\d+))\]")
+
+
+class GeminiReader(Reader):
+    """Reads one answer: its first candidate."""
+
+    dialect: ClassVar[str] = "gemini"
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._current: Slot | None = None  # unsigned text that the next chunk may go on with
+        self._call: Slot | None = None  # a call whose arguments come in pieces
+        self._usage: dict[str, Any] = {}
+
+    def read(self, value: Any, name: str | None) -> None:
+        if isinstance(value, list):
+            for item in value:
+                self.read(item, name)
+            return
+        chunk = as_dict(value)
+        if "error" in chunk:
+            self.fail(chunk)
+            return
+        if isinstance(chunk.get("response"), dict):
+            chunk = chunk["response"]
+        self.id = as_text(chunk.get("responseId")) or self.id
+        self.model = as_text(chunk.get("modelVersion")) or self.model
+        self._use(chunk.get("usageMetadata"))
+        for position, candidate in enumerate(as_list(chunk.get("candidates"))):
+            index = as_count(as_dict(candidate).get("index")) or 0
+            if index == 0 and position == 0:
+                self._read_candidate(as_dict(candidate))
+            else:
+                other = {**as_dict(candidate), "index": 0}
+                self.others.setdefault(index or position, []).append(
+                    {**chunk, "candidates": [other]}
+                )
+        blocked = as_dict(chunk.get("promptFeedback")).get("blockReason")
+        if blocked and not chunk.get("candidates"):
+            self.stop(blocked, {as_text(blocked) or "": "content_filter"})
+
+    def _read_candidate(self, candidate: dict[str, Any]) -> None:
+        content = candidate.get("content")
+        parts = as_dict(content).get("parts")
+        if parts is not None and not isinstance(parts, list):
+            self.odd(parts, "parts")
+        for number, part in enumerate(as_list(parts)):
+            self._read_part(part, first=number == 0)
+        self.stop(candidate.get("finishReason"), _REASONS)
+        if self.finish_reason == "stop" and any(isinstance(part, ToolCall) for part in self.parts):
+            self.finish_reason = "tool_calls"
+
+    def _read_part(self, part: Any, *, first: bool) -> None:
+        if not isinstance(part, dict):
+            self._pause()
+            self.odd(part, "part")
+            return
+        if isinstance(part.get("functionCall"), dict):
+            self._pause()
+            self._read_call(part)
+        elif isinstance(part.get("text"), str) or part.keys() <= {"thought", *_SEAL}:
+            self._read_text(part, first=first)
+        elif isinstance(part.get("inlineData"), dict) and not part.get("thought"):
+            self._pause()
+            data = part["inlineData"]
+            block = (
+                None
+                if part.keys() == {"inlineData"} and data.keys() == {"mimeType", "data"}
+                else part
+            )
+            self.media(data.get("mimeType"), data.get("data"), None, block)
+        else:
+            self._pause()
+            if "text" in part and not isinstance(part["text"], str):
+                self.notebook.add("odd_value", "text")
+            self.opaque(part)
+
+    def _read_text(self, part: dict[str, Any], *, first: bool) -> None:
+        kind = "thinking" if part.get("thought") is True else "text"
+        plain = part.keys() <= _PLAIN
+        text = as_text(part.get("text")) or ""
+        current = self._current
+        if not (plain and first and current and current.kind == kind):
+            self._pause()
+            current = self.open(kind, dict(part))
+        self.add(current, text)
+        if plain:
+            self._current = current
+        else:
+            self.close(current)
+
+    def _pause(self) -> None:
+        """What came so far is a part of its own."""
+        slot, self._current = self._current, None
+        if slot and slot.open:
+            self.close(slot)
+
+    def close(self, slot: Slot, *, complete: bool = True) -> None:
+        block = slot.block
+        if slot.kind == "tool_call":
+            self._end_call(complete=complete)
+            return
+        if "text" in block or slot.pieces:
+            block["text"] = slot.text
+        sealed = bool(block.get("thoughtSignature"))
+        trivial = block.keys() == ({"text"} if slot.kind == "text" else {"text", "thought"})
+        origin = self.origin(None if trivial else block, _SEAL if sealed else ())
+        if slot.kind == "text":
+            part: Part = Text(slot.text, complete, origin)
+        else:
+            part = Thinking(slot.text, "full" if slot.text else "hidden", complete, origin)
+        self.end(slot, part)
+
+    # ---- calls ---------------------------------------------------------------------------------
+
+    def _read_call(self, part: dict[str, Any]) -> None:
+        call = part["functionCall"]
+        if self._call and "name" not in call:
+            self._extend_call(call)
+            return
+        if self._call:
+            self._end_call(complete=True)
+        if call.get("willContinue") or "partialArgs" in call:
+            block = {**part, "functionCall": {**call, "args": {}}}
+            self._call = self.open_call(call.get("id"), call.get("name"), block)
+            self._extend_call(call)
+            return
+        seals = _SEAL if part.get("thoughtSignature") else ()
+        self.whole_call(
+            call.get("id"), call.get("name"), arguments_of(call.get("args")), part, seals
+        )
+
+    def _extend_call(self, call: dict[str, Any]) -> None:
+        assert self._call is not None
+        arguments = self._call.block["functionCall"]["args"]
+        for piece in as_list(call.get("partialArgs")):
+            _put(arguments, as_dict(piece))
+        if not call.get("willContinue"):
+            self._end_call(complete=True)
+
+    def _end_call(self, *, complete: bool) -> None:
+        slot, self._call = self._call, None
+        if not slot or not slot.open:
+            return
+        block = slot.block
+        left_out = ("partialArgs", "willContinue")
+        call = {key: value for key, value in block["functionCall"].items() if key not in left_out}
+        block["functionCall"] = call
+        text = arguments_of(call.get("args"))
+        self.add(slot, text)
+        self.end_call(
+            slot,
+            text,
+            complete=complete,
+            seals=_SEAL if block.get("thoughtSignature") and complete else (),
+        )
+
+    def _use(self, usage: Any) -> None:
+        if not isinstance(usage, dict):
+            return
+        self._usage.update({key: value for key, value in usage.items() if value is not None})
+        counts = {key: as_count(value) for key, value in self._usage.items()}
+        prompt, thoughts = counts.get("promptTokenCount"), counts.get("thoughtsTokenCount")
+        answer, total = counts.get("candidatesTokenCount"), counts.get("totalTokenCount")
+        read = None if prompt is None else prompt + (counts.get("toolUsePromptTokenCount") or 0)
+        written = None if answer is None and thoughts is None else (answer or 0) + (thoughts or 0)
+        if written is None and total is not None and read is not None and total > read:
+            written = total - read
+        self.use(
+            Usage(
+                input_tokens=read,
+                output_tokens=written,
+                reasoning_tokens=thoughts,
+                cached_input_tokens=counts.get("cachedContentTokenCount"),
+                raw=dict(self._usage),
+            )
+        )
+
+
+def _put(arguments: dict[str, Any], piece: dict[str, Any]) -> None:
+    """Writes a piece of the arguments where its path says; a string goes on where it was left."""
+    path = as_text(piece.get("jsonPath")) or ""
+    steps = [
+        int(step[3]) if step[3] else step[0] or step[1] or step[2] for step in _STEP.findall(path)
+    ]
+    if not steps:
+        return
+    here: Any = arguments
+    for step, following in pairwise(steps):
+        here = _child(here, step, [] if isinstance(following, int) else {})
+    last = steps[-1]
+    if "stringValue" in piece:
+        before = _get(here, last)
+        value: Any = (before if isinstance(before, str) else "") + (
+            as_text(piece["stringValue"]) or ""
+        )
+    else:
+        value = next((piece[key] for key in ("numberValue", "boolValue") if key in piece), None)
+    _set(here, last, value)
+
+
+def _get(here: Any, step: int | str) -> Any:
+    try:
+        return here[step]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _set(here: Any, step: int | str, value: Any) -> None:
+    if isinstance(here, dict):
+        here[str(step)] = value
+    elif isinstance(here, list) and isinstance(step, int) and step < 100_000:
+        here.extend([None] * (step + 1 - len(here)))
+        here[step] = value
+
+
+def _child(here: Any, step: int | str, empty: Any) -> Any:
+    found = _get(here, step)
+    if not isinstance(found, (dict, list)):
+        _set(here, step, empty)
+        return empty
+    return found

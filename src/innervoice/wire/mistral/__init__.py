@@ -1,0 +1,1 @@
+"""Mistral's chat API: Chat Completions with chunks of thinking."""

@@ -1,0 +1,157 @@
+"""What people hold in their hands -> the JSON that was on the wire.
+
+Objects of the official SDKs know how to dump themselves. A LangChain message is read as the message of
+the dialect that its content looks like.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from enum import Enum
+from typing import Any
+
+from innervoice.canon.jsontext import dump_json
+from innervoice.errors import DecodeError
+
+__all__ = ["json_of"]
+
+_BLOCKS = {"thinking", "redacted_thinking", "tool_use", "reasoning", "reasoning_content", "text"}
+
+
+def json_of(value: Any) -> Any:
+    """The JSON value of a dict, an SDK's object or a LangChain message."""
+    if value is None or isinstance(value, (dict, list, str, int, float, bool)):
+        return _plain(value)
+    if hasattr(value, "additional_kwargs") and hasattr(value, "content"):
+        return _from_langchain(value)
+    for name, options in (
+        ("model_dump", {"by_alias": True, "exclude_unset": True}),
+        ("model_dump", {}),
+        ("to_dict", {}),
+        ("dict", {}),
+    ):
+        dump = getattr(value, name, None)
+        if callable(dump):
+            try:
+                dumped = dump(**options)
+            except TypeError:
+                continue
+            if isinstance(dumped, dict):
+                return _plain(dumped)
+    raise DecodeError(
+        f"expected bytes, text, a dict or an SDK's object, not {type(value).__name__}"
+    )
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON has it: bytes as base64, enumerations as their value."""
+    match value:
+        case Enum():
+            return value.value
+        case None | str() | int() | float():
+            plain: Any = value
+        case dict():
+            plain = {str(key): _plain(item) for key, item in value.items()}
+        case list() | tuple():
+            plain = [_plain(item) for item in value]
+        case bytes() | bytearray():
+            plain = b64encode(value).decode()
+        case _:
+            plain = value.isoformat() if hasattr(value, "isoformat") else json_of(value)
+    return plain
+
+
+# ---- LangChain -----------------------------------------------------------------------------------
+
+
+def _from_langchain(message: Any) -> dict[str, Any]:
+    content = _plain(message.content)
+    extra = _plain(getattr(message, "additional_kwargs", None) or {})
+    metadata = _plain(getattr(message, "response_metadata", None) or {})
+    reason = (
+        metadata.get("finish_reason") or metadata.get("stop_reason") or metadata.get("done_reason")
+    )
+    model = metadata.get("model_name") or metadata.get("model")
+    calls = _plain(getattr(message, "tool_calls", None) or [])
+    usage = _plain(getattr(message, "usage_metadata", None) or {})
+    if isinstance(content, list) and any(_kind(block) in _BLOCKS - {"text"} for block in content):
+        return _as_anthropic(content, calls, model, reason, usage)
+    made = [
+        {
+            "id": call.get("id"),
+            "type": "function",
+            "function": {
+                "name": call.get("name"),
+                "arguments": dump_json(call.get("args") or {}).decode(),
+            },
+        }
+        for call in calls
+    ]
+    chat = {**extra, "role": "assistant", "content": content}
+    if made:
+        chat["tool_calls"] = made
+    return {
+        "model": model,
+        "choices": [
+            {
+                "index": 0,
+                "message": chat,
+                "finish_reason": reason or ("tool_calls" if made else "stop"),
+            }
+        ],
+        "usage": {
+            "prompt_tokens": usage.get("input_tokens"),
+            "completion_tokens": usage.get("output_tokens"),
+            "completion_tokens_details": {
+                "reasoning_tokens": (usage.get("output_token_details") or {}).get("reasoning")
+            },
+        },
+    }
+
+
+def _kind(block: Any) -> Any:
+    return block.get("type") if isinstance(block, dict) else None
+
+
+def _as_anthropic(
+    content: list[Any], calls: list[Any], model: Any, reason: Any, usage: dict[str, Any]
+) -> dict[str, Any]:
+    blocks = [_block(block) for block in content]
+    named = {block.get("id") for block in blocks if _kind(block) == "tool_use"}
+    blocks += [
+        {
+            "type": "tool_use",
+            "id": call.get("id"),
+            "name": call.get("name"),
+            "input": call.get("args") or {},
+        }
+        for call in calls
+        if call.get("id") not in named
+    ]
+    return {
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": blocks,
+        "stop_reason": reason or ("tool_use" if calls else "end_turn"),
+        "usage": {
+            "input_tokens": usage.get("input_tokens"),
+            "output_tokens": usage.get("output_tokens"),
+        },
+    }
+
+
+def _block(block: Any) -> Any:
+    """LangChain's standard reasoning block, or Bedrock's, as a thinking block."""
+    match block:
+        case str(text):
+            return {"type": "text", "text": text}
+        case {"type": "reasoning", "reasoning": str(text)}:
+            signature = (block.get("extras") or {}).get("signature")
+            made = {"type": "thinking", "thinking": text}
+            return {**made, "signature": signature} if signature else made
+        case {"type": "reasoning_content", "reasoning_content": {"text": str(text), **rest}}:
+            made = {"type": "thinking", "thinking": text}
+            return {**made, "signature": rest["signature"]} if rest.get("signature") else made
+        case _:
+            return block

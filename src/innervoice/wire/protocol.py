@@ -1,0 +1,342 @@
+"""What every reader of a dialect offers, and the parts it writes.
+
+A reader takes the messages of a stream one by one, as JSON values, and gives canonical events. A whole
+body is one message through the same code. A reader never raises on what a provider sends: what has an
+unexpected type is kept in an opaque part and noted.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from innervoice.canon.events import (
+    Event,
+    Heartbeat,
+    PartEnd,
+    PartStart,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    UsageUpdate,
+)
+from innervoice.canon.notes import Notebook
+from innervoice.canon.origin import Origin
+from innervoice.canon.parts import Form, Media, Opaque, Part, Text, Thinking, ToolCall
+from innervoice.canon.response import Failure, FinishReason
+from innervoice.canon.usage import Usage
+from innervoice.canon.value import Value
+from innervoice.wire.shapes import as_dict, as_text
+
+__all__ = ["Context", "Reader", "Slot", "failure_of"]
+
+
+class Context(Value, frozen=True, kw_only=True):
+    """Who answers, as far as it is known."""
+
+    provider: str | None = None
+    model: str | None = None
+    dialect: str | None = None
+    scope: str | None = None
+    cumulative: bool = False
+    """The host repeats all that was said of the reasoning in every delta."""
+    separate_reasoning: bool = False
+    """The host counts reasoning beside the output, not in it."""
+
+
+class Slot:
+    """A part while it is open."""
+
+    __slots__ = (
+        "begun",
+        "block",
+        "form",
+        "half",
+        "index",
+        "invented",
+        "kind",
+        "open",
+        "pieces",
+        "seals",
+    )
+
+    def __init__(self, kind: str, index: int, block: dict[str, Any] | None) -> None:
+        self.kind = kind
+        self.index = index
+        self.block = block if block is not None else {}
+        self.pieces: list[str] = []
+        self.open = True
+        self.form: Form = "full"
+        self.seals: tuple[str, ...] = ()
+        self.half = ""
+        """The first half of a character that a provider cut between two deltas."""
+        self.begun: ToolCall | None = None
+        self.invented: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """All that came so far."""
+        if self.half:
+            self.pieces.append(self.half)
+            self.half = ""
+        if len(self.pieces) > 1:
+            self.pieces[:] = ["".join(self.pieces)]
+        return self.pieces[0] if self.pieces else ""
+
+    def paired(self, text: str) -> str:
+        """A delta with the half before it, and without a half at its end."""
+        text = self.half + text
+        self.half = ""
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            self.half, text = text[-1], text[:-1]
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+
+class Reader(ABC):
+    """Reads one answer in one dialect."""
+
+    dialect: ClassVar[str]
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.notebook = Notebook()
+        self.parts: list[Part] = []
+        self.id: str | None = None
+        self.model: str | None = None
+        self.ended = False
+        self.finish_reason: FinishReason | None = None
+        self.wire_finish_reason: str | None = None
+        self.usage = Usage()
+        self.error: Failure | None = None
+        self.message_block: dict[str, Any] = {}
+        self.message_seals: tuple[str, ...] = ()
+        self.others: dict[int, list[Any]] = {}
+        """Messages that belong to other choices than the first, by their index."""
+        self.events: list[Event] = []
+        self._slots: list[Slot] = []
+        self._call_ids: set[str] = set()
+        self._origin: Origin | None = None
+
+    @abstractmethod
+    def read(self, value: Any, name: str | None) -> None:
+        """Takes one message; `name` is the event's name where the framing has one."""
+
+    def feed(self, value: Any, name: str | None = None) -> list[Event]:
+        """Takes one message and gives what it says."""
+        self.events = []
+        self.read(value, name)
+        return self.events
+
+    def finish(self) -> list[Event]:
+        """The stream is over: ends what is open, incomplete unless the answer was ended."""
+        self.events = []
+        for slot in self._slots:
+            if slot.open:
+                self.close(slot, complete=self.ended)
+        return self.events
+
+    # ---- writing parts -------------------------------------------------------------------------
+
+    def open(
+        self, kind: str, block: dict[str, Any] | None = None, part: Part | None = None
+    ) -> Slot:
+        """Starts a part."""
+        slot = Slot(kind, len(self._slots), block)
+        self._slots.append(slot)
+        self.parts.append(Opaque(None, complete=False))
+        self.events.append(PartStart(slot.index, kind, part))
+        return slot
+
+    def add(self, slot: Slot, text: str) -> None:
+        """More of a part."""
+        if slot.half or (text and "\ud800" <= text[-1] <= "\udbff"):
+            text = slot.paired(text)
+        if not text:
+            return
+        slot.pieces.append(text)
+        if slot.kind == "thinking":
+            self.events.append(ThinkingDelta(slot.index, text))
+        elif slot.kind == "text":
+            self.events.append(TextDelta(slot.index, text))
+        elif slot.kind == "tool_call":
+            self.events.append(ToolCallDelta(slot.index, text))
+
+    def end(self, slot: Slot, part: Part) -> None:
+        """Ends a part: this is all of it."""
+        slot.open = False
+        self.parts[slot.index] = part
+        self.events.append(PartEnd(slot.index, part))
+
+    def replace(self, index: int, part: Part) -> None:
+        """Corrects the origin of a part that has ended; its text stays."""
+        self.parts[index] = part
+
+    def whole(self, part: Part) -> None:
+        """A part that comes in one piece."""
+        slot = self.open(part.type)
+        match part:
+            case Text() | Thinking():
+                self.add(slot, part.text)
+            case ToolCall():
+                self.add(slot, part.arguments)
+            case _:
+                pass
+        self.end(slot, part)
+
+    def close(self, slot: Slot, *, complete: bool = True) -> None:
+        """Ends a part with what came of it; dialects say how for theirs."""
+        match slot.kind:
+            case "text":
+                part: Part = Text(slot.text, complete, self.origin(slot.block or None, slot.seals))
+            case "thinking":
+                seals = slot.seals if complete else ()
+                part = Thinking(
+                    slot.text, slot.form, complete, self.origin(slot.block or None, seals)
+                )
+            case _:
+                part = Opaque(slot.block, complete, self.origin())
+        self.end(slot, part)
+
+    def open_call(self, given_id: Any, name: Any, block: dict[str, Any] | None = None) -> Slot:
+        """Starts a call; one without an id gets a number that is unique in the message."""
+        invented = not (isinstance(given_id, str) and given_id)
+        call_id = self._free_id() if invented else given_id
+        self._call_ids.add(call_id)
+        begun = ToolCall(call_id, as_text(name) or "", complete=False)
+        slot = self.open("tool_call", block, begun)
+        slot.begun, slot.invented = begun, ("id",) if invented else ()
+        return slot
+
+    def end_call(
+        self,
+        slot: Slot,
+        arguments: str,
+        *,
+        complete: bool = True,
+        name: Any = None,
+        seals: tuple[str, ...] = (),
+    ) -> None:
+        """Ends a call."""
+        begun = slot.begun
+        assert begun is not None
+        origin = self.origin(slot.block, seals, invented=slot.invented)
+        self.end(slot, ToolCall(begun.id, as_text(name) or begun.name, arguments, complete, origin))
+
+    def whole_call(
+        self,
+        given_id: Any,
+        name: Any,
+        arguments: str,
+        block: dict[str, Any],
+        seals: tuple[str, ...] = (),
+    ) -> None:
+        """A call that comes in one piece."""
+        slot = self.open_call(given_id, name, block)
+        self.add(slot, arguments)
+        self.end_call(slot, arguments, seals=seals)
+
+    def _free_id(self) -> str:
+        number = len(self._call_ids)
+        while f"call_{number}" in self._call_ids:
+            number += 1
+        return f"call_{number}"
+
+    def odd(self, value: Any, where: str) -> None:
+        """Keeps a value of an unexpected type, as it is."""
+        self.notebook.add("odd_value", where)
+        self.whole(Opaque({where: value}, origin=self.origin()))
+
+    def opaque(self, block: Any) -> None:
+        """Keeps a block that nobody here understands."""
+        self.whole(Opaque(block, origin=self.origin()))
+
+    def media(self, mime: Any, data: Any, url: Any, block: dict[str, Any] | None) -> None:
+        """An image, a sound or a document."""
+        origin = self.origin(block)
+        self.whole(Media(as_text(mime), as_text(data), as_text(url), origin=origin))
+
+    def origin(
+        self,
+        block: Any = None,
+        seals: tuple[str, ...] = (),
+        *,
+        item: str | None = None,
+        invented: tuple[str, ...] = (),
+    ) -> Origin:
+        """Where a part comes from; the plain one is made once."""
+        if block is None and not item and not invented:
+            if self._origin is None:
+                self._origin = self._make_origin(None, (), None, ())
+            return self._origin
+        return self._make_origin(block, seals, item, invented)
+
+    def _make_origin(
+        self, block: Any, seals: tuple[str, ...], item: str | None, invented: tuple[str, ...]
+    ) -> Origin:
+        context = self.context
+        return Origin(
+            provider=context.provider,
+            model=context.model or self.model,
+            dialect=self.dialect,
+            scope=context.scope,
+            block=block,
+            seals=seals,
+            item=item,
+            invented=invented,
+        )
+
+    # ---- the answer as a whole -----------------------------------------------------------------
+
+    def heartbeat(self) -> None:
+        """The other side is alive."""
+        self.events.append(Heartbeat())
+
+    def use(self, usage: Usage) -> None:
+        """Takes a count of tokens, if it says something new."""
+        if usage != self.usage:
+            self.usage = usage
+            self.events.append(UsageUpdate(usage))
+
+    def stop(self, wire_reason: Any, reasons: dict[str, FinishReason]) -> None:
+        """Takes the reason why the answer ended."""
+        word = as_text(wire_reason)
+        if not word:
+            return
+        self.ended = True
+        self.wire_finish_reason = word
+        self.finish_reason = reasons.get(word, "stop")
+        if word not in reasons:
+            self.notebook.add("unknown_finish_reason", word)
+
+    def fail(self, error: Any) -> None:
+        """Takes an error that the provider sent inside the answer."""
+        self.error = failure_of(error)
+
+
+def failure_of(error: Any) -> Failure:
+    """A provider's error, in whatever shape it came."""
+    detail = error
+    if isinstance(error, list) and error:
+        return failure_of(error[0])
+    if isinstance(error, dict):
+        inner = error.get("error", error)
+        detail = inner if inner is not None else error
+    if isinstance(detail, dict):
+        code = detail.get("code")
+        kind = (
+            as_text(detail.get("type"))
+            or as_text(detail.get("status"))
+            or as_text(detail.get("__type"))
+        )
+        message = (
+            as_text(detail.get("message"))
+            or as_text(detail.get("Message"))
+            or as_text(as_dict(error).get("message"))
+        )
+        return Failure(
+            type=kind,
+            code=code if isinstance(code, (str, int)) else None,
+            message=message,
+            raw=error,
+        )
+    return Failure(message=as_text(detail), raw=error)

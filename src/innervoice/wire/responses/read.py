@@ -1,0 +1,214 @@
+"""OpenAI Responses -> canonical events.
+
+Enters: a whole response, or the events of a stream. Leaves: the parts of every item, in order.
+
+Rules, after https://platform.openai.com/docs/api-reference/responses-streaming (read 2026-11-15) and recordings:
+
+  1. Items are told apart by `output_index`, never by their id: GitHub Copilot changes it with every event.
+  2. `encrypted_content` differs in `added`, `done` and the terminal response, and is never joined: the terminal
+     one counts, else the one of `done`; that of `added` is not whole.
+  3. Items may end in another order than they began, indexes may have gaps, `item` may be null, and `done` events
+     may be missing altogether: the terminal response fills what did not come.
+  4. `response.completed`, `.incomplete` and `.failed` are the end; `[DONE]` need not come.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from innervoice.canon.parts import ToolCall
+from innervoice.canon.response import FinishReason
+from innervoice.canon.usage import Usage
+from innervoice.wire.protocol import Context, Reader, Slot
+from innervoice.wire.responses.items import Item
+from innervoice.wire.shapes import as_count, as_dict, as_list, as_text
+
+__all__ = ["ResponsesReader"]
+
+_INCOMPLETE: dict[str, FinishReason] = {
+    "max_output_tokens": "length",
+    "max_tokens": "length",
+    "max_messages": "length",
+    "content_filter": "content_filter",
+    "steered": "pause",
+}
+# Events that lengthen an entry: where it is, and the member that numbers it.
+_DELTAS = {
+    "response.output_text.delta": ("content", "content_index"),
+    "response.refusal.delta": ("content", "content_index"),
+    "response.reasoning_text.delta": ("content", "content_index"),
+    "response.reasoning_summary_text.delta": ("summary", "summary_index"),
+    "response.function_call_arguments.delta": ("content", ""),
+    "response.custom_tool_call_input.delta": ("content", ""),
+}
+# Events that say the whole of an entry: the same, and the member with the text.
+_WHOLE = {
+    "response.output_text.done": ("content", "content_index", "text"),
+    "response.refusal.done": ("content", "content_index", "refusal"),
+    "response.reasoning_text.done": ("content", "content_index", "text"),
+    "response.reasoning_summary_text.done": ("summary", "summary_index", "text"),
+    "response.function_call_arguments.done": ("content", "", "arguments"),
+    "response.custom_tool_call_input.done": ("content", "", "input"),
+}
+_TYPES = {
+    "response.reasoning_text.delta": "reasoning",
+    "response.reasoning_summary_text.delta": "reasoning",
+    "response.function_call_arguments.delta": "function_call",
+    "response.custom_tool_call_input.delta": "custom_tool_call",
+}
+_TERMINAL = (
+    "response.completed",
+    "response.incomplete",
+    "response.failed",
+    "response.cancelled",
+    "response.done",
+)
+
+
+class ResponsesReader(Reader):
+    """Reads one response."""
+
+    dialect: ClassVar[str] = "openai-responses"
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._items: dict[int, Item] = {}
+        self._refused = False
+
+    def read(self, value: Any, name: str | None) -> None:
+        event = as_dict(value)
+        kind = as_text(event.get("type")) or name or ""
+        if event.get("object") == "response" or (
+            "output" in event and not kind.startswith("response.")
+        ):
+            self._end(event)
+        elif kind in _DELTAS:
+            where, number = _DELTAS[kind]
+            item = self._item(event, _TYPES.get(kind, "message"))
+            item.add(where, as_count(event.get(number)) or 0, event.get("delta"))
+            self._refused = self._refused or kind == "response.refusal.delta"
+        elif kind in _WHOLE:
+            where, number, member = _WHOLE[kind]
+            if known := self._items.get(_index(event)):
+                known.fill(where, as_count(event.get(number)) or 0, event.get(member))
+        elif kind == "response.output_item.added":
+            self._start(event)
+        elif kind == "response.output_item.done":
+            self._finish_item(event)
+        elif kind in _TERMINAL:
+            self._end(as_dict(event.get("response")), kind)
+        elif kind == "error" or (event.get("error") and not kind.startswith("response.")):
+            self.fail(event)
+        elif kind in ("response.created", "response.in_progress", "response.queued"):
+            self._describe(as_dict(event.get("response")))
+        elif kind in ("keepalive", "ping"):
+            self.heartbeat()
+
+    # ---- items ---------------------------------------------------------------------------------
+
+    def _item(self, event: dict[str, Any], kind: str) -> Item:
+        index = _index(event)
+        if index not in self._items:
+            self._items[index] = Item(self, index, {"type": kind})
+        return self._items[index]
+
+    def _start(self, event: dict[str, Any]) -> None:
+        item = event.get("item")
+        if not isinstance(item, dict):
+            return
+        # What `added` says of the seal is not whole yet.
+        begun = {key: value for key, value in item.items() if key != "encrypted_content"}
+        known = self._items.setdefault(_index(event), Item(self, _index(event), begun))
+        known.item = {**known.item, **begun}
+        if known.type in ("function_call", "custom_tool_call"):
+            known.slot("content", 0)
+
+    def _finish_item(self, event: dict[str, Any]) -> None:
+        item = event.get("item")
+        if isinstance(item, dict):
+            known = self._item(event, as_text(item.get("type")) or "")
+            if not known.done:
+                known.finish(item)
+
+    def finish(self) -> list[Any]:
+        self.events = []
+        for item in self._items.values():
+            if not item.done:
+                item.finish(complete=self.ended)
+        return self.events
+
+    def close(self, slot: Slot, *, complete: bool = True) -> None:
+        raise NotImplementedError  # items end their own parts
+
+    # ---- the response --------------------------------------------------------------------------
+
+    def _describe(self, response: dict[str, Any]) -> None:
+        self.id = as_text(response.get("id")) or self.id
+        self.model = as_text(response.get("model")) or self.model
+
+    def _end(self, response: dict[str, Any], kind: str = "") -> None:
+        self._describe(response)
+        output = response.get("output")
+        if output is not None and not isinstance(output, list):
+            self.odd(output, "output")
+        self._reconcile(as_list(output))
+        self._use(response.get("usage"))
+        self._stop(response, kind)
+        if response.get("error"):
+            self.fail(response["error"])
+
+    def _reconcile(self, output: list[Any]) -> None:
+        """Takes the items of the last word: revises those that came, and adds those that did not."""
+        came = [self._items[index] for index in sorted(self._items)]
+        for position, item in enumerate(output):
+            if not isinstance(item, dict):
+                self.odd(item, "output")
+                continue
+            self._refused = self._refused or _is_refusal(item)
+            known = came[position] if position < len(came) else None
+            if known is None:
+                index = max(self._items, default=-1) + 1
+                known = self._items[index] = Item(self, index, item)
+                known.finish(item)
+            elif known.done and known.type == item.get("type"):
+                known.revise(item)
+            elif not known.done:
+                known.finish(item)
+
+    def _stop(self, response: dict[str, Any], kind: str) -> None:
+        status = as_text(response.get("status")) or kind.removeprefix("response.")
+        self.wire_finish_reason = status or None
+        self.ended = status not in ("in_progress", "queued")
+        if status == "incomplete":
+            reason = as_text(as_dict(response.get("incomplete_details")).get("reason"))
+            self.wire_finish_reason = reason or status
+            self.finish_reason = _INCOMPLETE.get(reason or "", "length")
+        elif status in ("failed", "cancelled"):
+            self.finish_reason = "error"
+        elif self.ended:
+            calls = any(isinstance(part, ToolCall) for part in self.parts)
+            self.finish_reason = "refusal" if self._refused else "tool_calls" if calls else "stop"
+
+    def _use(self, usage: Any) -> None:
+        if isinstance(usage, dict):
+            self.use(
+                Usage(
+                    input_tokens=as_count(usage.get("input_tokens")),
+                    output_tokens=as_count(usage.get("output_tokens")),
+                    reasoning_tokens=as_count(
+                        as_dict(usage.get("output_tokens_details")).get("reasoning_tokens")
+                    ),
+                    cached_input_tokens=as_count(
+                        as_dict(usage.get("input_tokens_details")).get("cached_tokens")
+                    ),
+                    raw=usage,
+                )
+            )
+
+
+def _index(event: dict[str, Any]) -> int:
+    return as_count(event.get("output_index")) or 0
+
+
+def _is_refusal(item: dict[str, Any]) -> bool:
+    return any(as_dict(entry).get("type") == "refusal" for entry in as_list(item.get("content")))
