@@ -7,6 +7,7 @@ from typing import Any
 
 from innervoice.errors import UsageError
 from innervoice.wire.protocol import Context, Reader
+from innervoice.wire.shapes import as_text
 
 __all__ = ["DIALECTS", "dialect_of", "reader_of"]
 
@@ -58,7 +59,7 @@ def dialect_of(value: Any, name: str | None = None) -> str | None:  # noqa: C901
         return dialect_of(value[0]) if value else None
     if not isinstance(value, dict):
         return None
-    kind = value.get("type")
+    kind = as_text(value.get("type"))
     if "choices" in value:
         return "openai-chat"
     if value.get("object") == "response" or (
@@ -75,7 +76,7 @@ def dialect_of(value: Any, name: str | None = None) -> str | None:  # noqa: C901
         or "message" in _keys(value.get("output"))
     ):
         return "bedrock-converse"
-    if isinstance(kind, str) and kind.startswith(_COHERE):
+    if kind and kind.startswith(_COHERE):
         return "cohere"
     if "done" in value and ("message" in value or "response" in value):
         return "ollama"

@@ -332,6 +332,7 @@ def failure_of(error: Any) -> Failure:
             as_text(detail.get("message"))
             or as_text(detail.get("Message"))
             or as_text(as_dict(error).get("message"))
+            or as_text(as_dict(error).get("detail"))
         )
         return Failure(
             type=kind,

@@ -206,7 +206,9 @@ class AnthropicReader(Reader):
     def _thinking(self, slot: Slot, *, complete: bool) -> Thinking:
         block = slot.block
         if block.get("type") == "redacted_thinking":
-            return Thinking("", "hidden", complete, self.origin(block, ("data",)))
+            return Thinking(
+                "", "hidden", complete, self.origin(block, ("data",) if complete else ())
+            )
         if slot.pieces or isinstance(block.get("thinking"), str):
             block["thinking"] = slot.text
         elif "thinking" in block:

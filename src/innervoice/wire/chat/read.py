@@ -65,7 +65,7 @@ class ChatReader(Reader):
         chunk = as_dict(value)
         if "choices" not in chunk and isinstance(chunk.get("result"), dict):
             chunk = chunk["result"]
-        if chunk.get("error") or name == "error":
+        if chunk.get("error") or name == "error" or _is_bare_error(chunk):
             self.fail(chunk)
         self.id = as_text(chunk.get("id")) or self.id
         self.model = as_text(chunk.get("model")) or self.model
@@ -90,6 +90,8 @@ class ChatReader(Reader):
         elif message is not None:
             self.odd(message, "message")
         self.stop(choice.get("finish_reason"), _REASONS)
+        # A whole message is over, also where a host gives no reason for it.
+        self.ended = self.ended or ("message" in choice and "delta" not in choice)
         if self._refusal:
             self.finish_reason = "refusal"
         self._use(choice)
@@ -212,9 +214,7 @@ class ChatReader(Reader):
     def finish(self) -> list[Any]:
         events = super().finish()
         self._fields.compare(self.notebook.add)
-        if self._fields.saw_empty_details and not any(
-            slot.block.get("type") for slot in self._slots
-        ):
+        if self._fields.only_empty_details:
             self.message_block.setdefault(DETAILS, [])
         return events
 
@@ -222,3 +222,8 @@ class ChatReader(Reader):
         usage = holder.get("usage") or as_dict(holder.get("x_groq")).get("usage")
         if isinstance(usage, dict):
             self.use(usage_of(usage, separate=self.context.separate_reasoning))
+
+
+def _is_bare_error(chunk: dict[str, Any]) -> bool:
+    """Databricks and servers built with FastAPI do not wrap their errors."""
+    return "choices" not in chunk and ("error_code" in chunk or "detail" in chunk)

@@ -43,13 +43,18 @@ class ReasoningFields:
         self._field: Slot | None = None
         self._details: dict[Any, Slot] = {}
         self._mirrors: dict[str, list[str]] = {}
-        self.saw_empty_details = False
+        self._empty_details = False
 
     @property
     def text(self) -> str:
         """The readable reasoning that came so far."""
         slots = [self._field] if self._field else list(self._details.values())
         return "".join(slot.text for slot in slots if slot)
+
+    @property
+    def only_empty_details(self) -> bool:
+        """Whether `reasoning_details` came, and never had an entry."""
+        return self._empty_details and not self._details
 
     def read(self, message: dict[str, Any]) -> None:
         """Takes the fields of a message or a delta."""
@@ -64,7 +69,7 @@ class ReasoningFields:
         if details is not None and not isinstance(details, list):
             self._reader.odd(details, DETAILS)
         entries = as_list(details)
-        self.saw_empty_details = self.saw_empty_details or details == []
+        self._empty_details = self._empty_details or details == []
         if self._chosen is None:
             readable = any(_readable(entry) for entry in entries)
             self._chosen = (

@@ -115,7 +115,9 @@ class ConverseReader(Reader):
     def _thinking(self, block: dict[str, Any], *, complete: bool) -> Thinking | Opaque:
         reasoning = block["reasoningContent"]
         if "redactedContent" in reasoning:
-            return Thinking("", "hidden", complete, self.origin(block, (_REDACTED,)))
+            return Thinking(
+                "", "hidden", complete, self.origin(block, (_REDACTED,) if complete else ())
+            )
         inner = as_dict(reasoning.get("reasoningText"))
         text = inner.get("text")
         if not isinstance(text, str) and text is not None:

@@ -15,6 +15,7 @@ from innervoice.wire.shapes import arguments_of, as_dict, as_list, as_text
 
 __all__ = ["Item"]
 
+_KINDS = {"reasoning": "thinking", "message": "text"}
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 _SEALS = ("id", "encrypted_content")
 # Where an item keeps its entries, the part they are, and the member with the text.
@@ -30,6 +31,7 @@ class Item:
         self.item = item
         self.done = False
         self._slots: dict[tuple[str, int], Slot] = {}
+        self._place: Slot | None = None
 
     @property
     def type(self) -> str:
@@ -43,18 +45,24 @@ class Item:
 
     # ---- while it comes ------------------------------------------------------------------------
 
+    def take_place(self) -> None:
+        """Opens its first part, so that items which end late still stand where they began."""
+        if self._slots or self._place:
+            return
+        if self.type in _CALLS:
+            given = self.item.get("call_id") or self.item.get("id")
+            self._place = self.reader.open_call(given, self.item.get("name"), {})
+        else:
+            self._place = self.reader.open(_KINDS.get(self.type, "opaque"), {})
+
     def slot(self, where: str, number: int) -> Slot:
         """The part of an entry, opened when it is first heard of."""
         known = self._slots.get((where, number))
         if known:
             return known
-        if self.type in _CALLS:
-            slot = self.reader.open_call(
-                self.item.get("call_id") or self.item.get("id"), self.item.get("name"), {}
-            )
-        else:
-            slot = self.reader.open("thinking" if self.type == "reasoning" else "text", {})
-            slot.form = "summary" if where == _SUMMARY else "full"
+        self.take_place()
+        slot, self._place = self._place or self.reader.open(_KINDS.get(self.type, "text"), {}), None
+        slot.form = "summary" if where == _SUMMARY else "full"
         self._slots[where, number] = slot
         return slot
 
@@ -85,7 +93,7 @@ class Item:
         for where, position, text in self._entries():
             self.fill(where, self._number(where, position), text)
         if not self._slots:
-            self._finish_without_entries(complete=complete)
+            self.slot(_CONTENT, -1)  # an item without entries is one part all the same
         for slot in sorted(self._slots.values(), key=lambda slot: slot.index):
             if slot.open:
                 self.reader.end(slot, self._part(slot, complete=complete))
@@ -119,15 +127,6 @@ class Item:
                 elif (where, number) not in self._slots:
                     self.reader.odd(entry, where)
         return found
-
-    def _finish_without_entries(self, *, complete: bool) -> None:
-        if self.type == "reasoning":
-            slot = self._slots[_CONTENT, -1] = self.reader.open("thinking", {})
-        elif self.type == "message":
-            slot = self._slots[_CONTENT, -1] = self.reader.open("text", {})
-        else:
-            slot = self._slots[_CONTENT, -1] = self.reader.open("opaque", {})
-        self.reader.end(slot, self._part(slot, complete=complete))
 
     def _part(self, slot: Slot, *, complete: bool) -> Part:
         first = slot.index == min(self.indexes)

@@ -120,8 +120,7 @@ class ResponsesReader(Reader):
         begun = {key: value for key, value in item.items() if key != "encrypted_content"}
         known = self._items.setdefault(_index(event), Item(self, _index(event), begun))
         known.item = {**known.item, **begun}
-        if known.type in ("function_call", "custom_tool_call"):
-            known.slot("content", 0)
+        known.take_place()
 
     def _finish_item(self, event: dict[str, Any]) -> None:
         item = event.get("item")
