@@ -8,21 +8,9 @@ import sys
 import pytest
 
 import innervoice as iv
+from cli.runs import run
 
 TEXT = "<think>R\n</think>\n\nThe *answer*"
-
-
-def run(
-    *arguments: str, stdin: bytes = b"", **environment: str
-) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "innervoice", *arguments],
-        input=stdin,
-        capture_output=True,
-        env={**os.environ, **environment},
-        timeout=60,
-        check=False,
-    )
 
 
 def test_answer_to_stdout_reasoning_to_stderr():

@@ -1,0 +1,165 @@
+"""`innervoice inspect`: what stands in a captured answer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from innervoice.canon.response import Response
+from innervoice.canon.storage import to_json
+from innervoice.cli.captures import answers_in
+from innervoice.cli.output import Output
+from innervoice.errors import InnervoiceError
+from innervoice.reading import decode
+from innervoice.wire.dialects import DIALECTS
+
+__all__ = ["command"]
+
+_EXCERPT = 72
+_LONG = 1_000_000
+"""A file of so many bytes gets a progress bar."""
+
+_EPILOG = """\
+\b
+Examples:
+  innervoice inspect answer.json             a whole body
+  innervoice inspect stream.sse              a captured stream: SSE, JSON lines or an AWS event stream
+  innervoice inspect log.jsonl               many bodies, one a line, also under "response"
+  innervoice inspect - --provider deepseek   from standard input, with a hint
+  innervoice inspect log.jsonl --json        one response a line, as innervoice stores it
+"""
+
+
+@click.command("inspect", epilog=_EPILOG)
+@click.argument("file")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print responses as JSON that reads back, one a line."
+)
+@click.option("--provider", help="Who answered; without it the shape tells.")
+@click.option("-m", "--model", help="The model that answered.")
+@click.option(
+    "--dialect", type=click.Choice(DIALECTS), help="The wire format, if the shape misleads."
+)
+@click.option("-R", "--hide-thinking", is_flag=True, help="Show no excerpts of the reasoning.")
+def command(*, file: str, as_json: bool, hide_thinking: bool, **hints: Any) -> None:
+    """Print what stands in a captured answer: parts in order, seals, tokens, notes.
+
+    Seals are named, never shown. Exits with 1 if an answer could not be read.
+    """
+    data = _bytes_of(file)
+    bodies = answers_in(data)
+    output = Output()
+    failed = 0
+    for number, body in enumerate(_watched(bodies, len(data)), 1):
+        title = file if len(bodies) == 1 else f"{file}:{number}"
+        try:
+            response = decode(body, **hints)
+        except InnervoiceError as error:
+            failed += 1
+            click.echo(f"{title}: {type(error).__name__}: {error}", err=True)
+            continue
+        if as_json:
+            output.answer(to_json(response).decode() + "\n")
+        else:
+            lines = _report(title, response, hide_thinking=hide_thinking)
+            output.answer("".join(f"{line}\n" for line in [*lines, ""]))
+    if failed:
+        raise click.exceptions.Exit(1)
+
+
+def _bytes_of(file: str) -> bytes:
+    if file == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise click.UsageError(f"Cannot read {file}: {error.strerror}.") from None
+
+
+def _watched(bodies: list[Any], size: int) -> Iterable[Any]:
+    """The bodies, with a bar for a person who waits."""
+    if size < _LONG or len(bodies) == 1 or not sys.stderr.isatty():
+        return bodies
+    return _with_bar(bodies)
+
+
+def _with_bar(bodies: list[Any]) -> Iterator[Any]:
+    with click.progressbar(bodies, file=sys.stderr, label="reading") as bar:
+        yield from bar
+
+
+def _report(title: str, response: Response, *, hide_thinking: bool) -> Iterator[str]:
+    origin = response.origin
+    who = [response.provider, response.model, origin.dialect if origin else None]
+    yield f"{title}: {', '.join(item for item in who if item)}"
+    reason = f" ({response.wire_finish_reason})" if response.wire_finish_reason else ""
+    yield f"  status   {response.status}{reason}"
+    if response.error:
+        yield f"  error    {response.error.type or ''} {response.error.message or ''}".rstrip()
+    yield f"  tokens   {_tokens(response)}"
+    for number, part in enumerate(response.parts):
+        yield from _part(number, part, hide_thinking=hide_thinking)
+    if response.alternatives:
+        yield f"  and {len(response.alternatives)} more choices"
+    for note in response.notes:
+        yield f"  - {note}"
+
+
+def _tokens(response: Response) -> str:
+    usage = response.usage
+    counts = {
+        "in": usage.input_tokens,
+        "cached": usage.cached_input_tokens,
+        "out": usage.output_tokens,
+    }
+    counts["of it reasoning"] = usage.reasoning_tokens
+    known = [f"{count} {name}" for name, count in counts.items() if count is not None]
+    return ", ".join(known) or "not reported"
+
+
+def _part(number: int, part: Part, *, hide_thinking: bool) -> Iterator[str]:
+    facts = [f"{number:3}", f"{part.type:9}", _size(part)]
+    if isinstance(part, Thinking) and part.form != "full":
+        facts.append(part.form)
+    if part.origin and part.origin.markup is not None:
+        facts.append("from the text")
+    if part.origin and part.origin.seals:
+        facts.append(f"sealed by {', '.join(part.origin.seals)}")
+    if not getattr(part, "complete", True):
+        facts.append("incomplete")
+    yield "  ".join(facts)
+    excerpt = "" if hide_thinking and isinstance(part, Thinking) else _excerpt(part)
+    if excerpt:
+        yield f"       | {excerpt}"
+
+
+def _size(part: Part) -> str:
+    match part:
+        case Text() | Thinking():
+            return f"{len(part.text):6} characters"
+        case ToolCall():
+            return f"{part.name} ({part.id})"
+        case ToolResult():
+            return part.call_id
+        case Media():
+            return part.mime or "media"
+        case Opaque():
+            kind = part.value.get("type") if isinstance(part.value, dict) else None
+            return str(kind or "of an unknown kind")
+
+
+def _excerpt(part: Part) -> str:
+    match part:
+        case Text() | Thinking():
+            text = part.text
+        case ToolCall():
+            text = part.arguments
+        case _:
+            return ""
+    line = " ".join(text.split())
+    return line if len(line) <= _EXCERPT else line[: _EXCERPT - 3] + "..."
