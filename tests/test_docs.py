@@ -1,7 +1,10 @@
 """The pages tell the truth."""
 
 import importlib.util
+import re
 from pathlib import Path
+
+import pytest
 
 from innervoice.canon.notes import SENTENCES
 from innervoice.inline.rows import ROWS
@@ -26,3 +29,14 @@ def test_every_note_code_is_used():
 
     for code in SENTENCES:
         assert f'"{code}"' in source, code
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/reading.md"])
+def test_examples_run(page):
+    """The Python of a page runs from top to bottom, and its assertions hold."""
+    text = (ROOT / page).read_text("utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert blocks
+    namespace: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, page, "exec"), namespace)

@@ -14,7 +14,7 @@ from innervoice.canon.cards import Card, Host
 from innervoice.canon.events import Event, Finish, Heartbeat
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.notes import Note, Notebook
-from innervoice.canon.parts import Thinking
+from innervoice.canon.parts import Part, Text, Thinking
 from innervoice.canon.reasoning import Reasoning, ReasoningReport
 from innervoice.canon.response import Failure, Response
 from innervoice.errors import DecodeError, UsageError
@@ -98,6 +98,10 @@ class Decoder:
             return self._read(json_of(chunk), None)
         except DecodeError as error:
             return self._break(error)
+
+    def feed_json(self, value: Any) -> list[Event]:
+        """Takes one message that is JSON already."""
+        return self._read(value, None)
 
     def finish(self) -> list[Event]:
         """The stream is over."""
@@ -218,6 +222,10 @@ class Decoder:
             return []
         if self._failure:
             reader.ended = False
+        elif not reader.has_begun:
+            self._failure = Failure(
+                type="DecodeError", message="what came has none of the members of an answer"
+            )
         if not self._stage:
             return reader.finish()
         self._stage.finish_reason = reader.finish_reason
@@ -246,7 +254,8 @@ class Decoder:
             alternatives=self._alternatives(reader),
             origin=origin,
         )
-        if response.status == "empty" and response.has_thinking:
+        # The cheap question first: most answers have a text, and need no view of it here.
+        if not _has_text(parts) and response.status == "empty" and response.has_thinking:
             return _with_note(response, Note("answer_in_reasoning"))
         return response
 
@@ -261,7 +270,7 @@ class Decoder:
                 inline=self._inline,
             )
             for value in values:
-                decoder.feed(value)
+                decoder.feed_json(value)
             decoder.finish()
             found.append(decoder.response)
         return tuple(found)
@@ -269,6 +278,10 @@ class Decoder:
     def _report(self) -> ReasoningReport | None:
         asked = getattr(self._request, "reasoning", None)
         return ReasoningReport(requested=asked) if isinstance(asked, Reasoning) else None
+
+
+def _has_text(parts: tuple[Part, ...]) -> bool:
+    return any(isinstance(part, Text) and part.text and not part.text.isspace() for part in parts)
 
 
 def _inline(part: Thinking) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any, overload
 
 from innervoice.canon.events import Event
+from innervoice.canon.jsontext import load_json
 from innervoice.canon.response import Response
 from innervoice.decoding import Decoder
 from innervoice.errors import DecodeError, ProviderError
@@ -44,9 +45,11 @@ def decode(
     decoder = StreamDecoder(
         provider=provider, model=model, dialect=dialect, request=request, scope=scope, inline=inline
     )
-    if not isinstance(body, (bytes, bytearray, memoryview, str)):
-        body = json_of(body)
-    decoder.feed(body)
+    value = _whole(body)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        decoder.feed(value)
+    else:
+        decoder.feed_json(value)
     decoder.finish()
     response = decoder.response
     if response.parts or response.ended or response.id is not None:
@@ -54,8 +57,19 @@ def decode(
     error = response.error
     if error and error.type not in ("DecodeError", "FrameError"):
         raise ProviderError(error.type, error.code, error.message)
-    message = error.message if error else "it has none of the members of an answer"
-    raise DecodeError(f"expected an answer of a model: {message}")
+    raise DecodeError(f"expected an answer of a model: {error.message if error else 'it is empty'}")
+
+
+def _whole(body: Any) -> Any:
+    """The JSON value of a body, or the bytes of one that is not a single JSON value."""
+    if isinstance(body, str):
+        body = body.encode("utf-8", "surrogatepass")
+    if not isinstance(body, (bytes, bytearray, memoryview)):
+        return json_of(body)
+    try:
+        return load_json(body) if bytes(body[:1]) in (b"{", b"[") else body
+    except ValueError:
+        return body
 
 
 @overload

@@ -134,7 +134,7 @@ def test_what_is_no_answer(body, says):
         iv.decode(body)
     *_, last = iv.decode_stream([body])
     assert "interrupted" == last.response.status
-    assert last.response.error or body in (b"{}", b"[]", b'{"a": 1}')
+    assert last.response.error
 
 
 @pytest.mark.parametrize("value", [None, object(), 3.5, {1, 2}])

@@ -25,6 +25,7 @@ def json_of(value: Any) -> Any:
     if hasattr(value, "additional_kwargs") and hasattr(value, "content"):
         return _from_langchain(value)
     for name, options in (
+        ("model_dump", {"by_alias": True, "exclude_unset": True, "warnings": False}),
         ("model_dump", {"by_alias": True, "exclude_unset": True}),
         ("model_dump", {}),
         ("to_dict", {}),
@@ -37,10 +38,16 @@ def json_of(value: Any) -> Any:
             except TypeError:
                 continue
             if isinstance(dumped, dict):
-                return _plain(dumped)
+                return _unwrapped(_plain(dumped))
     raise DecodeError(
         f"expected bytes, text, a dict or an SDK's object, not {type(value).__name__}"
     )
+
+
+def _unwrapped(event: dict[str, Any]) -> dict[str, Any]:
+    """The wire's chunk out of an SDK's event: mistralai puts it under `data`, openai's helper under `chunk`."""
+    inner = event.get("chunk") if event.get("type") == "chunk" else event.get("data")
+    return inner if isinstance(inner, dict) and "choices" in inner else event
 
 
 def _plain(value: Any) -> Any:

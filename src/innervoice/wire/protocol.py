@@ -117,6 +117,13 @@ class Reader(ABC):
         self._call_ids: set[str] = set()
         self._origin: Origin | None = None
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything that came was of an answer, or an error."""
+        return bool(
+            self.parts or self.id or self.ended or self.error or self.usage.raw or self.others
+        )
+
     @abstractmethod
     def read(self, value: Any, name: str | None) -> None:
         """Takes one message; `name` is the event's name where the framing has one."""

@@ -13,7 +13,7 @@ Rules, after botocore's service model 2023-09-30 (1.44.0) and recordings:
 
 from __future__ import annotations
 
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from typing import Any, ClassVar
 
 from innervoice.canon.parts import Form, Opaque, Part, Text, Thinking
@@ -176,7 +176,8 @@ class ConverseReader(Reader):
             if key == "text" and isinstance(value, str):
                 self.add(slot, value)
             elif key == "redactedContent" and isinstance(value, str):
-                block[key] = (as_text(block.get(key)) or "") + value
+                known = as_text(block.get(key))
+                block[key] = _joined(known, value) if known else value
             elif key == "signature":
                 slot.block["signature"] = value
             elif value is not None:
@@ -221,6 +222,14 @@ class ConverseReader(Reader):
                 raw=usage,
             )
         )
+
+
+def _joined(one: str, other: str) -> str:
+    """Two pieces of a blob, each base64, as one."""
+    try:
+        return b64encode(b64decode(one) + b64decode(other)).decode()
+    except ValueError:
+        return one + other
 
 
 def _encoded(value: Any) -> Any:
