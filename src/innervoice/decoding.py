@@ -41,7 +41,6 @@ class Decoder:
 
     def __init__(
         self,
-        *,
         provider: str | None = None,
         model: str | None = None,
         dialect: str | None = None,
@@ -60,7 +59,8 @@ class Decoder:
         self._request = request
         self._scope = scope
         self._inline = inline
-        self._framing = AnyFraming(limit=limit)
+        self._limit = limit
+        self._framing: AnyFraming | None = None  # made when bytes come
         self._reader: Reader | None = None
         self._stage: InlineStage | None = None
         self._notebook = Notebook()
@@ -94,6 +94,8 @@ class Decoder:
                 data = bytes(chunk)
                 if len(self._first) < 80:
                     self._first += data[:80]
+                if self._framing is None:
+                    self._framing = AnyFraming(limit=self._limit)
                 return self._read_frames(self._framing.feed(data))
             return self._read(json_of(chunk), None)
         except DecodeError as error:
@@ -108,7 +110,7 @@ class Decoder:
         if self._finished is not None:
             raise UsageError("finish was called already; a decoder reads one answer")
         events: list[Event] = []
-        if not self._failure:
+        if self._framing and not self._failure:
             try:
                 events += self._read_frames(self._framing.finish())
             except DecodeError as error:

@@ -28,7 +28,6 @@ class StreamDecoder(Decoder):
 
 def decode(
     body: Any,
-    *,
     provider: str | None = None,
     model: str | None = None,
     dialect: str | None = None,
@@ -75,7 +74,6 @@ def _whole(body: Any) -> Any:
 @overload
 def decode_stream(
     chunks: AsyncIterable[Any],
-    *,
     provider: str | None = ...,
     model: str | None = ...,
     dialect: str | None = ...,
@@ -86,7 +84,6 @@ def decode_stream(
 @overload
 def decode_stream(
     chunks: Iterable[Any],
-    *,
     provider: str | None = ...,
     model: str | None = ...,
     dialect: str | None = ...,
@@ -96,7 +93,6 @@ def decode_stream(
 ) -> Iterator[Event]: ...
 def decode_stream(
     chunks: Iterable[Any] | AsyncIterable[Any],
-    *,
     provider: str | None = None,
     model: str | None = None,
     dialect: str | None = None,

@@ -30,7 +30,6 @@ class Splitter(splitter.Splitter):
 
     def __init__(
         self,
-        *,
         model: str | None = None,
         prefix_open: bool | None = None,
         markup: Iterable[str] | None = None,
@@ -73,7 +72,6 @@ class Splitter(splitter.Splitter):
 
 def split(
     text: str,
-    *,
     model: str | None = None,
     prefix_open: bool | None = None,
     markup: Iterable[str] | None = None,

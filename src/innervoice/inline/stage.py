@@ -247,7 +247,9 @@ class InlineStage:
             entries = [other for other in self._entries[position:] if other is not entry]
             group.remove(entry)
         else:
-            entry.part = _with_lead(Text("", origin=entry.part.origin), written)
+            bare = _dressed(Text(""), entry.part.origin, item=f"text_{position}", first=True)
+            assert isinstance(bare, Text)
+            entry.part = _with_lead(bare, written)
             entries = self._entries[position:]
         self._rewrite(position, entries, out)
 

@@ -44,12 +44,20 @@ class Context(Value, frozen=True, kw_only=True):
     """The host counts reasoning beside the output, not in it."""
 
 
+_DELTAS: dict[str, type[TextDelta | ThinkingDelta | ToolCallDelta]] = {
+    "text": TextDelta,
+    "thinking": ThinkingDelta,
+    "tool_call": ToolCallDelta,
+}
+
+
 class Slot:
     """A part while it is open."""
 
     __slots__ = (
         "begun",
         "block",
+        "delta",
         "form",
         "half",
         "index",
@@ -62,6 +70,7 @@ class Slot:
 
     def __init__(self, kind: str, index: int, block: dict[str, Any] | None) -> None:
         self.kind = kind
+        self.delta = _DELTAS.get(kind)
         self.index = index
         self.block = block if block is not None else {}
         self.pieces: list[str] = []
@@ -76,9 +85,6 @@ class Slot:
     @property
     def text(self) -> str:
         """All that came so far."""
-        if self.half:
-            self.pieces.append(self.half)
-            self.half = ""
         if len(self.pieces) > 1:
             self.pieces[:] = ["".join(self.pieces)]
         return self.pieces[0] if self.pieces else ""
@@ -161,12 +167,8 @@ class Reader(ABC):
         if not text:
             return
         slot.pieces.append(text)
-        if slot.kind == "thinking":
-            self.events.append(ThinkingDelta(slot.index, text))
-        elif slot.kind == "text":
-            self.events.append(TextDelta(slot.index, text))
-        elif slot.kind == "tool_call":
-            self.events.append(ToolCallDelta(slot.index, text))
+        if slot.delta:
+            self.events.append(slot.delta(slot.index, text))
 
     def end(self, slot: Slot, part: Part) -> None:
         """Ends a part: this is all of it."""
@@ -191,7 +193,20 @@ class Reader(ABC):
         self.end(slot, part)
 
     def close(self, slot: Slot, *, complete: bool = True) -> None:
-        """Ends a part with what came of it; dialects say how for theirs."""
+        """Ends a part with what came of it."""
+        self.flush(slot)
+        self.conclude(slot, complete=complete)
+
+    def flush(self, slot: Slot) -> None:
+        """Gives out half a character that waited for its other half, as it is."""
+        half, slot.half = slot.half, ""
+        if half:
+            slot.pieces.append(half)
+            if slot.delta:
+                self.events.append(slot.delta(slot.index, half))
+
+    def conclude(self, slot: Slot, *, complete: bool = True) -> None:
+        """Makes the part of a slot and ends it; dialects say how for theirs."""
         match slot.kind:
             case "text":
                 part: Part = Text(slot.text, complete, self.origin(slot.block or None, slot.seals))

@@ -185,7 +185,7 @@ class AnthropicReader(Reader):
         if slot and slot.open:
             self.close(slot)
 
-    def close(self, slot: Slot, *, complete: bool = True) -> None:
+    def conclude(self, slot: Slot, *, complete: bool = True) -> None:
         block = slot.block
         match slot.kind:
             case "text":

@@ -188,7 +188,7 @@ class ChatReader(Reader):
         elif call.get("name") or call.get("arguments"):
             self._read_call({"index": -1, "function": call}, 0)
 
-    def close(self, slot: Slot, *, complete: bool = True) -> None:
+    def conclude(self, slot: Slot, *, complete: bool = True) -> None:
         if slot.kind == "tool_call":
             self._end_call(slot, complete=complete)
             return
@@ -219,7 +219,9 @@ class ChatReader(Reader):
         return events
 
     def _use(self, holder: dict[str, Any]) -> None:
-        usage = holder.get("usage") or as_dict(holder.get("x_groq")).get("usage")
+        usage = holder.get("usage")
+        if not usage and "x_groq" in holder:
+            usage = as_dict(holder["x_groq"]).get("usage")
         if isinstance(usage, dict):
             self.use(usage_of(usage, separate=self.context.separate_reasoning))
 

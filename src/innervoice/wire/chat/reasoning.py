@@ -152,6 +152,8 @@ class ReasoningFields:
 
     def compare(self, note: Callable[[str, str | None], None]) -> None:
         """Says what became of the fields that were not chosen."""
+        if not self._mirrors:
+            return
         chosen = self.text
         for name, pieces in self._mirrors.items():
             same = is_same("".join(pieces), chosen)

@@ -153,7 +153,7 @@ class CohereReader(Reader):
         if slot and slot.open:
             self.close(slot)
 
-    def close(self, slot: Slot, *, complete: bool = True) -> None:
+    def conclude(self, slot: Slot, *, complete: bool = True) -> None:
         block = slot.block
         if slot.kind == "tool_call":
             block["function"] = {**as_dict(block.get("function")), "arguments": slot.text}

@@ -183,7 +183,7 @@ class ConverseReader(Reader):
             elif value is not None:
                 self.odd(value, f"reasoningContent.{key}")
 
-    def close(self, slot: Slot, *, complete: bool = True) -> None:
+    def conclude(self, slot: Slot, *, complete: bool = True) -> None:
         block = slot.block
         match slot.kind:
             case "text":

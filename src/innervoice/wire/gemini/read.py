@@ -146,7 +146,7 @@ class GeminiReader(Reader):
         if slot and slot.open:
             self.close(slot)
 
-    def close(self, slot: Slot, *, complete: bool = True) -> None:
+    def conclude(self, slot: Slot, *, complete: bool = True) -> None:
         block = slot.block
         if slot.kind == "tool_call":
             self._end_call(complete=complete)

@@ -72,10 +72,10 @@ class OllamaReader(Reader):
             slot = self._fields[kind] = self.open(kind, block)
         self.add(slot, text)
 
-    def close(self, slot: Slot, *, complete: bool = True) -> None:
+    def conclude(self, slot: Slot, *, complete: bool = True) -> None:
         if slot.kind == "thinking":
             slot.block["thinking"] = slot.text
-        super().close(slot, complete=complete)
+        super().conclude(slot, complete=complete)
 
     def _read_call(self, call: Any) -> None:
         function = as_dict(as_dict(call).get("function"))

@@ -96,6 +96,7 @@ class Item:
             self.slot(_CONTENT, -1)  # an item without entries is one part all the same
         for slot in sorted(self._slots.values(), key=lambda slot: slot.index):
             if slot.open:
+                self.reader.flush(slot)
                 self.reader.end(slot, self._part(slot, complete=complete))
 
     def _number(self, where: str, position: int) -> int:

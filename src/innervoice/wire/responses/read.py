@@ -136,7 +136,7 @@ class ResponsesReader(Reader):
                 item.finish(complete=self.ended)
         return self.events
 
-    def close(self, slot: Slot, *, complete: bool = True) -> None:
+    def conclude(self, slot: Slot, *, complete: bool = True) -> None:
         raise NotImplementedError  # items end their own parts
 
     # ---- the response --------------------------------------------------------------------------

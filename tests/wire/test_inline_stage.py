@@ -1,0 +1,58 @@
+"""Reasoning in the text of an answer: what a decoder gives is what the splitter gives."""
+
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import innervoice as iv
+from inline.test_chunking import texts
+
+CALL = {"index": 0, "id": "c", "function": {"name": "f", "arguments": "{}"}}
+
+
+def chunk(delta, reason=None):
+    return {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+
+
+def shape(parts):
+    return [(part.type, part.text, part.complete) for part in parts]
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.data(), texts, st.sampled_from([None, "qwq-32b", "gpt-oss-20b", "qwen3:8b"]))
+def test_as_the_splitter_does(data, text, model):
+    """Any text in any deltas, with a call in between: the same parts, and the same from its events alone."""
+    ends = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=8)) | {0, len(text)})
+    deltas = [{"content": text[start:end]} for start, end in pairwise(ends)]
+    deltas.insert(data.draw(st.integers(0, len(deltas))), {"tool_calls": [CALL]})
+    chunks = [*map(chunk, deltas), chunk({}, "stop")]
+    events = list(iv.decode_stream(chunks, provider="sglang", model=model, inline="all"))
+    response = events[-1].response
+    expected = iv.split(text, model=model, finish_reason="stop").parts
+
+    found = [part for part in response.parts if part.type in ("text", "thinking")]
+    assert shape(part for part in expected if part.type != "opaque") == shape(found)
+    assert text == iv.restore(response.parts)
+    assert ["f"] == [call.name for call in response.tool_calls]
+    told = iv.fold(events[:-1]).parts
+    assert [(part.type, getattr(part, "text", "")) for part in response.parts] == [
+        (part.type, getattr(part, "text", "")) for part in told
+    ]
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts, texts)
+def test_a_field_and_a_text(field, text):
+    """Whatever a field and the text hold, no character of the text is lost and the field comes first."""
+    chunks = [chunk({"reasoning": field}), chunk({"content": text}), chunk({}, "stop")]
+    response = iv.fold(iv.decode_stream(chunks, provider="sglang"))
+    own = [
+        part
+        for part in response.parts
+        if part.origin and part.origin.block and "reasoning" in part.origin.block
+    ]
+
+    assert ([field] if field else []) == [part.text for part in own]
+    assert text == iv.restore(part for part in response.parts if part not in own)
+    assert response == iv.from_json(iv.to_json(response))
