@@ -258,7 +258,7 @@ class Decoder:
         )
         # The cheap question first: most answers have a text, and need no view of it here.
         if not _has_text(parts) and response.status == "empty" and response.has_thinking:
-            return _with_note(response, Note("answer_in_reasoning"))
+            return response.but(notes=(*response.notes, Note("answer_in_reasoning")))
         return response
 
     def _alternatives(self, reader: Reader) -> tuple[Response, ...]:
@@ -293,12 +293,6 @@ def _inline(part: Thinking) -> bool:
 def _echoed(value: Any) -> str:
     model = value.get("model") if isinstance(value, dict) else None
     return model if isinstance(model, str) else ""
-
-
-def _with_note(response: Response, note: Note) -> Response:
-    from msgspec.structs import replace  # noqa: PLC0415
-
-    return replace(response, notes=(*response.notes, note))
 
 
 def _shown(data: bytes) -> str:

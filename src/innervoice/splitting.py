@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import msgspec
-
 from innervoice.canon.cards import Card
 from innervoice.canon.notes import Note
 from innervoice.canon.response import FinishReason, Response
@@ -66,7 +64,7 @@ class Splitter(splitter.Splitter):
         )
         if response.status == "empty" and response.has_thinking:
             note = Note("answer_in_reasoning")
-            return msgspec.structs.replace(response, notes=(*response.notes, note))
+            return response.but(notes=(*response.notes, note))
         return response
 
 

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
+
+import msgspec
+
 from innervoice.canon.value import Value
 
 __all__ = ["Card", "Host"]
 
 
-class Card(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Row(Value, frozen=True, forbid_unknown_fields=True):
+    """A row of data; a member that the type does not have is a mistake in the row."""
+
+    @classmethod
+    def from_row(cls, row: dict[str, Any]) -> Self:
+        """Reads a row as TOML gives it."""
+        return msgspec.convert(row, cls)
+
+
+class Card(Row, frozen=True, kw_only=True):
     """One model family."""
 
     family: str
@@ -29,7 +42,7 @@ class Card(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where this is known from, and when it was read."""
 
 
-class Host(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Host(Row, frozen=True, kw_only=True):
     """Who answers."""
 
     id: str

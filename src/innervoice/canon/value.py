@@ -7,7 +7,7 @@ block around it): it is printed by its size, never by its content (invariant I11
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import msgspec
 
@@ -19,6 +19,10 @@ class Value(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A frozen value whose `repr` shows no hidden field."""
 
     hidden: ClassVar[frozenset[str]] = frozenset()
+
+    def but(self, **changes: Any) -> Self:
+        """The same value with other fields."""
+        return msgspec.structs.replace(self, **changes)
 
     def __repr__(self) -> str:
         shown = []

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from innervoice.canon.parts import Part, Text, Thinking, is_inline
 
-__all__ = ["answer_of", "thinking_of"]
+__all__ = ["answer_of", "is_same", "thinking_of"]
 
 
 class Gap(IntEnum):
@@ -54,6 +54,12 @@ def thinking_of(parts: Iterable[Part]) -> str | None:
         if isinstance(part, Thinking) and part.text and not part.text.isspace()
     ]
     return "\n\n".join(texts) if texts else None
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two texts are equal, or one begins with the other, white space aside."""
+    short, long = sorted(("".join(one.split()), "".join(other.split())), key=len)
+    return bool(short) and long.startswith(short)
 
 
 def _runs(parts: Iterable[Part]) -> tuple[list[str], list[Gap]]:

@@ -13,8 +13,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from innervoice.canon.cards import Card, Host
 
 __all__ = ["all_cards", "all_hosts", "card_of", "host_of", "names_of"]
@@ -53,7 +51,7 @@ def card_of(model: str) -> Card | None:
 @lru_cache(maxsize=1)
 def all_hosts() -> tuple[Host, ...]:
     """Every row of hosts.toml."""
-    return tuple(msgspec.convert(row, Host) for row in _rows("hosts.toml")["host"])
+    return tuple(Host.from_row(row) for row in _rows("hosts.toml")["host"])
 
 
 @lru_cache(maxsize=1)
@@ -64,7 +62,7 @@ def _hosts_by_name() -> dict[str, Host]:
 @lru_cache(maxsize=1)
 def all_cards() -> tuple[Card, ...]:
     """Every row of cards.toml."""
-    return tuple(msgspec.convert(row, Card) for row in _rows("cards.toml")["card"])
+    return tuple(Card.from_row(row) for row in _rows("cards.toml")["card"])
 
 
 def _rows(file: str) -> dict[str, Any]:

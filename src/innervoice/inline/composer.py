@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from innervoice.canon.events import Event, PartEnd, PartStart, Recast, TextDelta, ThinkingDelta
 from innervoice.canon.parts import Part, Text, Thinking
-from innervoice.inline.draft import Draft, DraftKind, as_text, as_thinking, reopened
+from innervoice.inline.draft import Draft, DraftKind, as_text, as_thinking
 
 __all__ = ["Composer"]
 
@@ -97,7 +97,7 @@ class Composer:
             return
         # What was open is over: it goes on in the last part, which ends here.
         *others, last = self.done[self._lowest :]
-        self.events.append(Recast(self._lowest, (*others, reopened(last))))
+        self.events.append(Recast(self._lowest, (*others, last.but(complete=False))))
         self.events.append(PartEnd(len(self.done) - 1, last))
 
     def is_blank(self) -> bool:

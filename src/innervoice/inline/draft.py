@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from innervoice.canon.origin import Markup, Origin, weave
 from innervoice.canon.parts import Opaque, Part, Text, Thinking
 
-__all__ = ["Draft", "DraftKind", "as_text", "as_thinking", "reopened"]
+__all__ = ["Draft", "DraftKind", "as_text", "as_thinking"]
 
 DraftKind: TypeAlias = Literal["text", "thinking", "opaque"]
 
@@ -155,19 +155,6 @@ def as_text(before: Part | None, thinking: Part, *, label: bool) -> Text:
         kept = [*((before.origin.markup or ()) if before.origin else ()), *kept]
         text = before.text + text
     return Text(text, origin=Origin(markup=tuple(kept)) if kept else None)
-
-
-def reopened(part: Part) -> Part:
-    """A part that a splitter made, as it was while it was open."""
-    match part:
-        case Text():
-            return Text(part.text, complete=False, origin=part.origin)
-        case Thinking():
-            return Thinking(part.text, complete=False, origin=part.origin)
-        case Opaque():
-            return Opaque(part.value, complete=False, origin=part.origin)
-        case _:
-            return part
 
 
 def _add(markup: list[Markup], at: int, text: str) -> None:

@@ -22,7 +22,7 @@ from innervoice.canon.notes import Notebook
 from innervoice.canon.origin import Markup, Origin
 from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall, is_inline, restore
 from innervoice.canon.response import FinishReason
-from innervoice.inline.draft import reopened
+from innervoice.canon.views import is_same
 from innervoice.inline.splitter import Splitter
 
 __all__ = ["InlineStage"]
@@ -207,7 +207,7 @@ class InlineStage:
             else:
                 entry.part = _dressed(part, whole.origin, item=f"text_{wire}", first=number == 0)
             if number == len(group) - 1 and not whole.complete:
-                entry.part = reopened(entry.part)
+                entry.part = entry.part.but(complete=False)
             changed = changed or entry.part != part
         if changed and group and out:
             self._correct(group, out)
@@ -223,14 +223,14 @@ class InlineStage:
 
     def finish(self) -> list[Event]:
         """Drops what the text repeats from a field."""
-        field = "".join("".join(self._field).split())
+        field = "".join(self._field)
         out: list[Event] = []
         if not field:
             return out
         for group in self._groups.values():
             for number, entry in enumerate(group):
                 part = entry.part
-                if isinstance(part, Thinking) and is_inline(part) and _same(part.text, field):
+                if isinstance(part, Thinking) and is_inline(part) and is_same(part.text, field):
                     self._notebook.add("inline_repeated")
                     self._drop(group, number, out)
                     break
@@ -247,9 +247,8 @@ class InlineStage:
             entries = [other for other in self._entries[position:] if other is not entry]
             group.remove(entry)
         else:
-            bare = _dressed(Text(""), entry.part.origin, item=f"text_{position}", first=True)
-            assert isinstance(bare, Text)
-            entry.part = _with_lead(bare, written)
+            origin = entry.part.origin or Origin()
+            entry.part = _with_lead(Text("", origin=origin.but(markup=None)), written)
             entries = self._entries[position:]
         self._rewrite(position, entries, out)
 
@@ -258,45 +257,15 @@ def _dressed(part: Part, origin: Origin | None, *, item: str, first: bool) -> Pa
     """A part of a text with the origin of the text."""
     base = origin or Origin()
     markup = part.origin.markup if part.origin else None
-    full = Origin(
-        provider=base.provider,
-        model=base.model,
-        dialect=base.dialect,
-        scope=base.scope,
-        block=base.block if first else None,
-        seals=base.seals if first else (),
-        item=item,
-        markup=markup,
-    )
-    match part:
-        case Text():
-            return Text(part.text, part.complete, full)
-        case Thinking():
-            return Thinking(part.text, part.form, part.complete, full)
-        case Opaque():
-            return Opaque(part.value, part.complete, full)
-        case _:
-            return part
+    if not first:
+        base = base.but(block=None, seals=())
+    return part.but(origin=base.but(item=item, markup=markup))
 
 
 def _with_lead(part: Text, lead: str) -> Text:
+    """A text with removed markup in front of it."""
     origin = part.origin or Origin()
     known = list(origin.markup or ())
     if known and known[0].at == 0:
         lead += known.pop(0).text
-    full = Origin(
-        provider=origin.provider,
-        model=origin.model,
-        dialect=origin.dialect,
-        scope=origin.scope,
-        block=origin.block,
-        seals=origin.seals,
-        item=origin.item,
-        markup=(Markup(0, lead), *known),
-    )
-    return Text(part.text, part.complete, full)
-
-
-def _same(text: str, field: str) -> bool:
-    squeezed = "".join(text.split())
-    return bool(squeezed) and (field.startswith(squeezed) or squeezed.startswith(field))
+    return part.but(origin=origin.but(markup=(Markup(0, lead), *known)))

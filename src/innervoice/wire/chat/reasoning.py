@@ -14,10 +14,11 @@ from collections.abc import Callable
 from typing import Any
 
 from innervoice.canon.parts import Opaque, Part, Thinking
+from innervoice.canon.views import is_same
 from innervoice.wire.protocol import Reader, Slot
 from innervoice.wire.shapes import as_list
 
-__all__ = ["FIELDS", "ReasoningFields", "is_same"]
+__all__ = ["FIELDS", "ReasoningFields"]
 
 DETAILS = "reasoning_details"
 FIELDS = (
@@ -176,9 +177,3 @@ def _is_thinking(entry: dict[str, Any]) -> bool:
     return kind in ("reasoning.text", "reasoning.summary", "reasoning.encrypted") or (
         kind is None and bool(_readable(entry) or _sealed(entry))
     )
-
-
-def is_same(one: str, other: str) -> bool:
-    """Whether two texts are equal, or one begins with the other, white space aside."""
-    short, long = sorted(("".join(one.split()), "".join(other.split())), key=len)
-    return bool(short) and long.startswith(short)
