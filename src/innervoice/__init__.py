@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 
 _HOME = {
-    "errors": ("DecodeError", "InnervoiceError", "ProviderError", "UsageError"),
+    "errors": ("DecodeError", "InnervoiceError", "ProviderError", "RuleError", "UsageError"),
     "canon.events": (
         "Event",
         "Finish",
@@ -22,7 +22,7 @@ _HOME = {
         "ToolCallDelta",
         "UsageUpdate",
     ),
-    "canon.messages": ("Message",),
+    "canon.messages": ("Message", "assistant", "system", "tool_result", "user"),
     "canon.notes": ("Note",),
     "canon.origin": ("Markup", "Origin"),
     "canon.parts": (
@@ -36,12 +36,14 @@ _HOME = {
         "restore",
     ),
     "canon.reasoning": ("Reasoning", "ReasoningReport"),
+    "canon.request": ("Request", "Tool", "Wire"),
     "canon.response": ("Failure", "Response"),
     "canon.storage": ("from_json", "to_json"),
     "canon.usage": ("Usage",),
     "folding": ("fold",),
     "reading": ("StreamDecoder", "decode", "decode_stream"),
     "splitting": ("Splitter", "split"),
+    "writing": ("decode_request", "encode"),
 }
 _MODULES = {name: module for module, names in _HOME.items() for name in names}
 

@@ -33,6 +33,18 @@ from innervoice.canon.events import (
 from innervoice.canon.messages import (
     Message as Message,
 )
+from innervoice.canon.messages import (
+    assistant as assistant,
+)
+from innervoice.canon.messages import (
+    system as system,
+)
+from innervoice.canon.messages import (
+    tool_result as tool_result,
+)
+from innervoice.canon.messages import (
+    user as user,
+)
 from innervoice.canon.notes import (
     Note as Note,
 )
@@ -72,6 +84,15 @@ from innervoice.canon.reasoning import (
 from innervoice.canon.reasoning import (
     ReasoningReport as ReasoningReport,
 )
+from innervoice.canon.request import (
+    Request as Request,
+)
+from innervoice.canon.request import (
+    Tool as Tool,
+)
+from innervoice.canon.request import (
+    Wire as Wire,
+)
 from innervoice.canon.response import (
     Failure as Failure,
 )
@@ -97,6 +118,9 @@ from innervoice.errors import (
     ProviderError as ProviderError,
 )
 from innervoice.errors import (
+    RuleError as RuleError,
+)
+from innervoice.errors import (
     UsageError as UsageError,
 )
 from innervoice.folding import (
@@ -116,6 +140,12 @@ from innervoice.splitting import (
 )
 from innervoice.splitting import (
     split as split,
+)
+from innervoice.writing import (
+    decode_request as decode_request,
+)
+from innervoice.writing import (
+    encode as encode,
 )
 
 __version__: str

@@ -256,6 +256,8 @@ class Decoder:
             alternatives=self._alternatives(reader),
             origin=origin,
         )
+        if self._request is not None and _is_ignored(self._request, response):
+            response = response.but(notes=(*response.notes, Note("setting_ignored")))
         # The cheap question first: most answers have a text, and need no view of it here.
         if not _has_text(parts) and response.status == "empty" and response.has_thinking:
             return response.but(notes=(*response.notes, Note("answer_in_reasoning")))
@@ -280,6 +282,18 @@ class Decoder:
     def _report(self) -> ReasoningReport | None:
         asked = getattr(self._request, "reasoning", None)
         return ReasoningReport(requested=asked) if isinstance(asked, Reasoning) else None
+
+
+def _is_ignored(request: Any, response: Response) -> bool:
+    """Whether an answer shows that the setting for reasoning was not obeyed."""
+    asked = getattr(request, "reasoning", None)
+    if not isinstance(asked, Reasoning):
+        return False
+    reasoned = response.has_thinking or bool(response.usage.reasoning_tokens)
+    if asked.effort == "none":
+        return reasoned
+    wants_to_read = asked.show in ("full", "summary")
+    return wants_to_read and not response.has_thinking and response.ended
 
 
 def _has_text(parts: tuple[Part, ...]) -> bool:

@@ -2,13 +2,14 @@
 
 InnervoiceError
 ├── UsageError      yours: an argument, a setting or a file that cannot be used
+│   └── RuleError   a request that the model would refuse, by the rule it names
 ├── DecodeError     the wire's: what came is not what it claims to be
 └── ProviderError   the host's: it answered with an error
 """
 
 from __future__ import annotations
 
-__all__ = ["DecodeError", "InnervoiceError", "ProviderError", "UsageError"]
+__all__ = ["DecodeError", "InnervoiceError", "ProviderError", "RuleError", "UsageError"]
 
 
 class InnervoiceError(Exception):
@@ -17,6 +18,14 @@ class InnervoiceError(Exception):
 
 class UsageError(InnervoiceError, ValueError):
     """What the caller passed cannot be used; the message says what was expected and what came."""
+
+
+class RuleError(UsageError):
+    """A request that the model would refuse; `rule` is the code of the note it would be in another mode."""
+
+    def __init__(self, rule: str, message: str) -> None:
+        self.rule = rule
+        super().__init__(f"{rule}: {message}")
 
 
 class DecodeError(InnervoiceError):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import msgspec
 
+from innervoice.canon.reasoning import Show
 from innervoice.canon.value import Value
 
-__all__ = ["Card", "Host"]
+__all__ = ["Ask", "Card", "Host", "Row"]
 
 
 class Row(Value, frozen=True, forbid_unknown_fields=True):
@@ -57,4 +58,46 @@ class Host(Row, frozen=True, kw_only=True):
     """Whether its answers may carry reasoning as markup in the text."""
     cumulative: bool = False
     separate_reasoning: bool = False
+    source: str
+
+
+class Ask(Row, frozen=True, kw_only=True):
+    """What one model family, at some hosts, accepts when it is asked to reason."""
+
+    match: tuple[str, ...]
+    """Names of its models; `*` stands for anything."""
+    hosts: tuple[str, ...] = ("*",)
+    dialects: tuple[str, ...] = ()
+    """The dialects this holds for; none: any."""
+    control: str
+    """How its wire is written: a name of `asking.CONTROLS`."""
+    efforts: tuple[str, ...] = ()
+    """The words it accepts, in rising order, "none" left out."""
+    default: str = "on"
+    """What it does when nothing is sent: "none" is off, "on" is on with a level nobody states."""
+    off: Literal["value", "omit", "between_tools", "never"] = "value"
+    """How it is switched off: by a value, by sending nothing, or not at all."""
+    budget: tuple[int, int] | None = None
+    """The least and the most tokens it accepts as a budget."""
+    shown: Show = "full"
+    """What it shows of its reasoning when nothing is asked."""
+    showable: tuple[Show, ...] = ()
+    """What a switch can make it show."""
+    refuses: tuple[str, ...] = ()
+    """Parameters it refuses while it reasons."""
+    refuses_always: tuple[str, ...] = ()
+    forced_tools: bool = True
+    """Whether a forced tool choice is accepted while it reasons."""
+    tools: bool = True
+    """Whether function tools are accepted while it reasons."""
+    prefill: bool = True
+    """Whether the last message may be the model's own."""
+    limit: str = "max_tokens"
+    """The name of the limit on its output."""
+    max_output: int | None = None
+    """The most it can write, to fill a limit that the API demands."""
+    replay: Literal["must", "loop", "ignored", "never", "tags"] = "must"
+    """What becomes of reasoning that is sent back."""
+    replay_field: str | None = None
+    """The field in which it goes back; none: the one it came in."""
     source: str

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from innervoice.canon.origin import Origin
-from innervoice.canon.parts import Part, ToolCall
+from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.value import Value
 from innervoice.canon.views import answer_of, thinking_of
+from innervoice.errors import UsageError
 
-__all__ = ["Message", "Role"]
+__all__ = ["Message", "Role", "assistant", "system", "tool_result", "user"]
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
@@ -37,3 +38,49 @@ class Message(Value, frozen=True, tag="message", tag_field="type"):
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The calls it asks for, in order."""
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+
+def system(text: str) -> Message:
+    """What the model is told before all else."""
+    return Message("system", _parts(text))
+
+
+def user(content: Any) -> Message:
+    """A turn of the user: text, a part, a provider's own block as a dict, or a list of these."""
+    return Message("user", _parts(content))
+
+
+def assistant(content: Any) -> Message:
+    """A turn of the model that no model gave."""
+    return Message("assistant", _parts(content))
+
+
+def tool_result(call_id: str, content: Any, error: bool = False) -> Message:
+    """What a call gave: text, parts, or any JSON value."""
+    if not isinstance(call_id, str) or not call_id:
+        raise UsageError(f"a tool result needs the id of its call, a string, not {call_id!r}")
+    if isinstance(content, str):
+        return Message("tool", (ToolResult(call_id, content, error),))
+    parts = _parts(content)
+    kept = tuple(part for part in parts if isinstance(part, (Text, Media, Opaque)))
+    if len(kept) != len(parts):
+        raise UsageError("a tool result may hold text, media and a provider's own blocks")
+    return Message("tool", (ToolResult(call_id, kept, error),))
+
+
+def _parts(content: Any) -> tuple[Part, ...]:
+    if isinstance(content, (list, tuple)):
+        return tuple(part for item in content for part in _parts(item))
+    match content:
+        case str():
+            return (Text(content),)
+        case Text() | Thinking() | ToolCall() | ToolResult() | Media() | Opaque():
+            return (content,)
+        case {"type": "text", "text": str(text), **rest} if not rest:
+            return (Text(text),)
+        case dict():
+            return (Opaque(content),)
+        case _:
+            raise UsageError(
+                f"content must be text, a part, a dict or a list of these, not {type(content).__name__}"
+            )

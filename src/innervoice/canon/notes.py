@@ -37,6 +37,27 @@ SENTENCES: dict[str, str] = {
     "field_thinking": "Reasoning came apart from the text.",
     # what a whole answer looks like
     "answer_in_reasoning": "There is reasoning but no answer; the answer may stand in the reasoning.",
+    # what became of the settings of a request
+    "effort_wins": "Both an effort and a budget were asked for; the effort counts.",
+    "effort_clamped": "The model does not take this effort; the nearest that it takes was sent.",
+    "effort_as_budget": "The model takes a budget and no effort; the effort was turned into a budget.",
+    "effort_as_switch": "The model can only be switched on and off; it was switched on.",
+    "budget_clamped": "The budget lies outside of what the model takes; the nearest was sent.",
+    "budget_as_effort": "The model takes an effort and no budget; the budget was turned into an effort.",
+    "budget_lowered": "The budget left too little of max_tokens for the answer; it was lowered.",
+    "max_tokens_raised": "max_tokens left no room for the least budget and an answer; it was raised.",
+    "max_tokens_filled": "The API demands a limit on the output; the model's own was sent.",
+    "off_impossible": "The model cannot be kept from reasoning; the least effort was sent.",
+    "show_unavailable": "The model does not show its reasoning this way.",
+    "control_unknown": "Nothing is known about how this model is asked to reason; nothing was sent.",
+    "parameter_removed": "The model refuses this parameter, or does while it reasons; it was left out.",
+    "tool_choice_relaxed": "The model refuses a forced tool choice while it reasons; it may choose.",
+    "reasoning_off_for_tools": "The model refuses these tools while it reasons; reasoning was switched off.",
+    "opaque_dropped": "A block of another provider cannot be sent here; it stays in the history.",
+    "thinking_omitted": "Reasoning that this model cannot read is not sent; it stays in the history.",
+    "thinking_as_text": "Reasoning of another model is sent as labelled text, as asked.",
+    "reasoning_filled": "The host wants the reasoning of every turn with calls; it is unknown here and sent empty.",
+    "setting_ignored": "The answer does not show that the setting for reasoning was obeyed.",
     # what was looked up
     "unknown_model": "No card matches this model; the defaults were used.",
 }

@@ -5,7 +5,7 @@ None is not "off": it leaves the provider's default alone. Off is effort "none".
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from innervoice.canon.notes import Note
 from innervoice.canon.value import Value
@@ -34,6 +34,69 @@ class Reasoning(Value, frozen=True):
             raise UsageError(
                 f"budget must be a number of tokens, 0 or more, or None, not {budget!r}"
             )
+
+    @classmethod
+    def from_any(cls, value: Any) -> Reasoning | None:
+        """Takes what people write for it.
+
+        A word is an effort, a number a budget, False is off and True is on. Of a dict, OpenRouter's members
+        (`effort max_tokens enabled exclude`), Anthropic's (`type budget_tokens display`), litellm's
+        (`reasoning_effort thinking`) and ours are known. Off wins over an effort, and an effort over a budget.
+        """
+        match value:
+            case None | Reasoning():
+                return value
+            case bool():
+                return cls("medium") if value else cls("none")
+            case int():
+                return cls(budget=value) if value else cls("none")
+            case str():
+                return cls(value)  # type: ignore[arg-type]
+            case dict():
+                return _from_dict(value)
+            case _:
+                raise UsageError(
+                    f"reasoning must be a word, a number of tokens, a dict or Reasoning, not {value!r}"
+                )
+
+
+_MEMBERS = {
+    "effort", "budget", "show", "max_tokens", "enabled", "exclude", "summary",
+    "type", "budget_tokens", "display", "reasoning_effort", "thinking",
+}  # fmt: skip
+
+
+def _from_dict(value: dict[str, Any]) -> Reasoning:
+    unknown = value.keys() - _MEMBERS
+    if unknown:
+        raise UsageError(
+            f"reasoning has the members {', '.join(sorted(_MEMBERS))}, not {', '.join(sorted(unknown))}"
+        )
+    inner = value.get("thinking")
+    if isinstance(inner, dict):
+        value = {**inner, **{key: item for key, item in value.items() if key != "thinking"}}
+    off = (
+        value.get("enabled") is False
+        or value.get("type") in ("disabled", "between_tools")
+        or inner is False
+    )
+    effort = value.get("effort") or value.get("reasoning_effort")
+    budget = next(
+        (value[key] for key in ("budget", "budget_tokens", "max_tokens") if value.get(key)), None
+    )
+    on = value.get("enabled") is True or value.get("type") in ("enabled", "adaptive")
+    show: Any = value.get("show") or {"summarized": "summary", "omitted": "hidden"}.get(
+        value.get("display") or ""
+    )
+    if value.get("exclude") is True:
+        show = "hidden"
+    elif value.get("summary") and not show:
+        show = "summary"
+    if off:
+        return Reasoning("none", None, show)
+    if effort is None and budget is None and on:
+        effort = "medium"
+    return Reasoning(effort, budget, show)
 
 
 class ReasoningReport(Value, frozen=True, kw_only=True):

@@ -13,9 +13,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from innervoice.canon.cards import Card, Host
+from innervoice.canon.cards import Ask, Card, Host
 
-__all__ = ["all_cards", "all_hosts", "card_of", "host_of", "names_of"]
+__all__ = ["all_asks", "all_cards", "all_hosts", "ask_of", "card_of", "host_of", "names_of"]
 
 
 def host_of(provider: str) -> Host | None:
@@ -38,9 +38,22 @@ def names_of(provider: str | None, model: str | None) -> tuple[str | None, str |
 
 
 @lru_cache(maxsize=256)
+def ask_of(model: str, host: str | None, dialect: str) -> Ask | None:
+    """What a model accepts at a host in a dialect; a row that names the host wins over one for all."""
+    name = _last_segment(model)
+    best: tuple[tuple[bool, int], Ask] | None = None
+    for weight, pattern, ask in _ask_patterns():
+        named = host in ask.hosts
+        fits = (named or "*" in ask.hosts) and (not ask.dialects or dialect in ask.dialects)
+        if fits and (best is None or (named, weight) > best[0]) and pattern.search(name):
+            best = ((named, weight), ask)
+    return best[1] if best else None
+
+
+@lru_cache(maxsize=256)
 def card_of(model: str) -> Card | None:
     """The card of a model, or None for one that nobody has heard of."""
-    name = model.rstrip("/").rsplit("/", 1)[-1].lower()
+    name = _last_segment(model)
     best: tuple[int, Card] | None = None
     for weight, pattern, card in _patterns():
         if (best is None or weight > best[0]) and pattern.search(name):
@@ -57,6 +70,25 @@ def all_hosts() -> tuple[Host, ...]:
 @lru_cache(maxsize=1)
 def _hosts_by_name() -> dict[str, Host]:
     return {name: host for host in all_hosts() for name in (host.id, *host.aliases)}
+
+
+@lru_cache(maxsize=1)
+def all_asks() -> tuple[Ask, ...]:
+    """Every row of asks.toml."""
+    return tuple(Ask.from_row(row) for row in _rows("asks.toml")["ask"])
+
+
+@lru_cache(maxsize=1)
+def _ask_patterns() -> tuple[tuple[int, re.Pattern[str], Ask], ...]:
+    return tuple(
+        (len(match.replace("*", "")), _compile(match), ask)
+        for ask in all_asks()
+        for match in ask.match
+    )
+
+
+def _last_segment(model: str) -> str:
+    return model.rstrip("/").rsplit("/", 1)[-1].lower()
 
 
 @lru_cache(maxsize=1)

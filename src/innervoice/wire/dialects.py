@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from innervoice.canon.request import Request
 from innervoice.errors import UsageError
 from innervoice.wire.protocol import Context, Reader
 from innervoice.wire.shapes import as_text
 
-__all__ = ["DIALECTS", "dialect_of", "reader_of"]
+__all__ = ["DIALECTS", "dialect_of", "reader_of", "request_reader_of", "writer_of"]
 
 # name -> the module and class of its reader, imported when it is used
 _READERS = {
@@ -53,7 +55,27 @@ def reader_of(dialect: str, context: Context) -> Reader:
     return reader
 
 
-def dialect_of(value: Any, name: str | None = None) -> str | None:  # noqa: C901, PLR0911 - one return for each dialect
+def writer_of(dialect: str) -> Callable[[Request, str, str], dict[str, Any]]:
+    """The function that writes a request: (request, model, name of the limit) -> body."""
+    folder = _READERS[dialect][0].split(".")[0]
+    writer: Callable[[Request, str, str], dict[str, Any]] = import_module(
+        f"innervoice.wire.{folder}.write"
+    ).write
+    return writer
+
+
+def request_reader_of(dialect: str) -> Callable[[dict[str, Any]], Request]:
+    """The function that reads the body of a request."""
+    if dialect not in _READERS:
+        raise UsageError(f"dialect must be one of {', '.join(DIALECTS)}; not {dialect!r}")
+    folder = _READERS[dialect][0].split(".")[0]
+    reader: Callable[[dict[str, Any]], Request] = import_module(
+        f"innervoice.wire.{folder}.serve"
+    ).read_request
+    return reader
+
+
+def dialect_of(value: Any, name: str | None = None) -> str | None:  # noqa: C901 - one return for each dialect
     """The dialect that a message looks like, or None if it could be of any."""
     if isinstance(value, list):
         return dialect_of(value[0]) if value else None

@@ -1,0 +1,123 @@
+"""What one asks of a model: one request for every provider."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from innervoice.canon.messages import Message
+from innervoice.canon.notes import Note
+from innervoice.canon.reasoning import Reasoning, ReasoningReport
+from innervoice.canon.value import Value
+from innervoice.errors import UsageError
+
+__all__ = ["Foreign", "Mode", "Request", "Tool", "Wire"]
+
+Mode: TypeAlias = Literal["strict", "clamp", "passthrough"]
+Foreign: TypeAlias = Literal["omit", "text"]
+
+
+class Tool(Value, frozen=True):
+    """A function that the model may call, or a provider's own tool, which passes through as it is."""
+
+    name: str
+    description: str | None = None
+    parameters: Any = None
+    raw: Any = None
+
+    @classmethod
+    def of(cls, value: Any) -> Tool:
+        """Takes a tool, a dict of its fields, OpenAI's nested form, or a provider's own dict."""
+        if isinstance(value, Tool):
+            return value
+        if not isinstance(value, dict):
+            raise UsageError(f"a tool must be a Tool or a dict, not {type(value).__name__}")
+        inner = value.get("function") if value.get("type") == "function" else None
+        fields: dict[str, Any] = inner if isinstance(inner, dict) else value
+        name, kind = fields.get("name"), value.get("type")
+        if not isinstance(name, str) or kind not in (None, "function", "custom"):
+            return cls(str(name or kind or "tool"), raw=value)
+        if kind == "custom" and "input_schema" not in fields:
+            return cls(name, raw=value)
+        schema = fields.get("input_schema", fields.get("parameters"))
+        return cls(name, fields.get("description"), schema, _rest(fields))
+
+
+def _rest(rest: dict[str, Any]) -> Any:
+    """What a tool's dict has beside the usual members, such as `strict`."""
+    more = {
+        key: value
+        for key, value in rest.items()
+        if key not in ("description", "parameters", "type")
+    }
+    return {"": more} if more else None
+
+
+class _Head(Value, frozen=True):
+    model: str
+    messages: tuple[Message, ...]
+
+
+class Request(_Head, frozen=True, kw_only=True):
+    """One request. `model` is `provider/model`; `extra` is merged into the body last."""
+
+    system: str | None = None
+    tools: tuple[Tool, ...] = ()
+    tool_choice: Any = None
+    """ "auto", "none", "required", the name of a tool, or a provider's own value."""
+    reasoning: Reasoning | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    stop: tuple[str, ...] | None = None
+    response_format: Any = None
+    stream: bool = False
+    dialect: str | None = None
+    mode: Mode = "clamp"
+    foreign: Foreign = "omit"
+    store: bool = False
+    base_url: str | None = None
+    extra: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it for each request
+
+    def __post_init__(self) -> None:
+        put = msgspec.structs.force_setattr
+        if isinstance(self.messages, (str, Message)):
+            raise UsageError("messages must be a list of messages; innervoice.user(text) makes one")
+        messages = tuple(self.messages)
+        for message in messages:
+            if not isinstance(message, Message):
+                raise UsageError(f"messages must be Message values, not {type(message).__name__}")
+        put(self, "messages", messages)
+        put(self, "tools", tuple(Tool.of(tool) for tool in self.tools or ()))
+        put(self, "reasoning", Reasoning.from_any(self.reasoning))
+        if isinstance(self.stop, str):
+            put(self, "stop", (self.stop,))
+        elif self.stop is not None:
+            put(self, "stop", tuple(self.stop))
+        if self.max_tokens is not None and (
+            isinstance(self.max_tokens, bool) or self.max_tokens < 1
+        ):
+            raise UsageError(
+                f"max_tokens must be a number of tokens, 1 or more, not {self.max_tokens!r}"
+            )
+        for name, known in (
+            ("mode", ("strict", "clamp", "passthrough")),
+            ("foreign", ("omit", "text")),
+        ):
+            if getattr(self, name) not in known:
+                raise UsageError(
+                    f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}"
+                )
+
+
+class Wire(Value, frozen=True, kw_only=True):
+    """A request as it would leave. Nothing is sent, and it holds no credentials."""
+
+    method: str = "POST"
+    url: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+    dialect: str
+    notes: tuple[Note, ...] = ()
+    reasoning: ReasoningReport | None = None

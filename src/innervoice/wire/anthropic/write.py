@@ -1,0 +1,114 @@
+"""A request -> the body of Anthropic's Messages API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from innervoice.canon.request import Request, Tool
+from innervoice.wire.requests import (
+    block_of,
+    input_of,
+    json_schema,
+    split_system,
+    tool_members,
+    wholes,
+)
+
+__all__ = ["write"]
+
+_CHOICES = {"auto": "auto", "none": "none", "required": "any", "any": "any"}
+
+
+def write(request: Request, model: str, limit: str) -> dict[str, Any]:
+    """The body; content is always a list of blocks."""
+    system, messages = split_system(request)
+    body: dict[str, Any] = {
+        "model": model,
+        limit: request.max_tokens,
+        "messages": _messages(messages),
+    }
+    if system is not None:
+        body["system"] = system
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    if request.tool_choice is not None:
+        body["tool_choice"] = _choice(request.tool_choice)
+    if request.stop is not None:
+        body["stop_sequences"] = list(request.stop)
+    for name in ("temperature", "top_p"):
+        if getattr(request, name) is not None:
+            body[name] = getattr(request, name)
+    if request.response_format is not None:
+        schema = json_schema(request.response_format)
+        form = {"type": "json_schema", "schema": schema[1]} if schema else request.response_format
+        body["output_config"] = {"format": form}
+    if request.stream:
+        body["stream"] = True
+    return {key: value for key, value in body.items() if value is not None}
+
+
+def _messages(messages: list[Message]) -> list[dict[str, Any]]:
+    """Turns that alternate: results and the user's words are one turn."""
+    turns: list[dict[str, Any]] = []
+    for message in messages:
+        role = "assistant" if message.role == "assistant" else "user"
+        blocks = [block for part in wholes(message.parts) if (block := _block(part)) is not None]
+        if turns and turns[-1]["role"] == role:
+            turns[-1]["content"] += blocks
+        elif blocks:
+            turns.append({"role": role, "content": blocks})
+    return turns
+
+
+def _block(part: Part) -> Any:
+    block = block_of(part)
+    match part:
+        case Opaque():
+            return part.value
+        case _ if isinstance(block, dict):
+            return block
+        case Text():
+            return {"type": "text", "text": part.text} if part.text else None
+        case ToolCall():
+            return {"type": "tool_use", "id": part.id, "name": part.name, "input": input_of(part)}
+        case ToolResult():
+            return _result(part)
+        case Media():
+            return _media(part)
+        case Thinking():
+            return None
+
+
+def _result(part: ToolResult) -> dict[str, Any]:
+    content = (
+        part.content if isinstance(part.content, str) else [_block(inner) for inner in part.content]
+    )
+    result = {"type": "tool_result", "tool_use_id": part.call_id, "content": content}
+    return {**result, "is_error": True} if part.error else result
+
+
+def _media(part: Media) -> dict[str, Any]:
+    kind = "image" if (part.mime or "image/").startswith("image/") else "document"
+    if part.url:
+        return {"type": kind, "source": {"type": "url", "url": part.url}}
+    return {"type": kind, "source": {"type": "base64", "media_type": part.mime, "data": part.data}}
+
+
+def _tool(tool: Tool) -> Any:
+    more = tool_members(tool)
+    if tool.raw is not None and not more:
+        return tool.raw
+    made = {
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": tool.parameters or {"type": "object"},
+    }
+    return {key: value for key, value in {**made, **more}.items() if value is not None}
+
+
+def _choice(choice: Any) -> Any:
+    if not isinstance(choice, str):
+        return choice
+    return {"type": _CHOICES[choice]} if choice in _CHOICES else {"type": "tool", "name": choice}

@@ -1,0 +1,193 @@
+"""A request -> the body of Chat Completions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import (
+    Media,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    is_inline,
+)
+from innervoice.canon.request import Request, Tool
+from innervoice.wire.chat.reasoning import DETAILS
+from innervoice.wire.requests import (
+    block_of,
+    data_url,
+    json_schema,
+    tool_members,
+    wholes,
+)
+
+__all__ = ["write", "write_message"]
+
+_SENT_BACK = (DETAILS, "extra_content", "prefix")
+"""What of a message beside its parts goes back."""
+
+
+def write(request: Request, model: str, limit: str) -> dict[str, Any]:
+    """The body."""
+    body: dict[str, Any] = {"model": model, "messages": []}
+    if request.system is not None:
+        body["messages"].append({"role": "system", "content": request.system})
+    body["messages"] += [
+        written for message in request.messages for written in write_message(message)
+    ]
+    options = {
+        limit: request.max_tokens,
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+    }
+    body.update({name: value for name, value in options.items() if value is not None})
+    if request.stop is not None:
+        body["stop"] = list(request.stop)
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    if request.tool_choice is not None:
+        body["tool_choice"] = _choice(request.tool_choice)
+    if request.response_format is not None:
+        schema = json_schema(request.response_format)
+        form = request.response_format
+        nested = (
+            {"type": "json_schema", "json_schema": {"name": schema[0], "schema": schema[1]}}
+            if schema
+            else form
+        )
+        body["response_format"] = (
+            form if isinstance(form, dict) and "json_schema" in form else nested
+        )
+    if request.stream:
+        body["stream"] = True
+        body["stream_options"] = {"include_usage": True}
+    return body
+
+
+def write_message(message: Message) -> list[dict[str, Any]]:
+    """A message; one with several results is several on the wire."""
+    if message.role == "assistant":
+        return [_assistant(message)]
+    rest = message.origin.block if message.origin and isinstance(message.origin.block, dict) else {}
+    results = [part for part in message.parts if isinstance(part, ToolResult)]
+    others: list[Part] = [part for part in message.parts if not isinstance(part, ToolResult)]
+    written = [
+        {"role": "tool", "tool_call_id": part.call_id, "content": _result(part), **rest}
+        for part in results
+    ]
+    if others:
+        role = "user" if message.role == "tool" else message.role
+        written.append({"role": role, "content": _content(others), **rest})
+    return written
+
+
+def _result(part: ToolResult) -> Any:
+    return part.content if isinstance(part.content, str) else _content(list(part.content))
+
+
+def _assistant(message: Message) -> dict[str, Any]:
+    parts = list(wholes(message.parts))
+    kept = message.origin.block if message.origin and isinstance(message.origin.block, dict) else {}
+    written: dict[str, Any] = {"role": "assistant"}
+    blocks = [block_of(part) for part in parts]
+    if any(
+        isinstance(block, dict) and block.get("type") in ("thinking", "reasoning")
+        for block in blocks
+    ):
+        # Content that came as a list of chunks goes back as one.
+        written["content"] = [chunk for part in parts if (chunk := _chunk(part)) is not None]
+    else:
+        text = "".join(part.text for part in parts if isinstance(part, Text))
+        calls = any(isinstance(part, ToolCall) for part in parts)
+        written["content"] = text if text or not calls else kept.get("content")
+        written.update(_reasoning(parts))
+    calls_written = [_call(part) for part in parts if isinstance(part, ToolCall)]
+    if calls_written:
+        written["tool_calls"] = calls_written
+    written.update({name: kept[name] for name in _SENT_BACK if name in kept})
+    return written
+
+
+def _reasoning(parts: list[Part]) -> dict[str, Any]:
+    """The fields in which the reasoning came."""
+    fields: dict[str, Any] = {}
+    for part in parts:
+        block = part.value if isinstance(part, Opaque) else block_of(part)
+        if not isinstance(block, dict) or isinstance(part, (Text, ToolCall)):
+            continue
+        if (
+            str(block.get("type", "")).startswith("reasoning.")
+            or "signature" in block
+            or "data" in block
+        ):
+            fields.setdefault(DETAILS, []).append(block)
+        elif isinstance(part, Thinking) and not is_inline(part):
+            fields.update(block)
+    return fields
+
+
+def _chunk(part: Part) -> Any:
+    block = block_of(part)
+    if isinstance(part, Opaque):
+        return part.value
+    if isinstance(block, dict) and not isinstance(part, ToolCall):
+        return block
+    return {"type": "text", "text": part.text} if isinstance(part, Text) else None
+
+
+def _call(part: ToolCall) -> dict[str, Any]:
+    block = block_of(part)
+    if isinstance(block, dict) and ("function" in block or "custom" in block):
+        return {key: value for key, value in block.items() if key != "id"} | {"id": part.id}
+    return {
+        "id": part.id,
+        "type": "function",
+        "function": {"name": part.name, "arguments": part.arguments or "{}"},
+    }
+
+
+def _content(parts: list[Part]) -> Any:
+    if all(isinstance(part, Text) and block_of(part) is None for part in parts):
+        return (
+            "".join(part.text for part in parts if isinstance(part, Text))
+            if len(parts) == 1
+            else [{"type": "text", "text": part.text} for part in parts if isinstance(part, Text)]
+        )
+    chunks: list[Any] = []
+    for part in parts:
+        match part:
+            case Text():
+                chunks.append(block_of(part) or {"type": "text", "text": part.text})
+            case Media():
+                chunks.append({"type": "image_url", "image_url": {"url": data_url(part)}})
+            case Opaque():
+                chunks.append(part.value)
+            case _:
+                pass
+    return chunks
+
+
+def _tool(tool: Tool) -> Any:
+    more = tool_members(tool)
+    if tool.raw is not None and not more:
+        return tool.raw
+    function = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+        **more,
+    }
+    return {
+        "type": "function",
+        "function": {key: value for key, value in function.items() if value is not None},
+    }
+
+
+def _choice(choice: Any) -> Any:
+    if not isinstance(choice, str) or choice in ("auto", "none", "required"):
+        return choice
+    return "required" if choice == "any" else {"type": "function", "function": {"name": choice}}

@@ -1,0 +1,36 @@
+"""The body of a Cohere chat request -> a request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.messages import Message
+from innervoice.canon.request import Request
+from innervoice.wire.cohere.read import CohereReader
+from innervoice.wire.protocol import Context
+from innervoice.wire.serving import assistant_turn, content_parts, request_of, result_of
+from innervoice.wire.shapes import as_dict, as_list
+
+__all__ = ["read_request"]
+
+_OPTIONS = ("max_tokens", "temperature", "tools", "stream", "response_format")
+
+
+def read_request(body: dict[str, Any]) -> Request:
+    """Reads a body."""
+    messages = [_message(as_dict(message)) for message in as_list(body.get("messages"))]
+    known = {name: body.get(name) for name in _OPTIONS}
+    known["top_p"], known["stop"] = body.get("p"), body.get("stop_sequences")
+    read = {"model", "messages", "p", "stop_sequences", *_OPTIONS}
+    return request_of(body, "cohere", messages, known, read)
+
+
+def _message(message: dict[str, Any]) -> Message:
+    role = message.get("role")
+    if role == "assistant":
+        return assistant_turn(
+            CohereReader(Context()), {"message": message, "finish_reason": "COMPLETE"}
+        )
+    if role == "tool":
+        return Message("tool", (result_of(message.get("tool_call_id"), message.get("content")),))
+    return Message("system" if role == "system" else "user", content_parts(message.get("content")))

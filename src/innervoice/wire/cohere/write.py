@@ -1,0 +1,116 @@
+"""A request -> the body of Cohere's chat API, version 2."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from innervoice.canon.request import Request, Tool
+from innervoice.wire.requests import (
+    block_of,
+    data_url,
+    json_schema,
+    tool_members,
+    wholes,
+)
+
+__all__ = ["write"]
+
+_CHOICES = {"required": "REQUIRED", "any": "REQUIRED", "none": "NONE"}
+
+
+def write(request: Request, model: str, limit: str) -> dict[str, Any]:
+    """The body. Newer models refuse `tool_plan`, so it is not sent back."""
+    messages: list[dict[str, Any]] = []
+    if request.system is not None:
+        messages.append({"role": "system", "content": request.system})
+    messages += [written for message in request.messages for written in _message(message)]
+    body: dict[str, Any] = {"model": model, "messages": messages}
+    options = {limit: request.max_tokens, "temperature": request.temperature, "p": request.top_p}
+    body.update({name: value for name, value in options.items() if value is not None})
+    if request.stop is not None:
+        body["stop_sequences"] = list(request.stop)
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    choice = request.tool_choice
+    if choice is not None and choice != "auto":
+        body["tool_choice"] = (
+            _CHOICES.get(choice, "REQUIRED") if isinstance(choice, str) else choice
+        )
+    if request.response_format is not None:
+        schema = json_schema(request.response_format)
+        body["response_format"] = (
+            {"type": "json_object", "schema": schema[1]} if schema else request.response_format
+        )
+    if request.stream:
+        body["stream"] = True
+    return body
+
+
+def _message(message: Message) -> list[dict[str, Any]]:
+    results = [part for part in message.parts if isinstance(part, ToolResult)]
+    written: list[dict[str, Any]] = [
+        {"role": "tool", "tool_call_id": part.call_id, "content": _result(part)} for part in results
+    ]
+    others = [part for part in message.parts if not isinstance(part, ToolResult)]
+    if message.role == "assistant":
+        turn: dict[str, Any] = {"role": "assistant"}
+        content = [chunk for part in wholes(others) if (chunk := _chunk(part)) is not None]
+        calls = [_call(part) for part in others if isinstance(part, ToolCall)]
+        if content:
+            turn["content"] = content
+        if calls:
+            turn["tool_calls"] = calls
+        return [*written, turn]
+    if others:
+        role = "user" if message.role == "tool" else message.role
+        plain = len(others) == 1 and isinstance(others[0], Text)
+        text: Any = others[0].text if isinstance(others[0], Text) else ""
+        written.append(
+            {
+                "role": role,
+                "content": text if plain else [chunk for part in others if (chunk := _chunk(part))],
+            }
+        )
+    return written
+
+
+def _result(part: ToolResult) -> Any:
+    return (
+        part.content if isinstance(part.content, str) else [_chunk(inner) for inner in part.content]
+    )
+
+
+def _chunk(part: Part) -> Any:
+    block = block_of(part)
+    match part:
+        case Opaque():
+            return part.value
+        case Thinking() if isinstance(block, dict) and "tool_plan" not in block:
+            return block
+        case Text():
+            return block or ({"type": "text", "text": part.text} if part.text else None)
+        case Media():
+            return {"type": "image_url", "image_url": {"url": data_url(part)}}
+        case _:
+            return None
+
+
+def _call(part: ToolCall) -> dict[str, Any]:
+    return {
+        "id": part.id,
+        "type": "function",
+        "function": {"name": part.name, "arguments": part.arguments or "{}"},
+    }
+
+
+def _tool(tool: Tool) -> Any:
+    more = tool_members(tool)
+    if tool.raw is not None and not more:
+        return tool.raw
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {
+        "type": "function",
+        "function": {key: value for key, value in function.items() if value is not None},
+    }

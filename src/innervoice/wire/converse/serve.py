@@ -1,0 +1,54 @@
+"""The body of a Converse request -> a request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Part
+from innervoice.canon.request import Request
+from innervoice.wire.converse.read import ConverseReader
+from innervoice.wire.protocol import Context
+from innervoice.wire.serving import assistant_turn, content_parts, request_of, result_of
+from innervoice.wire.shapes import as_dict, as_list
+
+__all__ = ["read_request"]
+
+
+def read_request(body: dict[str, Any]) -> Request:
+    """Reads a body; the model's name is in the path, not here."""
+    messages = [_message(as_dict(message)) for message in as_list(body.get("messages"))]
+    config = dict(as_dict(body.get("inferenceConfig")))
+    known: dict[str, Any] = {
+        "max_tokens": config.pop("maxTokens", None),
+        "temperature": config.pop("temperature", None),
+        "top_p": config.pop("topP", None),
+        "stop": config.pop("stopSequences", None),
+    }
+    read = {"messages", "inferenceConfig", "model"}
+    system = as_list(body.get("system"))
+    if len(system) == 1 and as_dict(system[0]).keys() == {"text"}:
+        known["system"] = system[0]["text"]
+        read.add("system")
+    rest = {**body, "inferenceConfig": config} if config else body
+    if config:
+        read.discard("inferenceConfig")
+    return request_of(rest, "bedrock-converse", messages, known, read)
+
+
+def _message(message: dict[str, Any]) -> Message:
+    if message.get("role") == "assistant":
+        return assistant_turn(ConverseReader(Context()), {"output": {"message": message}})
+    parts: list[Part] = []
+    for block in as_list(message.get("content")):
+        match block:
+            case {"toolResult": {"toolUseId": call_id, **rest}} if rest.keys() <= {
+                "content",
+                "status",
+            }:
+                parts.append(
+                    result_of(call_id, rest.get("content"), error=rest.get("status") == "error")
+                )
+            case _:
+                parts += content_parts([block])
+    return Message("user", tuple(parts))

@@ -1,0 +1,105 @@
+"""A request -> the body of Bedrock's Converse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Media, Opaque, Part, Text, ToolCall, ToolResult
+from innervoice.canon.request import Request, Tool
+from innervoice.wire.requests import block_of, input_of, split_system, wholes
+
+__all__ = ["write"]
+
+
+def write(request: Request, model: str, limit: str) -> dict[str, Any]:
+    """The body; the model is in the path."""
+    system, messages = split_system(request)
+    body: dict[str, Any] = {"messages": _messages(messages)}
+    if system is not None:
+        body["system"] = [{"text": system}]
+    config: dict[str, Any] = {
+        limit: request.max_tokens,
+        "temperature": request.temperature,
+        "topP": request.top_p,
+    }
+    if request.stop is not None:
+        config["stopSequences"] = list(request.stop)
+    config = {name: value for name, value in config.items() if value is not None}
+    if config:
+        body["inferenceConfig"] = config
+    if request.tools:
+        body["toolConfig"] = {"tools": [_tool(tool) for tool in request.tools]}
+        if request.tool_choice is not None and request.tool_choice != "none":
+            body["toolConfig"]["toolChoice"] = _choice(request.tool_choice)
+    return body
+
+
+def _messages(messages: list[Message]) -> list[dict[str, Any]]:
+    turns: list[dict[str, Any]] = []
+    for message in messages:
+        role = "assistant" if message.role == "assistant" else "user"
+        blocks = [block for part in wholes(message.parts) if (block := _block(part)) is not None]
+        if turns and turns[-1]["role"] == role:
+            turns[-1]["content"] += blocks
+        elif blocks:
+            turns.append({"role": role, "content": blocks})
+    return turns
+
+
+def _block(part: Part) -> Any:
+    block = block_of(part)
+    match part:
+        case Opaque():
+            return part.value
+        case _ if isinstance(block, dict):
+            return block
+        case Text():
+            return {"text": part.text} if part.text else None
+        case ToolCall():
+            return {"toolUse": {"toolUseId": part.id, "name": part.name, "input": input_of(part)}}
+        case ToolResult():
+            return {"toolResult": _result(part)}
+        case Media() if (part.mime or "").startswith("image/"):
+            return {
+                "image": {
+                    "format": (part.mime or "").removeprefix("image/"),
+                    "source": {"bytes": part.data},
+                }
+            }
+        case Media():
+            form = (part.mime or "application/pdf").rsplit("/", 1)[-1]
+            return {
+                "document": {"format": form, "name": "document", "source": {"bytes": part.data}}
+            }
+        case _:
+            return None
+
+
+def _result(part: ToolResult) -> dict[str, Any]:
+    content = (
+        [{"text": part.content}]
+        if isinstance(part.content, str)
+        else [_block(inner) for inner in part.content]
+    )
+    result = {"toolUseId": part.call_id, "content": content}
+    return {**result, "status": "error"} if part.error else result
+
+
+def _tool(tool: Tool) -> Any:
+    if isinstance(tool.raw, dict) and "" not in tool.raw:
+        return tool.raw
+    made = {
+        "name": tool.name,
+        "description": tool.description,
+        "inputSchema": {"json": tool.parameters or {"type": "object"}},
+    }
+    return {"toolSpec": {key: value for key, value in made.items() if value is not None}}
+
+
+def _choice(choice: Any) -> Any:
+    if not isinstance(choice, str):
+        return choice
+    return {"auto": {"auto": {}}, "required": {"any": {}}, "any": {"any": {}}}.get(
+        choice, {"tool": {"name": choice}}
+    )

@@ -1,0 +1,124 @@
+"""A request -> the body of Gemini's generateContent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from innervoice.canon.request import Request, Tool
+from innervoice.wire.requests import (
+    block_of,
+    call_names,
+    input_of,
+    json_schema,
+    result_text,
+    split_system,
+    wholes,
+)
+from innervoice.wire.shapes import parsed
+
+__all__ = ["write"]
+
+_MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY", "any": "ANY"}
+
+
+def write(request: Request, model: str, limit: str) -> dict[str, Any]:
+    """The body; the model is in the path."""
+    system, messages = split_system(request)
+    body: dict[str, Any] = {"contents": _contents(messages)}
+    if system is not None:
+        body["systemInstruction"] = {"parts": [{"text": system}]}
+    config = {limit: request.max_tokens, "temperature": request.temperature, "topP": request.top_p}
+    if request.stop is not None:
+        config["stopSequences"] = list(request.stop)  # type: ignore[assignment]
+    if request.response_format is not None:
+        schema = json_schema(request.response_format)
+        config["responseMimeType"] = "application/json"  # type: ignore[assignment]
+        config["responseJsonSchema"] = schema[1] if schema else None
+    config = {name: value for name, value in config.items() if value is not None}
+    if config:
+        body["generationConfig"] = config
+    if request.tools:
+        body["tools"] = _tools(request.tools)
+    if request.tool_choice is not None:
+        body["toolConfig"] = _choice(request.tool_choice)
+    return body
+
+
+def _contents(messages: list[Message]) -> list[dict[str, Any]]:
+    names = call_names(messages)
+    turns: list[dict[str, Any]] = []
+    for message in messages:
+        role = "model" if message.role == "assistant" else "user"
+        parts = [made for part in wholes(message.parts) if (made := _part(part, names)) is not None]
+        if turns and turns[-1]["role"] == role:
+            turns[-1]["parts"] += parts
+        elif parts:
+            turns.append({"role": role, "parts": parts})
+    return turns
+
+
+def _part(part: Part, names: dict[str, str]) -> Any:
+    block = block_of(part)
+    match part:
+        case Opaque():
+            return part.value
+        case _ if isinstance(block, dict):
+            return block
+        case Text():
+            return {"text": part.text}
+        case Thinking():
+            return {"text": part.text, "thought": True}
+        case ToolCall():
+            call = {"name": part.name, "args": input_of(part)}
+            return {"functionCall": call if _invented(part) else {"id": part.id, **call}}
+        case ToolResult():
+            return {"functionResponse": _response(part, names)}
+        case Media() if part.url:
+            return {"fileData": {"mimeType": part.mime, "fileUri": part.url}}
+        case Media():
+            return {"inlineData": {"mimeType": part.mime, "data": part.data}}
+        case _:
+            return None
+
+
+def _invented(part: ToolCall) -> bool:
+    return part.origin is not None and "id" in part.origin.invented
+
+
+def _response(part: ToolResult, names: dict[str, str]) -> dict[str, Any]:
+    text = result_text(part)
+    value = parsed(text)
+    response = value if isinstance(value, dict) else {"error" if part.error else "result": value}
+    return {"id": part.call_id, "name": names.get(part.call_id, part.call_id), "response": response}
+
+
+def _tools(tools: tuple[Tool, ...]) -> list[Any]:
+    declared = [_declaration(tool) for tool in tools if not _is_own(tool)]
+    made: list[Any] = [{"functionDeclarations": declared}] if declared else []
+    return made + [tool.raw for tool in tools if _is_own(tool)]
+
+
+def _is_own(tool: Tool) -> bool:
+    return isinstance(tool.raw, dict) and "" not in tool.raw
+
+
+def _declaration(tool: Tool) -> dict[str, Any]:
+    made = {
+        "name": tool.name,
+        "description": tool.description,
+        "parametersJsonSchema": tool.parameters,
+    }
+    return {key: value for key, value in made.items() if value is not None}
+
+
+def _choice(choice: Any) -> Any:
+    if not isinstance(choice, str):
+        return choice
+    config = (
+        {"mode": _MODES[choice]}
+        if choice in _MODES
+        else {"mode": "ANY", "allowedFunctionNames": [choice]}
+    )
+    return {"functionCallingConfig": config}

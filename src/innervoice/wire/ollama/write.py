@@ -1,0 +1,73 @@
+"""A request -> the body of Ollama's /api/chat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Media, Text, Thinking, ToolCall, ToolResult, is_inline
+from innervoice.canon.request import Request, Tool
+from innervoice.wire.requests import block_of, input_of, json_schema, result_text, wholes
+
+__all__ = ["write"]
+
+
+def write(request: Request, model: str, limit: str) -> dict[str, Any]:
+    """The body; it streams unless told otherwise, so it is always told."""
+    messages: list[dict[str, Any]] = []
+    if request.system is not None:
+        messages.append({"role": "system", "content": request.system})
+    messages += [written for message in request.messages for written in _message(message)]
+    body: dict[str, Any] = {"model": model, "messages": messages, "stream": request.stream}
+    options: dict[str, Any] = {
+        limit: request.max_tokens,
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+    }
+    if request.stop is not None:
+        options["stop"] = list(request.stop)
+    options = {name: value for name, value in options.items() if value is not None}
+    if options:
+        body["options"] = options
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    if request.response_format is not None:
+        schema = json_schema(request.response_format)
+        body["format"] = schema[1] if schema else "json"
+    return body
+
+
+def _message(message: Message) -> list[dict[str, Any]]:
+    written: list[dict[str, Any]] = []
+    turn: dict[str, Any] = {
+        "role": "user" if message.role == "tool" else message.role,
+        "content": "",
+    }
+    for part in wholes(message.parts):
+        match part:
+            case ToolResult():
+                written.append(
+                    {"role": "tool", "tool_call_id": part.call_id, "content": result_text(part)}
+                )
+            case Text():
+                turn["content"] += part.text
+            case Thinking() if block_of(part) is not None and not is_inline(part):
+                turn["thinking"] = turn.get("thinking", "") + part.text
+            case ToolCall():
+                call = {"function": {"name": part.name, "arguments": input_of(part)}}
+                turn.setdefault("tool_calls", []).append(block_of(part) or {"id": part.id, **call})
+            case Media() if part.data:
+                turn.setdefault("images", []).append(part.data)
+            case _:
+                pass
+    return [*written, turn] if turn["content"] or len(turn) > 2 or not written else written
+
+
+def _tool(tool: Tool) -> Any:
+    if isinstance(tool.raw, dict) and "" not in tool.raw:
+        return tool.raw
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {
+        "type": "function",
+        "function": {key: value for key, value in function.items() if value is not None},
+    }

@@ -1,0 +1,158 @@
+"""A request -> the body of OpenAI's Responses API.
+
+Items that came go back as they came, in their order. Without `store` the server knows no ids, so they
+are left out and the encrypted content speaks for itself; a reasoning item without it says nothing then.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from innervoice.canon.request import Request, Tool
+from innervoice.wire.requests import block_of, data_url, json_schema, tool_members, wholes
+
+__all__ = ["write"]
+
+_HOSTED = ("openai", "azure", "github-copilot")
+"""Hosts that refuse readable reasoning in an item."""
+
+
+def write(request: Request, model: str, limit: str) -> dict[str, Any]:
+    """The body."""
+    items = [item for message in request.messages for item in _items(message, store=request.store)]
+    body: dict[str, Any] = {"model": model, "input": items}
+    if request.system is not None:
+        body["instructions"] = request.system
+    options = {
+        limit: request.max_tokens,
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+    }
+    body.update({name: value for name, value in options.items() if value is not None})
+    body["store"] = request.store
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    if request.tool_choice is not None:
+        body["tool_choice"] = _choice(request.tool_choice)
+    if request.response_format is not None:
+        schema = json_schema(request.response_format)
+        form = (
+            {"type": "json_schema", "name": schema[0], "schema": schema[1]}
+            if schema
+            else request.response_format
+        )
+        body["text"] = {"format": form}
+    if request.stream:
+        body["stream"] = True
+    return body
+
+
+def _items(message: Message, *, store: bool) -> list[dict[str, Any]]:
+    if message.role != "assistant":
+        return _input(message)
+    items: list[dict[str, Any]] = []
+    known: set[str] = set()
+    for part in wholes(message.parts):
+        name = part.origin.item if part.origin else None
+        block = part.value if isinstance(part, Opaque) else block_of(part)
+        if isinstance(block, dict) and "type" in block:
+            item = _returned(block, part, store=store)
+            if item is not None:
+                items.append(item)
+            if name:
+                known.add(name)
+        elif name not in known or name is None:
+            items += _made(part)
+    return items
+
+
+def _returned(block: dict[str, Any], part: Part, *, store: bool) -> dict[str, Any] | None:
+    item = {key: value for key, value in block.items() if value is not None}
+    if not store:
+        item.pop("id", None)
+    if item.get("type") != "reasoning":
+        return item
+    item.pop("status", None)
+    item.setdefault("summary", [])
+    hosted = part.origin is not None and part.origin.provider in _HOSTED
+    if hosted and item.get("content"):
+        del item["content"]
+    readable_only = hosted and not item.get("encrypted_content")
+    return None if readable_only and not store else item
+
+
+def _made(part: Part) -> list[dict[str, Any]]:
+    match part:
+        case Text() if part.text:
+            return [
+                {
+                    "type": "message",
+                    "role": "assistant",
+                    "content": [{"type": "output_text", "text": part.text}],
+                }
+            ]
+        case ToolCall():
+            return [
+                {
+                    "type": "function_call",
+                    "call_id": part.id,
+                    "name": part.name,
+                    "arguments": part.arguments or "{}",
+                }
+            ]
+        case _:
+            return []
+
+
+def _input(message: Message) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = []
+    content: list[Any] = []
+    rest = message.origin.block if message.origin and isinstance(message.origin.block, dict) else {}
+    for part in message.parts:
+        match part:
+            case ToolResult():
+                kind = rest.get("type", "function_call_output")
+                items.append({"type": kind, "call_id": part.call_id, "output": _output(part)})
+            case Opaque() if part.origin and part.origin.item == "input":
+                items.append(part.value)
+            case Text():
+                content.append({"type": "input_text", "text": part.text})
+            case Media() if (part.mime or "image/").startswith("image/"):
+                content.append({"type": "input_image", "image_url": data_url(part)})
+            case Media():
+                content.append({"type": "input_file", "file_data": data_url(part)})
+            case Opaque():
+                content.append(part.value)
+            case Thinking() | ToolCall():
+                pass
+    if content:
+        role = "user" if message.role == "tool" else message.role
+        items.append({"role": rest.get("role", role), "content": content})
+    return items
+
+
+def _output(part: ToolResult) -> Any:
+    if isinstance(part.content, str):
+        return part.content
+    return [_input(Message("user", (inner,)))[0]["content"][0] for inner in part.content]
+
+
+def _tool(tool: Tool) -> Any:
+    more = tool_members(tool)
+    if tool.raw is not None and not more:
+        return tool.raw
+    made = {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+    }
+    return {key: value for key, value in {**made, **more}.items() if value is not None}
+
+
+def _choice(choice: Any) -> Any:
+    if not isinstance(choice, str) or choice in ("auto", "none", "required"):
+        return choice
+    return "required" if choice == "any" else {"type": "function", "name": choice}
