@@ -19,7 +19,7 @@ from innervoice.canon.reasoning import Effort, Reasoning, Show
 from innervoice.canon.request import Mode
 from innervoice.errors import RuleError
 
-__all__ = ["ANSWER_SHARE", "CONTROLS", "SHARES", "Choice", "Compiler"]
+__all__ = ["ANSWER_SHARE", "CONTROLS", "SHARES", "Choice", "Compiler", "fields_of"]
 
 ANSWER_SHARE = 0.05
 SHARES = {"minimal": 0.10, "low": 0.20, "medium": 0.50, "high": 0.80, "xhigh": 0.95, "max": 0.95}
@@ -106,7 +106,10 @@ class Compiler:
             share = budget / (self.max_tokens or ask.max_output or _UNKNOWN_LIMIT)
             word = min(
                 ask.efforts,
-                key=lambda word: (abs(SHARES.get(word, 0.95) - share), -_RANKS.get(word, 9)),
+                key=lambda word: (
+                    round(abs(SHARES.get(word, 0.95) - share), 9),
+                    -_RANKS.get(word, 9),
+                ),
             )
             self.bend("budget_as_effort", f"{budget} tokens became {word}")
             return Choice(effort=word, show=show)
@@ -166,7 +169,7 @@ def _without_none(fields: Fields) -> Fields:
 
 def _anthropic_adaptive(choice: Choice, ask: Ask) -> Fields:
     if choice.off:
-        return {} if ask.off == "omit" else {"thinking": {"type": _OFF.get(ask.off, "disabled")}}
+        return {"thinking": {"type": _OFF.get(ask.off, "disabled")}}
     thinking = _without_none({"type": "adaptive", "display": _DISPLAY.get(choice.show or "")})
     effort = {"output_config": {"effort": choice.effort}} if choice.effort else {}
     return {"thinking": thinking, **effort}
@@ -190,14 +193,14 @@ _DISPLAY = {"full": "summarized", "summary": "summarized", "hidden": "omitted"}
 
 def _effort(choice: Choice, ask: Ask) -> Fields:
     if choice.off:
-        return {} if ask.off == "omit" else {"reasoning_effort": "none"}
+        return {"reasoning_effort": "none"}
     return _without_none({"reasoning_effort": choice.effort})
 
 
 def _responses(choice: Choice, ask: Ask) -> Fields:
     summary = {"full": "detailed", "summary": "auto"}.get(choice.show or "")
     if choice.off:
-        return {} if ask.off == "omit" else {"reasoning": {"effort": "none"}}
+        return {"reasoning": {"effort": "none"}}
     inner = _without_none({"effort": choice.effort, "summary": summary})
     return {"reasoning": inner} if inner else {}
 
@@ -285,6 +288,11 @@ def _qwen_string(choice: Choice, ask: Ask) -> Fields:
 
 def _nothing(choice: Choice, ask: Ask) -> Fields:
     return {}
+
+
+def fields_of(choice: Choice, ask: Ask) -> Fields:
+    """What goes into the body; where sending nothing is off, off is nothing."""
+    return {} if choice.off and ask.off == "omit" else CONTROLS[ask.control](choice, ask)
 
 
 CONTROLS: dict[str, Callable[[Choice, Ask], Fields]] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from innervoice.asking import CONTROLS, Choice, Compiler
+from innervoice.asking import Choice, Compiler, fields_of
 from innervoice.canon.cards import Ask, Host
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.messages import Message
@@ -93,7 +93,7 @@ class _Encoding:
         fitted = request.but(messages=tuple(self._fitted(message) for message in request.messages))
         _check_results(fitted.messages)
         body = writer_of(self.dialect)(fitted, self.model, limit)
-        fields = CONTROLS[self.ask.control](self.choice, self.ask) if self.choice else {}
+        fields = fields_of(self.choice, self.ask) if self.choice else {}
         if self.dialect == "bedrock-converse" and fields:
             fields = {"additionalModelRequestFields": fields}
         if self.dialect == "openai-responses" and not request.store and self._reasons():
@@ -198,7 +198,7 @@ class _Encoding:
 
     def _must_have_field(self, parts: list[Part]) -> bool:
         """Whether the host wants the reasoning of a turn with calls that has none (rule H3)."""
-        wanted = self.ask.replay == "must" and self.ask.replay_field in ("reasoning_content",)
+        wanted = self.ask.replay == "must" and self.ask.replay_field == "reasoning_content"
         has_call = any(isinstance(part, ToolCall) for part in parts)
         has_thinking = any(isinstance(part, Thinking) and not is_inline(part) for part in parts)
         return (

@@ -9,13 +9,23 @@ are not `*`; a longer name never falls to a shorter family unless that family's 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from innervoice.canon.cards import Ask, Card, Host
 
-__all__ = ["all_asks", "all_cards", "all_hosts", "ask_of", "card_of", "host_of", "names_of"]
+__all__ = [
+    "all_asks",
+    "all_cards",
+    "all_hosts",
+    "ask_of",
+    "card_of",
+    "host_of",
+    "names_of",
+    "use_overrides",
+]
 
 
 def host_of(provider: str) -> Host | None:
@@ -75,7 +85,17 @@ def _hosts_by_name() -> dict[str, Host]:
 @lru_cache(maxsize=1)
 def all_asks() -> tuple[Ask, ...]:
     """Every row of asks.toml."""
-    return tuple(Ask.from_row(row) for row in _rows("asks.toml")["ask"])
+    return (*_overrides, *(Ask.from_row(row) for row in _rows("asks.toml")["ask"]))
+
+
+_overrides: list[Ask] = []
+
+
+def use_overrides(rows: Iterable[Ask]) -> None:
+    """Puts rows before our own, for this process; of two that fit equally well the first is taken."""
+    _overrides[:] = rows
+    for cached in (all_asks, _ask_patterns, ask_of):
+        cached.cache_clear()
 
 
 @lru_cache(maxsize=1)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
+from innervoice.canon.cards import Ask
 from innervoice.canon.request import Request
 from innervoice.errors import UsageError
 from innervoice.wire.protocol import Context, Reader
 from innervoice.wire.shapes import as_text
 
-__all__ = ["DIALECTS", "dialect_of", "reader_of", "request_reader_of", "writer_of"]
+__all__ = ["DIALECTS", "dialect_of", "reader_of", "request_reader_of", "rules_of", "writer_of"]
 
 # name -> the module and class of its reader, imported when it is used
 _READERS = {
@@ -73,6 +74,15 @@ def request_reader_of(dialect: str) -> Callable[[dict[str, Any]], Request]:
         f"innervoice.wire.{folder}.serve"
     ).read_request
     return reader
+
+
+def rules_of(dialect: str) -> Callable[[dict[str, Any], Ask], Iterator[str]]:
+    """The function that says why an API would refuse a body."""
+    folder = _READERS[dialect][0].split(".")[0]
+    rules: Callable[[dict[str, Any], Ask], Iterator[str]] = import_module(
+        f"innervoice.wire.{folder}.rules"
+    ).problems
+    return rules
 
 
 def dialect_of(value: Any, name: str | None = None) -> str | None:  # noqa: C901 - one return for each dialect

@@ -1,0 +1,179 @@
+"""`innervoice models`: what a model accepts and writes, where that is known from, and newer facts about it."""
+
+from __future__ import annotations
+
+import os
+import urllib.request
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from innervoice.canon.cards import Ask, Card, Host
+from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.errors import InnervoiceError
+from innervoice.hosts.lookup import all_asks, all_hosts, ask_of, card_of, names_of, use_overrides
+from innervoice.hosts.refresh import rows_from
+
+__all__ = ["command", "overrides_file"]
+
+_EPILOG = """\
+\b
+Examples:
+  innervoice models                                  the hosts, and how many rows each has
+  innervoice models anthropic/claude-opus-5-5        what it accepts, what it writes, and the sources
+  innervoice models refresh api.json                 take over a models.dev style file
+  innervoice models refresh https://.../v1/models    or a provider's own list, by URL
+"""
+_TIMEOUT = 30
+
+
+def overrides_file() -> Path:
+    """Where the user's own rows are kept."""
+    home = (
+        os.environ.get("INNERVOICE_HOME")
+        or os.environ.get("XDG_CONFIG_HOME")
+        or str(Path.home() / ".config")
+    )
+    return Path(home) / "innervoice" / "asks.json"
+
+
+def load_overrides() -> None:
+    """Takes the user's own rows into use."""
+    file = overrides_file()
+    if file.is_file():
+        use_overrides(Ask.from_row(row) for row in load_json(file.read_bytes()))
+
+
+@click.command("models", epilog=_EPILOG)
+@click.argument("name", required=False)
+@click.argument("source", required=False)
+@click.option("--dialect", help="The wire format, where a host speaks several.")
+def command(*, name: str | None, source: str | None, dialect: str | None) -> None:
+    """Show what a model accepts when it is asked to reason, or take over newer facts with "refresh SOURCE"."""
+    try:
+        if name == "refresh":
+            _refresh(source)
+            return
+        load_overrides()
+        for line in _overview() if name is None else _shown(name, dialect):
+            click.echo(line)
+    except (InnervoiceError, ValueError) as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _overview() -> Iterator[str]:
+    for host in all_hosts():
+        count = sum(host.id in ask.hosts for ask in all_asks())
+        yield f"{host.id:15} {host.dialect:17} {count:3} rows  {host.base_url}"
+
+
+def _shown(name: str, dialect: str | None) -> Iterator[str]:
+    provider, model = names_of(None, name)
+    host = next((host for host in all_hosts() if host.id == provider), None)
+    if host is None or model is None:
+        raise click.UsageError(
+            f"name a model as provider/model, such as openai/gpt-5.6; not {name!r}"
+        )
+    ask = ask_of(model, host.id, dialect or host.dialect)
+    yield f"{host.id}/{model}"
+    yield from _host_lines(host)
+    if ask is None:
+        yield "  accepts     nothing is known about how it is asked to reason"
+    else:
+        yield from _ask_lines(ask)
+    card = card_of(model)
+    if card:
+        yield from _card_lines(card)
+
+
+def _host_lines(host: Host) -> Iterator[str]:
+    yield f"  host        {host.base_url} ({host.dialect}); key in {', '.join(host.keys) or 'none'}"
+    yield f"  reasoning   comes as {', '.join(host.fields)}"
+
+
+def _ask_lines(ask: Ask) -> Iterator[str]:
+    off = {
+        "value": "yes",
+        "omit": "by sending nothing",
+        "between_tools": "but for notes between tools",
+        "never": "no",
+    }
+    yield f"  control     {ask.control}; when nothing is sent: {ask.default}"
+    yield f"  efforts     {', '.join(ask.efforts) or 'none'}; can be switched off: {off[ask.off]}"
+    if ask.budget:
+        yield f"  budget      {ask.budget[0]} to {ask.budget[1]} tokens"
+    yield f"  shown       {ask.shown}; a switch gives {', '.join(ask.showable) or 'nothing else'}"
+    refused = [*ask.refuses_always, *(f"{name} while it reasons" for name in ask.refuses)]
+    if refused:
+        yield f"  refuses     {', '.join(refused)}"
+    if not ask.forced_tools:
+        yield "  refuses     a forced tool choice while it reasons"
+    if not ask.tools:
+        yield "  refuses     function tools while it reasons"
+    field = f", in {ask.replay_field}" if ask.replay_field else ""
+    yield f"  sent back   {ask.replay}{field}"
+    yield f"  known from  {ask.source} (row {', '.join(ask.match[:2])})"
+
+
+def _card_lines(card: Card) -> Iterator[str]:
+    written = [*card.tags, *card.markup]
+    opened = "; its text starts inside thinking" if card.prefix_open else ""
+    yield f"  writes      {', '.join(written)}{opened}"
+    yield f"  known from  {card.source}"
+
+
+def _refresh(source: str | None) -> None:
+    if source is None:
+        raise click.UsageError("refresh needs a SOURCE: the path or the URL of a JSON file")
+    rows = rows_from(load_json(_fetched(source)), f"{source}, {datetime.now(UTC):%Y-%m-%d}")
+    if not rows:
+        raise click.UsageError(f"{source} says nothing about a model of a host that is known here")
+    file = overrides_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(dump_json([_plain(row) for row in rows]))
+    click.echo(f"{len(rows)} rows written to {file}")
+
+
+def _plain(row: Ask) -> dict[str, Any]:
+    members = {name: getattr(row, name) for name in row.__struct_fields__}
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def _fetched(source: str) -> bytes:
+    if not source.startswith(("http://", "https://")):
+        try:
+            return Path(source).read_bytes()
+        except OSError as error:
+            raise click.UsageError(f"Cannot read {source}: {error.strerror}.") from None
+    request = urllib.request.Request(source, headers=_headers(source))  # noqa: S310 - http and https only
+    try:
+        with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:  # noqa: S310
+            data: bytes = answer.read()
+            return data
+    except OSError as error:
+        raise click.UsageError(f"Cannot fetch {source}: {error}.") from None
+
+
+def _headers(source: str) -> dict[str, str]:
+    """The key of the host that is asked, if it is in the environment; it goes to that host alone."""
+    host = next(
+        (
+            host
+            for host in all_hosts()
+            if "{" not in host.base_url and source.startswith(host.base_url)
+        ),
+        None,
+    )
+    key = (
+        next((os.environ[name] for name in host.keys if os.environ.get(name)), None)
+        if host
+        else None
+    )
+    if key is None:
+        return {}
+    if host and host.id == "anthropic":
+        return {"x-api-key": key, "anthropic-version": "2023-06-01"}
+    return {"authorization": f"Bearer {key}"}

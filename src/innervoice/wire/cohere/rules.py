@@ -1,0 +1,29 @@
+"""What Cohere's chat API refuses about reasoning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from innervoice.canon.cards import Ask
+from innervoice.wire.rules import company
+from innervoice.wire.shapes import as_dict, as_list
+
+__all__ = ["problems"]
+
+_NAMES = {"temperature": "temperature", "top_p": "p", "stop": "stop_sequences"}
+
+
+def problems(body: dict[str, Any], ask: Ask) -> Iterator[str]:
+    """Why the API would refuse a body."""
+    thinking = body.get("thinking")
+    kind = as_dict(thinking).get("type")
+    if thinking is not None and kind not in ("enabled", "disabled"):
+        yield "thinking.type must be enabled or disabled"
+    budget = as_dict(thinking).get("token_budget")
+    if budget is not None and (not isinstance(budget, int) or budget < 1):
+        yield "thinking.token_budget must be a positive integer"
+    yield from company(body, ask, _NAMES, on=kind != "disabled")
+    for message in map(as_dict, as_list(body.get("messages"))):
+        if "tool_plan" in message:
+            yield "tool_plan is not supported by this model"

@@ -1,0 +1,90 @@
+"""Every row of asks.toml against every setting: what is sent, and what the rules say of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import innervoice as iv
+from innervoice.canon.cards import Ask
+from innervoice.hosts.lookup import all_asks, ask_of, host_of
+from innervoice.wire.dialects import rules_of
+
+__all__ = ["SETTINGS", "cases", "compiled", "lines"]
+
+TOOL = iv.Tool("look", "Looks something up.", {"type": "object", "properties": {}})
+SETTINGS: dict[str, dict[str, Any]] = {
+    "none": {"reasoning": "none"},
+    "minimal": {"reasoning": "minimal"},
+    "low": {"reasoning": "low"},
+    "medium": {"reasoning": "medium"},
+    "high": {"reasoning": "high"},
+    "xhigh": {"reasoning": "xhigh"},
+    "max": {"reasoning": "max"},
+    "budget 500": {"reasoning": 500},
+    "budget 8000": {"reasoning": 8000},
+    "budget 10^6": {"reasoning": 10**6},
+    "show": {"reasoning": iv.Reasoning("low", show="summary")},
+    "hide": {"reasoning": iv.Reasoning("low", show="hidden")},
+    "tools": {"reasoning": "high", "tools": [TOOL]},
+    "forced tool": {"reasoning": "high", "tools": [TOOL], "tool_choice": "required"},
+    "temperature": {"reasoning": "high", "temperature": 0.3},
+    "small limit": {"reasoning": "high", "max_tokens": 600},
+    "nothing": {},
+}
+
+
+def cases() -> Iterator[tuple[Ask, str, str, str]]:
+    """A row, and a host, a dialect and a model's name that it is the row for."""
+    for ask in all_asks():
+        host = next((name for name in ask.hosts if name != "*"), "custom")
+        usual = host_of(host)
+        assert usual is not None, host
+        dialect = ask.dialects[0] if ask.dialects else usual.dialect
+        if host == "vertex" and ask.control.startswith("anthropic"):
+            dialect = "anthropic"
+        model = ask.match[0].replace("*", "x") if ask.match[0] != "*" else "some-model"
+        if ask_of(model, host, dialect) is ask:
+            yield ask, host, dialect, model
+
+
+def compiled(
+    host: str, dialect: str, model: str, setting: dict[str, Any], mode: str = "clamp"
+) -> iv.Wire:
+    request = iv.Request(
+        f"{host}/{model}", [iv.user("Hello")], dialect=dialect, mode=mode, **setting
+    )
+    return iv.encode(request)
+
+
+_LEFT_OUT = (
+    "messages",
+    "contents",
+    "input",
+    "model",
+    "tools",
+    "toolConfig",
+    "stream",
+    "store",
+    "include",
+)
+
+
+def lines() -> Iterator[str]:
+    """The table, a line for each row and setting, for people to read in a review."""
+    for ask, host, dialect, model in cases():
+        yield f"{host}/{model} ({dialect}, {ask.control})"
+        for name, setting in SETTINGS.items():
+            try:
+                wire = compiled(host, dialect, model, setting)
+            except iv.RuleError as error:
+                yield f"  {name:12} refused here: {error}"
+                continue
+            said = {key: value for key, value in wire.body.items() if key not in _LEFT_OUT}
+            notes = " ".join(note.code for note in wire.notes)
+            yield f"  {name:12} {json.dumps(said)}" + (f"  [{notes}]" if notes else "")
+
+
+def refused(wire: iv.Wire, ask: Ask) -> list[str]:
+    return list(rules_of(wire.dialect)(wire.body, ask))
