@@ -15,7 +15,8 @@ from innervoice.canon.events import Event, Finish, Heartbeat
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.notes import Note, Notebook
 from innervoice.canon.parts import Part, Text, Thinking
-from innervoice.canon.reasoning import Reasoning, ReasoningReport
+from innervoice.canon.reasoning import ReasoningReport
+from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Failure, Response
 from innervoice.errors import DecodeError, UsageError
 from innervoice.frames.frame import LIMIT, Frame
@@ -25,6 +26,7 @@ from innervoice.inline.rows import DEFAULT_TAGS
 from innervoice.inline.splitter import Splitter
 from innervoice.inline.stage import InlineStage
 from innervoice.inline.vocabulary import INLINE, vocabulary
+from innervoice.settling import Settled
 from innervoice.wire.dialects import DIALECTS, dialect_of, reader_of
 from innervoice.wire.objects import json_of
 from innervoice.wire.protocol import Context, Reader
@@ -56,6 +58,10 @@ class Decoder:
         self._provider, self._model = names_of(provider, model)
         self._host: Host | None = host_of(self._provider) if self._provider else None
         self._dialect = dialect
+        if request is not None and not isinstance(request, (Request, Wire)):
+            raise UsageError(
+                f"request must be a Request or what encode made of it, not {type(request).__name__}"
+            )
         self._request = request
         self._scope = scope
         self._inline = inline
@@ -256,7 +262,7 @@ class Decoder:
             alternatives=self._alternatives(reader),
             origin=origin,
         )
-        if self._request is not None and _is_ignored(self._request, response):
+        if response.reasoning and _is_ignored(response.reasoning, response):
             response = response.but(notes=(*response.notes, Note("setting_ignored")))
         # The cheap question first: most answers have a text, and need no view of it here.
         if not _has_text(parts) and response.status == "empty" and response.has_thinking:
@@ -280,20 +286,24 @@ class Decoder:
         return tuple(found)
 
     def _report(self) -> ReasoningReport | None:
-        asked = getattr(self._request, "reasoning", None)
-        return ReasoningReport(requested=asked) if isinstance(asked, Reasoning) else None
+        """What was asked for and what was sent, from the request or from what was made of it."""
+        match self._request:
+            case Wire():
+                return self._request.reasoning
+            case Request():
+                return Settled(self._request).report
+            case _:
+                return None
 
 
-def _is_ignored(request: Any, response: Response) -> bool:
+def _is_ignored(report: ReasoningReport, response: Response) -> bool:
     """Whether an answer shows that the setting for reasoning was not obeyed."""
-    asked = getattr(request, "reasoning", None)
-    if not isinstance(asked, Reasoning):
+    asked = report.requested
+    if asked is None:
         return False
-    reasoned = response.has_thinking or bool(response.usage.reasoning_tokens)
     if asked.effort == "none":
-        return reasoned
-    wants_to_read = asked.show in ("full", "summary")
-    return wants_to_read and not response.has_thinking and response.ended
+        return response.has_thinking or bool(response.usage.reasoning_tokens)
+    return asked.show in ("full", "summary") and not response.has_thinking and response.ended
 
 
 def _has_text(parts: tuple[Part, ...]) -> bool:

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from innervoice.asking import Choice, Compiler, fields_of
-from innervoice.canon.cards import Ask, Host
+from innervoice.asking import fields_of
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.messages import Message
-from innervoice.canon.notes import Notebook
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall, ToolResult, is_inline
-from innervoice.canon.reasoning import Reasoning, ReasoningReport
 from innervoice.canon.request import Request, Wire
-from innervoice.errors import DecodeError, RuleError, UsageError
-from innervoice.hosts.lookup import ask_of, card_of, host_of
-from innervoice.wire.dialects import DIALECTS, request_reader_of, writer_of
+from innervoice.errors import DecodeError, UsageError
+from innervoice.hosts.lookup import card_of
+from innervoice.settling import Settled
+from innervoice.wire.dialects import request_reader_of, writer_of
 
 __all__ = ["decode_request", "encode"]
 
@@ -47,9 +45,6 @@ _VERBS = {
     ("bedrock-converse", True): "converse-stream",
 }
 _HEADERS = {"anthropic": {"anthropic-version": "2023-06-01"}}
-_LIMIT_DEMANDED = ("anthropic",)
-_FILLED_LIMIT = 32_000
-_FORCING = ("required", "any")
 
 
 def encode(request: Request) -> Wire:
@@ -67,117 +62,32 @@ def decode_request(body: Any, dialect: str) -> Request:
 
 class _Encoding:
     def __init__(self, request: Request) -> None:
-        self.request = request
-        self.notebook = Notebook()
-        self.host, self.model = _target(request)
-        self.dialect = request.dialect or (self.host.dialect if self.host else "")
-        if self.dialect not in DIALECTS:
-            raise UsageError(
-                f"who answers {request.model!r} is not known, so dialect must be one of {', '.join(DIALECTS)}"
-            )
-        host_id = self.host.id if self.host else None
-        found = ask_of(self.model, host_id, self.dialect)
-        self.ask = found or Ask(
-            match=("*",), control="none", off="never", source="nothing is known"
-        )
-        self.known = found is not None
-        self.choice: Choice | None = None
+        self.settled = Settled(request)
+        self.request = self.settled.request
+        self.notebook = self.settled.notebook
+        self.host, self.model = self.settled.host, self.settled.model
+        self.dialect, self.ask = self.settled.dialect, self.settled.ask
 
     def wire(self) -> Wire:
-        request = self._settled(self.request)
-        limit = (
-            self.ask.limit
-            if self.ask.limit != "max_tokens"
-            else _LIMITS.get(self.dialect, "max_tokens")
-        )
+        request, settled = self.request, self.settled
+        named = self.ask.limit != "max_tokens"
+        limit = self.ask.limit if named else _LIMITS.get(self.dialect, "max_tokens")
         fitted = request.but(messages=tuple(self._fitted(message) for message in request.messages))
         _check_results(fitted.messages)
         body = writer_of(self.dialect)(fitted, self.model, limit)
-        fields = fields_of(self.choice, self.ask) if self.choice else {}
+        fields = fields_of(settled.choice, self.ask) if settled.choice else {}
         if self.dialect == "bedrock-converse" and fields:
             fields = {"additionalModelRequestFields": fields}
-        if self.dialect == "openai-responses" and not request.store and self._reasons():
+        if self.dialect == "openai-responses" and not request.store and settled.reasons:
             body.setdefault("include", ["reasoning.encrypted_content"])
-        body = _merged(_merged(body, fields), request.extra)
         return Wire(
             url=self._url(),
             headers={"content-type": "application/json", **_HEADERS.get(self.dialect, {})},
-            body=body,
+            body=_merged(_merged(body, fields), request.extra),
             dialect=self.dialect,
             notes=self.notebook.notes(),
-            reasoning=self._report(),
+            reasoning=settled.report,
         )
-
-    # ---- settings ------------------------------------------------------------------------------
-
-    def _settled(self, request: Request) -> Request:
-        """The request with settings that the model takes."""
-        compiler = Compiler(self.ask, mode=request.mode, notebook=self.notebook)
-        asked = request.reasoning
-        if asked is not None and asked != Reasoning() and not self.known:
-            compiler.bend("control_unknown", self.model)
-            asked = None
-        request = self._with_limit(request)
-        if asked is not None and asked != Reasoning():
-            self.choice = compiler.choose(asked, request.max_tokens)
-            request = request.but(max_tokens=compiler.max_tokens)
-        request = self._with_tools(request, compiler)
-        return self._without_refused(request, compiler)
-
-    def _with_limit(self, request: Request) -> Request:
-        if request.max_tokens is not None or self.dialect not in _LIMIT_DEMANDED:
-            return request
-        filled = self.ask.max_output or _FILLED_LIMIT
-        self.notebook.add("max_tokens_filled", str(filled))
-        return request.but(max_tokens=filled)
-
-    def _reasons(self) -> bool:
-        """Whether the model will reason, as far as it is known."""
-        return not self.choice.off if self.choice else self.ask.default != "none"
-
-    def _with_tools(self, request: Request, compiler: Compiler) -> Request:
-        """Tools and a forced choice of them, where the model refuses these while it reasons."""
-        if request.mode == "passthrough" or not self._reasons():
-            return request
-        forced = _is_forced(request.tool_choice)
-        refused = (bool(request.tools) and not self.ask.tools) or (
-            forced and not self.ask.forced_tools
-        )
-        if not refused:
-            return request
-        if self.ask.off in ("value", "omit"):
-            compiler.bend(
-                "reasoning_off_for_tools", "a forced tool choice" if forced else "function tools"
-            )
-            self.choice = Choice(off=True)
-            return request
-        if forced and not self.ask.forced_tools:
-            compiler.bend("tool_choice_relaxed", str(request.tool_choice))
-            return request.but(tool_choice="auto")
-        raise RuleError(
-            "reasoning_off_for_tools", "this model takes no function tools in this dialect"
-        )
-
-    def _without_refused(self, request: Request, compiler: Compiler) -> Request:
-        refused = {*self.ask.refuses_always, *(self.ask.refuses if self._reasons() else ())}
-        if request.mode == "passthrough":
-            return request
-        for name in ("temperature", "top_p", "stop"):
-            if name in refused and getattr(request, name) is not None:
-                compiler.bend("parameter_removed", name)
-                request = request.but(**{name: None})
-        return request
-
-    def _report(self) -> ReasoningReport | None:
-        asked = self.request.reasoning
-        if asked is None:
-            return None
-        choice = self.choice
-        effective = None
-        if choice:
-            effort = "none" if choice.off else choice.effort
-            effective = Reasoning(effort, choice.budget, choice.show)  # type: ignore[arg-type]
-        return ReasoningReport(requested=asked, effective=effective, notes=self.notebook.notes())
 
     # ---- histories -----------------------------------------------------------------------------
 
@@ -206,7 +116,7 @@ class _Encoding:
             and has_call
             and not has_thinking
             and self.dialect == "openai-chat"
-            and self._reasons()
+            and self.settled.reasons
         )
 
     def _fitted_part(self, part: Part) -> Part | None:
@@ -281,37 +191,6 @@ class _Encoding:
         if self.dialect == "openai-chat" and self.host and self.host.id == "ollama":
             path = f"/v1{path}"
         return base.rstrip("/") + path
-
-
-def _target(request: Request) -> tuple[Host | None, str]:
-    provider, _, model = (
-        request.model.replace(":", "/", 1).partition("/")
-        if "/" not in request.model
-        else request.model.partition("/")
-    )
-    host = host_of(provider)
-    if not model:
-        if request.dialect is None:
-            raise UsageError(
-                f"model must be 'provider/model', as 'openai/gpt-5.6'; not {request.model!r}"
-            )
-        return None, request.model
-    if host is None and request.dialect is None:
-        raise UsageError(
-            f"no provider is known by {provider!r}; name another, or give a dialect and a base_url"
-        )
-    return host, model
-
-
-def _is_forced(choice: Any) -> bool:
-    if isinstance(choice, str):
-        return choice not in ("auto", "none")
-    return isinstance(choice, dict) and choice.get("type") in (
-        "any",
-        "tool",
-        "function",
-        "required",
-    )
 
 
 def _check_results(messages: tuple[Message, ...]) -> None:

@@ -46,6 +46,7 @@ SENTENCES: dict[str, str] = {
     "budget_as_effort": "The model takes an effort and no budget; the budget was turned into an effort.",
     "budget_lowered": "The budget left too little of max_tokens for the answer; it was lowered.",
     "max_tokens_raised": "max_tokens left no room for the least budget and an answer; it was raised.",
+    "max_tokens_lowered": "max_tokens is more than the model can write; its own limit was sent.",
     "max_tokens_filled": "The API demands a limit on the output; the model's own was sent.",
     "off_impossible": "The model cannot be kept from reasoning; the least effort was sent.",
     "show_unavailable": "The model does not show its reasoning this way.",

@@ -1,0 +1,157 @@
+"""A request -> who answers it, the row of its model, and settings that the model takes.
+
+What cannot be sent as asked is changed and noted, or refused in mode "strict" by the rule it breaks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.asking import Choice, Compiler
+from innervoice.canon.cards import Ask, Host
+from innervoice.canon.notes import Notebook
+from innervoice.canon.reasoning import Reasoning, ReasoningReport
+from innervoice.canon.request import Request
+from innervoice.errors import RuleError, UsageError
+from innervoice.hosts.lookup import ask_of, host_of
+from innervoice.wire.dialects import DIALECTS
+
+__all__ = ["Settled"]
+
+_LIMIT_DEMANDED = ("anthropic",)
+_FILLED_LIMIT = 32_000
+_NOTHING_KNOWN = Ask(match=("*",), control="none", off="never", source="nothing is known")
+
+
+class Settled:
+    """A request with its target, and with settings that the target takes."""
+
+    def __init__(self, asked: Request) -> None:
+        self.asked = asked
+        self.notebook = Notebook()
+        self.host, self.model = _target(asked)
+        self.dialect = asked.dialect or (self.host.dialect if self.host else "")
+        if self.dialect not in DIALECTS:
+            raise UsageError(
+                f"who answers {asked.model!r} is not known, so dialect must be one of {', '.join(DIALECTS)}"
+            )
+        found = ask_of(self.model, self.host.id if self.host else None, self.dialect)
+        self.ask = found or _NOTHING_KNOWN
+        self.choice: Choice | None = None
+        self.request = self._settled(asked, known=found is not None)
+
+    @property
+    def reasons(self) -> bool:
+        """Whether the model will reason, as far as it is known."""
+        return not self.choice.off if self.choice else self.ask.default != "none"
+
+    @property
+    def report(self) -> ReasoningReport | None:
+        """What was asked for, what is sent, and why they differ."""
+        if self.asked.reasoning is None:
+            return None
+        effective = None
+        if choice := self.choice:
+            effort = "none" if choice.off else choice.effort
+            effective = Reasoning(effort, choice.budget, choice.show)  # type: ignore[arg-type]
+        return ReasoningReport(
+            requested=self.asked.reasoning, effective=effective, notes=self.notebook.notes()
+        )
+
+    def _settled(self, request: Request, *, known: bool) -> Request:
+        compiler = Compiler(self.ask, mode=request.mode, notebook=self.notebook)
+        asked = None if request.reasoning == Reasoning() else request.reasoning
+        if asked is not None and not known:
+            compiler.bend("control_unknown", self.model)
+            asked = None
+        request = self._with_limit(request, compiler)
+        if asked is not None:
+            self.choice = compiler.choose(asked, request.max_tokens)
+            request = request.but(max_tokens=compiler.max_tokens)
+        if request.mode == "passthrough":
+            return request
+        request = self._with_tools(request, compiler)
+        self._check_prefill(request)
+        return self._without_refused(request, compiler)
+
+    def _with_limit(self, request: Request, compiler: Compiler) -> Request:
+        limit, most = request.max_tokens, self.ask.max_output
+        if (
+            limit is not None
+            and most is not None
+            and limit > most
+            and request.mode != "passthrough"
+        ):
+            compiler.bend("max_tokens_lowered", f"{limit} became {most}")
+            return request.but(max_tokens=most)
+        if limit is not None or self.dialect not in _LIMIT_DEMANDED:
+            return request
+        filled = most or _FILLED_LIMIT
+        self.notebook.add("max_tokens_filled", str(filled))
+        return request.but(max_tokens=filled)
+
+    def _check_prefill(self, request: Request) -> None:
+        if request.messages and request.messages[-1].role == "assistant" and not self.ask.prefill:
+            raise RuleError("prefill_refused", "the last message must not be the model's own")
+
+    def _with_tools(self, request: Request, compiler: Compiler) -> Request:
+        """Tools and a forced choice of them, where the model refuses these while it reasons."""
+        if not self.reasons:
+            return request
+        forced = _is_forced(request.tool_choice)
+        refused = (bool(request.tools) and not self.ask.tools) or (
+            forced and not self.ask.forced_tools
+        )
+        if not refused:
+            return request
+        if self.ask.off in ("value", "omit"):
+            compiler.bend(
+                "reasoning_off_for_tools", "a forced tool choice" if forced else "function tools"
+            )
+            self.choice = Choice(off=True)
+            return request
+        if forced and not self.ask.forced_tools:
+            compiler.bend("tool_choice_relaxed", str(request.tool_choice))
+            return request.but(tool_choice="auto")
+        raise RuleError(
+            "reasoning_off_for_tools", "this model takes no function tools in this dialect"
+        )
+
+    def _without_refused(self, request: Request, compiler: Compiler) -> Request:
+        refused = {*self.ask.refuses_always, *(self.ask.refuses if self.reasons else ())}
+        for name in ("temperature", "top_p", "stop"):
+            if name in refused and getattr(request, name) is not None:
+                compiler.bend("parameter_removed", name)
+                request = request.but(**{name: None})
+        return request
+
+
+def _target(request: Request) -> tuple[Host | None, str]:
+    provider, _, model = (
+        request.model.replace(":", "/", 1).partition("/")
+        if "/" not in request.model
+        else request.model.partition("/")
+    )
+    host = host_of(provider)
+    if not model:
+        if request.dialect is None:
+            raise UsageError(
+                f"model must be 'provider/model', as 'openai/gpt-5.6'; not {request.model!r}"
+            )
+        return None, request.model
+    if host is None and request.dialect is None:
+        raise UsageError(
+            f"no provider is known by {provider!r}; name another, or give a dialect and a base_url"
+        )
+    return host, model
+
+
+def _is_forced(choice: Any) -> bool:
+    if isinstance(choice, str):
+        return choice not in ("auto", "none")
+    return isinstance(choice, dict) and choice.get("type") in (
+        "any",
+        "tool",
+        "function",
+        "required",
+    )
