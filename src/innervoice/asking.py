@@ -72,8 +72,11 @@ class Compiler:
         if ask.off != "never" or self._mode == "passthrough":
             return Choice(off=True, show=show)
         least = ask.efforts[0] if ask.efforts else None
-        self.bend("off_impossible", f"sent {least or 'nothing'}")
-        return Choice(effort=least, show="hidden" if "hidden" in ask.showable else show)
+        budget = ask.budget[0] if ask.budget and not least else None
+        self.bend("off_impossible", f"sent {least or budget or 'nothing'}")
+        return Choice(
+            effort=least, budget=budget, show="hidden" if "hidden" in ask.showable else show
+        )
 
     def _with_effort(self, effort: str, show: Show | None) -> Choice:
         ask = self._ask

@@ -48,10 +48,15 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
 
 def _contents(messages: list[Message]) -> list[dict[str, Any]]:
     names = call_names(messages)
+    invented = {call.id for message in messages for call in message.tool_calls if _invented(call)}
     turns: list[dict[str, Any]] = []
     for message in messages:
         role = "model" if message.role == "assistant" else "user"
-        parts = [made for part in wholes(message.parts) if (made := _part(part, names)) is not None]
+        parts = [
+            made
+            for part in wholes(message.parts)
+            if (made := _part(part, names, invented)) is not None
+        ]
         if turns and turns[-1]["role"] == role:
             turns[-1]["parts"] += parts
         elif parts:
@@ -59,7 +64,7 @@ def _contents(messages: list[Message]) -> list[dict[str, Any]]:
     return turns
 
 
-def _part(part: Part, names: dict[str, str]) -> Any:
+def _part(part: Part, names: dict[str, str], invented: set[str]) -> Any:
     block = block_of(part)
     match part:
         case Opaque():
@@ -74,7 +79,12 @@ def _part(part: Part, names: dict[str, str]) -> Any:
             call = {"name": part.name, "args": input_of(part)}
             return {"functionCall": call if _invented(part) else {"id": part.id, **call}}
         case ToolResult():
-            return {"functionResponse": _response(part, names)}
+            response = _response(part, names)
+            return {
+                "functionResponse": response
+                if part.call_id in invented
+                else {"id": part.call_id, **response}
+            }
         case Media() if part.url:
             return {"fileData": {"mimeType": part.mime, "fileUri": part.url}}
         case Media():
@@ -91,7 +101,7 @@ def _response(part: ToolResult, names: dict[str, str]) -> dict[str, Any]:
     text = result_text(part)
     value = parsed(text)
     response = value if isinstance(value, dict) else {"error" if part.error else "result": value}
-    return {"id": part.call_id, "name": names.get(part.call_id, part.call_id), "response": response}
+    return {"name": names.get(part.call_id, part.call_id), "response": response}
 
 
 def _tools(tools: tuple[Tool, ...]) -> list[Any]:
