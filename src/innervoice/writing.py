@@ -15,8 +15,8 @@ from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall, ToolResult, is_inline
 from innervoice.canon.request import Request, Wire
-from innervoice.errors import DecodeError, UsageError
-from innervoice.hosts.lookup import card_of
+from innervoice.errors import DecodeError, RuleError, UsageError
+from innervoice.hosts.lookup import family_of
 from innervoice.settling import Settled
 from innervoice.wire.dialects import request_reader_of, writer_of
 
@@ -141,14 +141,9 @@ class _Encoding:
         if home and not sealed_lost and self.ask.replay != "never":
             return self._under_its_name(part)
         if not home and self.request.foreign == "text" and part.text.strip():
-            card = card_of(self.model)
-            if (
-                self.dialect == "anthropic"
-                or (card and card.family.startswith("claude"))
-                or "claude" in self.model
-            ):
-                raise UsageError(
-                    'foreign="text" is refused for Claude, which refuses prompts with such text'
+            if family_of(self.model) == "claude":
+                raise RuleError(
+                    "foreign_text_refused", "Claude refuses prompts that hold such text"
                 )
             self.notebook.add("thinking_as_text")
             return Text(f"[Reasoning of an earlier turn]\n{part.text}\n")
@@ -173,15 +168,12 @@ class _Encoding:
         return part
 
     def _is_home(self, origin: Origin | None) -> bool:
-        if origin is None:
+        """Whether a part came from this host, in this dialect, and from a model of this family (rule H1)."""
+        if origin is None or origin.dialect != self.dialect:
             return False
-        host = self.host.id if self.host else None
-        same_host = (
-            origin.provider is None
-            or origin.provider == host
-            or (host is None and self.request.dialect)
-        )
-        return bool(same_host) and origin.dialect == self.dialect
+        if self.host and origin.provider not in (None, self.host.id):
+            return False
+        return origin.model is None or family_of(origin.model) == family_of(self.model)
 
     def _url(self) -> str:
         base = self.request.base_url or (self.host.base_url if self.host else "")

@@ -5,6 +5,7 @@ import json
 import pytest
 
 import innervoice as iv
+from innervoice.hosts.lookup import family_of
 from wire.fixtures import ANSWERS
 from wire.test_answers import body, hints, streamed
 
@@ -109,7 +110,7 @@ def test_foreign_text():
     history = [iv.user("x"), response.message, iv.user("y")]
     made = iv.encode(iv.Request("openai/gpt-5.6", history, foreign="text"))
     assert "Reasoning of an earlier turn" in json.dumps(made.body)
-    with pytest.raises(iv.UsageError, match="Claude"):
+    with pytest.raises(iv.RuleError, match="Claude"):
         iv.encode(iv.Request("anthropic/claude-opus-5", history, foreign="text", max_tokens=9))
 
 
@@ -136,3 +137,47 @@ def test_no_unknown_key_for_strict_hosts(target):
         assert wire.body.keys() <= STRICT[target]
         for message in wire.body["messages"]:
             assert message.keys() <= MEMBERS
+
+
+@pytest.mark.parametrize(
+    ("model", "family"),
+    [
+        ("us.anthropic.claude-sonnet-4-5-v1:0", "claude"),
+        ("anthropic/claude-opus-5", "claude"),
+        ("gpt-5.6-sol", "gpt"),
+        ("openai.gpt-oss-20b", "gpt-oss"),
+        ("deepseek-v4-pro", "deepseek"),
+        ("moonshot.kimi-k2-thinking", "kimi"),
+        ("qwen3:8b", "qwen"),
+        ("o3", "o"),
+    ],
+)
+def test_family(model, family):
+    assert family == family_of(model)
+
+
+def test_another_model_of_the_family_and_one_of_another():
+    """H1: Claude reads Claude; through one host, what Claude signed does not go to GPT, and is back at home."""
+    details = [
+        {
+            "type": "reasoning.text",
+            "text": "R",
+            "signature": "sig",
+            "format": "anthropic-claude-v1",
+            "index": 0,
+        }
+    ]
+    answer = {
+        "choices": [
+            {"message": {"content": "A", "reasoning_details": details}, "finish_reason": "stop"}
+        ]
+    }
+    turn = iv.decode(answer, provider="openrouter", model="anthropic/claude-opus-5").message
+
+    def sent_to(model):
+        history = [iv.user("x"), turn, iv.user("y")]
+        return iv.encode(iv.Request(f"openrouter/{model}", history)).body["messages"][1]
+
+    assert details == sent_to("anthropic/claude-sonnet-5")["reasoning_details"]
+    assert "reasoning_details" not in sent_to("openai/gpt-5.6")
+    assert details == sent_to("anthropic/claude-opus-5")["reasoning_details"]

@@ -22,6 +22,7 @@ __all__ = [
     "all_hosts",
     "ask_of",
     "card_of",
+    "family_of",
     "host_of",
     "names_of",
     "use_overrides",
@@ -45,6 +46,24 @@ def names_of(provider: str | None, model: str | None) -> tuple[str | None, str |
             return host_of(found[1]).id, found[2]  # type: ignore[union-attr]
     host = host_of(provider) if provider else None
     return (host.id if host else provider), model
+
+
+@lru_cache(maxsize=256)
+def family_of(model: str) -> str:
+    """The family whose models read each other's reasoning: the first word of the name, without a vendor.
+
+    `us.anthropic.claude-sonnet-4-5-v1:0` and `claude-opus-5` are claude, `gpt-5.6` and `gpt-oss-20b` gpt and gpt-oss.
+    """
+    name = _VENDOR.sub("", _last_segment(model))
+    if name.startswith("gpt-oss"):
+        return "gpt-oss"
+    word = re.match(r"[a-z]+", name)
+    return word[0] if word else name
+
+
+_VENDOR = re.compile(
+    r"^(?:[a-z]{2,6}\.)?(?:amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|openai|qwen)\."
+)
 
 
 @lru_cache(maxsize=256)
