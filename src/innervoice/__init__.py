@@ -41,6 +41,8 @@ _HOME = {
     "canon.storage": ("from_json", "to_json"),
     "canon.usage": ("Usage",),
     "folding": ("fold",),
+    "history.plan": ("Decision", "Plan", "plan"),
+    "history.trim": ("trim",),
     "reading": ("StreamDecoder", "decode", "decode_stream"),
     "splitting": ("Splitter", "split"),
     "writing": ("decode_request", "encode"),

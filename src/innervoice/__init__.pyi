@@ -126,6 +126,18 @@ from innervoice.errors import (
 from innervoice.folding import (
     fold as fold,
 )
+from innervoice.history.plan import (
+    Decision as Decision,
+)
+from innervoice.history.plan import (
+    Plan as Plan,
+)
+from innervoice.history.plan import (
+    plan as plan,
+)
+from innervoice.history.trim import (
+    trim as trim,
+)
 from innervoice.reading import (
     StreamDecoder as StreamDecoder,
 )

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from innervoice.asking import fields_of
+from innervoice.asking import Choice, fields_of
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.messages import Message
-from innervoice.canon.origin import Origin
-from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall, ToolResult, is_inline
+from innervoice.canon.parts import ToolCall, ToolResult
 from innervoice.canon.request import Request, Wire
-from innervoice.errors import DecodeError, RuleError, UsageError
-from innervoice.hosts.lookup import family_of
+from innervoice.errors import DecodeError, UsageError
+from innervoice.history.plan import Plan, Planner
 from innervoice.settling import Settled
 from innervoice.wire.dialects import request_reader_of, writer_of
 
@@ -72,9 +71,9 @@ class _Encoding:
         request, settled = self.request, self.settled
         named = self.ask.limit != "max_tokens"
         limit = self.ask.limit if named else _LIMITS.get(self.dialect, "max_tokens")
-        fitted = request.but(messages=tuple(self._fitted(message) for message in request.messages))
-        _check_results(fitted.messages)
-        body = writer_of(self.dialect)(fitted, self.model, limit)
+        _check_results(request.messages)
+        planned = self._planned()
+        body = writer_of(self.dialect)(request.but(messages=planned.messages), self.model, limit)
         fields = fields_of(settled.choice, self.ask) if settled.choice else {}
         if self.dialect == "bedrock-converse" and fields:
             fields = {"additionalModelRequestFields": fields}
@@ -89,91 +88,16 @@ class _Encoding:
             reasoning=settled.report,
         )
 
-    # ---- histories -----------------------------------------------------------------------------
-
-    def _fitted(self, message: Message) -> Message:
-        """A message as it may go to this target: what came from elsewhere loses its block, or stays behind."""
-        if message.role != "assistant":
-            return message
-        parts = [
-            fitted for part in message.parts if (fitted := self._fitted_part(part)) is not None
-        ]
-        if self._must_have_field(parts):
-            assert self.ask.replay_field is not None
-            self.notebook.add("reasoning_filled", self.ask.replay_field)
-            origin = Origin(dialect=self.dialect, block={self.ask.replay_field: ""})
-            parts.insert(0, Thinking("", "hidden", origin=origin))
-        home = self._is_home(message.origin)
-        return message.but(parts=tuple(parts), origin=message.origin if home else None)
-
-    def _must_have_field(self, parts: list[Part]) -> bool:
-        """Whether the host wants the reasoning of a turn with calls that has none (rule H3)."""
-        wanted = self.ask.replay == "must" and self.ask.replay_field == "reasoning_content"
-        has_call = any(isinstance(part, ToolCall) for part in parts)
-        has_thinking = any(isinstance(part, Thinking) and not is_inline(part) for part in parts)
-        return (
-            wanted
-            and has_call
-            and not has_thinking
-            and self.dialect == "openai-chat"
-            and self.settled.reasons
-        )
-
-    def _fitted_part(self, part: Part) -> Part | None:
-        home = self._is_home(part.origin)
-        match part:
-            case Thinking():
-                return self._fitted_thinking(part, home=home)
-            case Opaque():
-                if home or part.origin is None:
-                    return part
-                self.notebook.add("opaque_dropped")
-                return None
-            case Text() | ToolCall() | ToolResult():
-                return part if home or part.origin is None else part.but(origin=None)
-            case _:
-                return part
-
-    def _fitted_thinking(self, part: Thinking, *, home: bool) -> Part | None:
-        sealed_lost = part.origin is not None and not part.complete
-        if home and is_inline(part):
-            return part
-        if home and not sealed_lost and self.ask.replay != "never":
-            return self._under_its_name(part)
-        if not home and self.request.foreign == "text" and part.text.strip():
-            if family_of(self.model) == "claude":
-                raise RuleError(
-                    "foreign_text_refused", "Claude refuses prompts that hold such text"
-                )
-            self.notebook.add("thinking_as_text")
-            return Text(f"[Reasoning of an earlier turn]\n{part.text}\n")
-        self.notebook.add("thinking_omitted")
-        return None
-
-    def _under_its_name(self, part: Thinking) -> Part:
-        """Reasoning of this model, in the field in which its host wants it back."""
-        origin = part.origin
-        block = origin.block if origin else None
-        if (
-            self.dialect != "openai-chat"
-            or not isinstance(block, dict)
-            or "type" in block
-            or not origin
-        ):
-            return part
-        if self.ask.replay == "tags":
-            return Text(f"<think>{part.text}</think>\n", origin=origin.but(block=None))
-        if self.ask.replay_field and self.ask.replay_field != "reasoning_details":
-            return part.but(origin=origin.but(block={self.ask.replay_field: part.text}))
-        return part
-
-    def _is_home(self, origin: Origin | None) -> bool:
-        """Whether a part came from this host, in this dialect, and from a model of this family (rule H1)."""
-        if origin is None or origin.dialect != self.dialect:
-            return False
-        if self.host and origin.provider not in (None, self.host.id):
-            return False
-        return origin.model is None or family_of(origin.model) == family_of(self.model)
+    def _planned(self) -> Plan:
+        """The history as it may go to this target; what is not sent as it is, is noted."""
+        planned = Planner(self.settled).plan()
+        for decision in planned.decisions:
+            if decision.note:
+                self.notebook.add(decision.note, decision.rule)
+        if planned.thinking_off and self.settled.choice and not self.settled.choice.off:
+            self.notebook.add("reasoning_off_for_loop")
+            self.settled.choice = Choice(off=True)
+        return planned
 
     def _url(self) -> str:
         base = self.request.base_url or (self.host.base_url if self.host else "")

@@ -57,6 +57,9 @@ SENTENCES: dict[str, str] = {
     "opaque_dropped": "A block of another provider cannot be sent here; it stays in the history.",
     "thinking_omitted": "Reasoning that this model cannot read is not sent; it stays in the history.",
     "thinking_as_text": "Reasoning of another model is sent as labelled text, as asked.",
+    "reasoning_off_for_loop": "A tool loop began at another model, which this one refuses while it reasons; reasoning is off.",
+    "signature_filled": "Nobody signed a call that must be signed; the documented value that skips the check was sent.",
+    "id_mapped": "A call's id is refused by this host; another stands for it, there and in its result.",
     "reasoning_filled": "The host wants the reasoning of every turn with calls; it is unknown here and sent empty.",
     "setting_ignored": "The answer does not show that the setting for reasoning was obeyed.",
     # what was looked up

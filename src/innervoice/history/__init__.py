@@ -1,0 +1,1 @@
+"""What of a conversation goes to a target, and why."""
