@@ -126,6 +126,12 @@ from innervoice.errors import (
 from innervoice.folding import (
     fold as fold,
 )
+from innervoice.history.lint import (
+    Problem as Problem,
+)
+from innervoice.history.lint import (
+    lint as lint,
+)
 from innervoice.history.plan import (
     Decision as Decision,
 )
@@ -134,6 +140,9 @@ from innervoice.history.plan import (
 )
 from innervoice.history.plan import (
     plan as plan,
+)
+from innervoice.history.repair import (
+    repair as repair,
 )
 from innervoice.history.trim import (
     trim as trim,

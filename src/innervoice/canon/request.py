@@ -9,6 +9,7 @@ import msgspec
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Note
 from innervoice.canon.reasoning import Reasoning, ReasoningReport
+from innervoice.canon.response import Response
 from innervoice.canon.value import Value
 from innervoice.errors import UsageError
 
@@ -84,7 +85,10 @@ class Request(_Head, frozen=True, kw_only=True):
         put = msgspec.structs.force_setattr
         if isinstance(self.messages, (str, Message)):
             raise UsageError("messages must be a list of messages; innervoice.user(text) makes one")
-        messages = tuple(self.messages)
+        # A response stands for its message: people append what they got.
+        messages = tuple(
+            item.message if isinstance(item, Response) else item for item in self.messages
+        )
         for message in messages:
             if not isinstance(message, Message):
                 raise UsageError(f"messages must be Message values, not {type(message).__name__}")

@@ -1,0 +1,105 @@
+"""A history and a target -> what would be refused, or would silently degrade, before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, TypeAlias
+
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import ToolCall, ToolResult
+from innervoice.canon.request import Request
+from innervoice.canon.value import Value
+from innervoice.history.plan import Planner
+from innervoice.settling import Settled
+
+__all__ = ["Problem", "Severity", "lint"]
+
+Severity: TypeAlias = Literal["refused", "degraded"]
+
+# The note of a decision -> how bad it is to send the part all the same, and what to do about it.
+_BY_NOTE: dict[str, tuple[Severity, str]] = {
+    "thinking_omitted": ("refused", "leave it unsent; it stays in the history"),
+    "thinking_as_text": ("degraded", "models imitate such text; leave it out instead"),
+    "opaque_dropped": ("refused", "leave it unsent; it stays in the history"),
+    "reasoning_filled": ("refused", "send the field, empty where the reasoning is lost"),
+    "signature_filled": ("refused", "send the documented value that skips the check"),
+    "id_mapped": ("refused", "map the id, in the call and in its result"),
+}
+
+
+class Problem(Value, frozen=True, kw_only=True):
+    """One thing that is wrong with a history, for a target."""
+
+    code: str
+    severity: Severity
+    message: int
+    part: int | None = None
+    why: str
+    fix: str
+
+    def __str__(self) -> str:
+        place = f"message {self.message}" + (f", part {self.part}" if self.part is not None else "")
+        return f"{place}: {self.why} ({self.code}, {self.severity}); {self.fix}"
+
+
+def lint(messages: Sequence[Message], target: str, dialect: str | None = None) -> list[Problem]:
+    """What is wrong with a history for a target, `provider/model`."""
+    settled = Settled(Request(target, tuple(messages), dialect=dialect, mode="passthrough"))
+    planned = Planner(settled).plan()
+    found = [*_of_structure(messages)]
+    for decision in planned.decisions:
+        if decision.note:
+            severity, fix = _BY_NOTE[decision.note]
+            found.append(
+                Problem(
+                    code=decision.note,
+                    severity=severity,
+                    message=decision.message,
+                    part=decision.part,
+                    why=decision.why,
+                    fix=fix,
+                )
+            )
+    if planned.thinking_off and settled.reasons:
+        found.append(_loop_problem(messages))
+    if messages and messages[-1].role == "assistant" and not settled.ask.prefill:
+        why = "the last message is the model's own, which it takes for no prefill"
+        found.append(
+            _refused("prefill_refused", len(messages) - 1, why, "end with a message of the user")
+        )
+    return sorted(found, key=lambda problem: (problem.message, problem.part or 0))
+
+
+def _loop_problem(messages: Sequence[Message]) -> Problem:
+    number = max(number for number, message in enumerate(messages) if message.role == "assistant")
+    why = "the open tool loop does not begin with this model's thinking"
+    return _refused("reasoning_off_for_loop", number, why, "switch reasoning off for this request")
+
+
+def _of_structure(messages: Sequence[Message]) -> Iterator[Problem]:
+    """Calls without results, and results without calls; the last turn's calls may wait for theirs."""
+    called: dict[str, tuple[int, int]] = {}
+    answered: set[str] = set()
+    last_assistant = max(
+        (n for n, message in enumerate(messages) if message.role == "assistant"), default=-1
+    )
+    for number, message in enumerate(messages):
+        for position, part in enumerate(message.parts):
+            if isinstance(part, ToolCall):
+                called[part.id] = (number, position)
+            elif isinstance(part, ToolResult) and part.call_id not in called:
+                why = f"a result for the call {part.call_id!r}, which nobody made"
+                yield _refused("result_without_call", number, why, "remove it", position)
+            elif isinstance(part, ToolResult):
+                answered.add(part.call_id)
+    for name, (number, position) in called.items():
+        waits = number == last_assistant and number == len(messages) - 1
+        if name not in answered and not waits:
+            why = f"the call {name!r} has no result"
+            yield _refused(
+                "call_without_result", number, why, "add a result that says so", position
+            )
+
+
+def _refused(code: str, message: int, why: str, fix: str, part: int | None = None) -> Problem:
+    return Problem(code=code, severity="refused", message=message, part=part, why=why, fix=fix)
