@@ -31,7 +31,9 @@ def test_every_note_code_is_used():
         assert f'"{code}"' in source, code
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/reading.md", "docs/asking.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/reading.md", "docs/asking.md", "docs/histories.md"]
+)
 def test_examples_run(page):
     """The Python of a page runs from top to bottom, and its assertions hold."""
     text = (ROOT / page).read_text("utf-8")
