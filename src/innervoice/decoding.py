@@ -14,7 +14,7 @@ from innervoice.canon.cards import Card, Host
 from innervoice.canon.events import Event, Finish, Heartbeat
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.notes import Note, Notebook
-from innervoice.canon.parts import Part, Text, Thinking
+from innervoice.canon.parts import Part, Text, Thinking, is_inline
 from innervoice.canon.reasoning import ReasoningReport
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Failure, Response
@@ -58,11 +58,7 @@ class Decoder:
         self._provider, self._model = names_of(provider, model)
         self._host: Host | None = host_of(self._provider) if self._provider else None
         self._dialect = dialect
-        if request is not None and not isinstance(request, (Request, Wire)):
-            raise UsageError(
-                f"request must be a Request or what encode made of it, not {type(request).__name__}"
-            )
-        self._request = request
+        self._report = _report_of(request)
         self._scope = scope
         self._inline = inline
         self._limit = limit
@@ -81,11 +77,6 @@ class Decoder:
         if self._finished is None:
             raise UsageError("the response is there after finish()")
         return self._finished
-
-    @property
-    def recognised(self) -> bool:
-        """Whether anything that came looks like an answer."""
-        return self._reader is not None
 
     def feed(self, chunk: Any) -> list[Event]:
         """Takes bytes cut anywhere, text, a dict or an SDK's chunk."""
@@ -237,14 +228,14 @@ class Decoder:
         if not self._stage:
             return reader.finish()
         self._stage.finish_reason = reader.finish_reason
-        return self._stage.feed(reader.finish()) + self._stage.finish()
+        return self._stage.feed(reader.finish()) + self._stage.finish(reader.parts)
 
     def _response(self) -> Response:
         reader = self._reader
         if reader is None:
             return Response(provider=self._provider, model=self._model, error=self._failure)
         parts = self._stage.parts if self._stage else tuple(reader.parts)
-        if any(isinstance(part, Thinking) and not _inline(part) for part in parts):
+        if any(isinstance(part, Thinking) and not is_inline(part) for part in parts):
             self._notebook.add("field_thinking")
         origin = reader.origin(reader.message_block or None, reader.message_seals)
         response = Response(
@@ -256,7 +247,7 @@ class Decoder:
             finish_reason=reader.finish_reason,
             wire_finish_reason=reader.wire_finish_reason,
             usage=reader.usage,
-            reasoning=self._report(),
+            reasoning=self._report,
             notes=(*reader.notebook.notes(), *self._notebook.notes()),
             error=self._failure or reader.error,
             alternatives=self._alternatives(reader),
@@ -285,15 +276,19 @@ class Decoder:
             found.append(decoder.response)
         return tuple(found)
 
-    def _report(self) -> ReasoningReport | None:
-        """What was asked for and what was sent, from the request or from what was made of it."""
-        match self._request:
-            case Wire():
-                return self._request.reasoning
-            case Request():
-                return Settled(self._request).report
-            case _:
-                return None
+
+def _report_of(request: Any) -> ReasoningReport | None:
+    """What was asked for and what was sent, from the request or from what was made of it."""
+    match request:
+        case None:
+            return None
+        case Wire():
+            return request.reasoning
+        case Request():
+            return Settled(request).report
+        case _:
+            kind = type(request).__name__
+            raise UsageError(f"request must be a Request or what encode made of it, not {kind}")
 
 
 def _is_ignored(report: ReasoningReport, response: Response) -> bool:
@@ -308,10 +303,6 @@ def _is_ignored(report: ReasoningReport, response: Response) -> bool:
 
 def _has_text(parts: tuple[Part, ...]) -> bool:
     return any(isinstance(part, Text) and part.text and not part.text.isspace() for part in parts)
-
-
-def _inline(part: Thinking) -> bool:
-    return part.origin is not None and part.origin.markup is not None
 
 
 def _echoed(value: Any) -> str:

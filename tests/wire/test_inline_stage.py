@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import innervoice as iv
 from inline.test_chunking import texts
+from wire.fixtures import ANSWERS
 
 CALL = {"index": 0, "id": "c", "function": {"name": "f", "arguments": "{}"}}
 
@@ -56,3 +57,28 @@ def test_a_field_and_a_text(field, text):
     assert ([field] if field else []) == [part.text for part in own]
     assert text == iv.restore(part for part in response.parts if part not in own)
     assert response == iv.from_json(iv.to_json(response))
+
+
+def test_an_empty_text_keeps_its_seal():
+    """Gemini signs an empty text at the end; looking for markup in it loses nothing."""
+    parts = [{"text": "<think>R</think>A"}, {"text": "", "thoughtSignature": "sig"}]
+    body = {"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}
+    response = iv.decode(body, provider="gemini", inline="on")
+    assert ("R", "A") == (response.thinking, response.text)
+    assert parts[1] == response.parts[-1].origin.block
+
+
+def test_a_later_text_is_not_the_head():
+    """An unclosed opener in a second text is a mention, because an answer stands before it."""
+    blocks = [{"text": "The tag"}, {"text": "<thinking> opens."}]
+    body = {"output": {"message": {"content": blocks}}, "stopReason": "end_turn"}
+    response = iv.decode(body, provider="bedrock", model="amazon.nova-pro-v1:0")
+    assert None is response.thinking
+    assert "The tag<thinking> opens." == response.text
+
+
+def test_the_last_word_about_a_seal_counts_here_too():
+    answer = next(answer for answer in ANSWERS if answer.name == "responses")
+    hints = {"provider": "lmstudio", "model": "m", "dialect": answer.dialect}
+    response = iv.fold(iv.decode_stream([answer.stream], **hints))
+    assert "encrypted-final==" == response.parts[0].origin.block["encrypted_content"]

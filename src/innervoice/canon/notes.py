@@ -91,12 +91,12 @@ class Notebook:
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str | None], int] = {}
 
-    def add(self, code: str, detail: str | None = None) -> None:
+    def add(self, code: str, detail: str | None = None, count: int = 1) -> None:
         """Writes a note down; an unknown code is a mistake of ours and fails at once."""
         if code not in SENTENCES:
             raise KeyError(code)
         key = (code, detail)
-        self._counts[key] = self._counts.get(key, 0) + 1
+        self._counts[key] = self._counts.get(key, 0) + count
 
     def notes(self) -> tuple[Note, ...]:
         """All notes so far."""

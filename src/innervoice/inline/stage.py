@@ -65,7 +65,6 @@ class InlineStage:
         self._plain: dict[int, Entry] = {}  # by the wire's number
         self._splitters: dict[int, Splitter] = {}
         self._groups: dict[int, list[Entry]] = {}
-        self._wire_text: dict[int, list[str]] = {}
         self._field: list[str] = []
         self.finish_reason: FinishReason | None = None
 
@@ -102,7 +101,7 @@ class InlineStage:
 
     def _start(self, event: PartStart, out: list[Event]) -> None:
         if event.type == "text":
-            splitter = self._make(bool(self._splitters))
+            splitter = self._make(self._has_begun())
             if self._field:
                 splitter.reasoning_elsewhere()
             self._splitters[event.index] = splitter
@@ -111,6 +110,11 @@ class InlineStage:
         entry = self._new(event)
         self._plain[event.index] = entry
         out.append(PartStart(entry.index, event.type, event.part))
+
+    def _has_begun(self) -> bool:
+        """Whether some of the answer came already, so that what comes is not its head."""
+        texts = (entry.now() for group in self._groups.values() for entry in group)
+        return any(isinstance(part, Text) and part.text.strip() for part in texts)
 
     def _new(self, start: PartStart) -> Entry:
         entry = Entry(len(self._entries), start)
@@ -137,12 +141,17 @@ class InlineStage:
         assert isinstance(event.part, Text)
         reason = self.finish_reason if event.part.complete else "length"
         ended = self._splitters[event.index].finish(reason)
-        for note in self._splitters[event.index].notes:
-            for _ in range(note.count):
-                self._notebook.add(note.code, note.detail)
-        self._splitters.pop(event.index)
+        for note in self._splitters.pop(event.index).notes:
+            self._notebook.add(note.code, note.detail, note.count)
         self._pass_on(event.index, ended, out)
-        self._dress(event.index, event.part, out)
+        if self._groups[event.index]:
+            self._dress(event.index, event.part, out)
+            return
+        # A text without a character is a part all the same: it may carry a seal.
+        entry = self._new(PartStart(0, "text"))
+        entry.part = event.part
+        self._groups[event.index].append(entry)
+        out += [PartStart(entry.index, "text"), PartEnd(entry.index, event.part)]
 
     # ---- parts of a text -----------------------------------------------------------------------
 
@@ -221,8 +230,10 @@ class InlineStage:
                 assert part is not None
                 out[position] = PartEnd(event.index, part)
 
-    def finish(self) -> list[Event]:
-        """Drops what the text repeats from a field."""
+    def finish(self, parts: list[Part]) -> list[Event]:
+        """Takes the last word about the reader's parts, and drops what the text repeats from a field."""
+        for wire, entry in self._plain.items():
+            entry.part = parts[wire]
         field = "".join(self._field)
         out: list[Event] = []
         if not field:

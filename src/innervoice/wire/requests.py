@@ -1,6 +1,6 @@
 """What every writer of a dialect shares: texts, groups, media and the way back of received blocks.
 
-A part with a wire block in its origin came from the model it now goes to (`writing.py` has taken the block
+A part with a wire block in its origin came from the model it now goes to (the plan has taken the block
 of every other part away), so the block is written as it is.
 """
 
