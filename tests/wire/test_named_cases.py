@@ -104,6 +104,10 @@ class TestChat:
         assert pieces[-1] == response.thinking
         assert "cumulative_deltas" in codes(response)
 
+    def test_a_repeated_sentence_is_no_snapshot(self):
+        sentence = "Let me check this once more. "
+        assert sentence * 3 == chat_stream(*[{"reasoning_content": sentence}] * 3).thinking
+
     def test_repeated_words_are_no_snapshots(self):
         assert (
             "hahaha"

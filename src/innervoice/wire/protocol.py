@@ -63,6 +63,7 @@ class Slot:
         "index",
         "invented",
         "kind",
+        "length",
         "open",
         "pieces",
         "seals",
@@ -74,6 +75,7 @@ class Slot:
         self.index = index
         self.block = block if block is not None else {}
         self.pieces: list[str] = []
+        self.length = 0
         self.open = True
         self.form: Form = "full"
         self.seals: tuple[str, ...] = ()
@@ -167,6 +169,7 @@ class Reader(ABC):
         if not text:
             return
         slot.pieces.append(text)
+        slot.length += len(text)
         if slot.delta:
             self.events.append(slot.delta(slot.index, text))
 

@@ -23,6 +23,9 @@ class ContentChunks:
         self._reader = reader
         self._slots: list[Slot] = []
         self._current: Slot | None = None
+        self._inner: dict[
+            int, list[Any]
+        ] = {}  # what goes on with a thinking chunk, joined at its end
 
     def read(self, content: Any) -> None:
         """Takes the content of a message or a delta."""
@@ -82,7 +85,7 @@ class ContentChunks:
                 if key != "thinking" and value is not None
             }
             slot.block.update(others)
-            slot.block["thinking"] = _joined(slot.block["thinking"], inner)
+            self._inner.setdefault(slot.index, []).append(inner)
         self._reader.add(slot, _text_of(inner))
 
     def _read_summary(self, chunk: dict[str, Any], summary: list[Any]) -> None:
@@ -107,6 +110,8 @@ class ContentChunks:
             block["text"] = slot.text
             trivial = block == {"type": "text", "text": slot.text}
             return Text(slot.text, complete, self._reader.origin(None if trivial else block))
+        if more := self._inner.pop(slot.index, None):
+            block["thinking"] = _joined([block["thinking"], *more])
         sealed = ("signature",) if block.get("signature") else ()
         seals = (*slot.seals, *sealed) if complete else ()
         form = slot.form if slot.text or not seals else "hidden"
@@ -120,25 +125,27 @@ def _text_of(inner: Any) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
-def _joined(before: Any, more: Any) -> Any:
-    """The inner chunks of a thinking chunk and what goes on with them; adjacent texts are one."""
-    if isinstance(before, str) and isinstance(more, str):
-        return before + more
-    chunks = [dict(chunk) if isinstance(chunk, dict) else chunk for chunk in as_list(before)]
-    for chunk in as_list(more):
-        last = chunks[-1] if chunks else None
-        plain = (
+def _joined(pieces: list[Any]) -> Any:
+    """The inner chunks of a thinking chunk that came in pieces; adjacent texts are one."""
+    if all(isinstance(piece, str) for piece in pieces):
+        return "".join(pieces)
+    chunks: list[Any] = []
+    texts: list[str] = []
+
+    def close() -> None:
+        if texts:
+            chunks.append({"type": "text", "text": "".join(texts)})
+            texts.clear()
+
+    for chunk in (chunk for piece in pieces for chunk in as_list(piece)):
+        if (
             isinstance(chunk, dict)
             and chunk.keys() == {"type", "text"}
             and isinstance(chunk["text"], str)
-        )
-        if (
-            plain
-            and isinstance(last, dict)
-            and last.keys() == {"type", "text"}
-            and isinstance(last["text"], str)
         ):
-            last["text"] += chunk["text"]
+            texts.append(chunk["text"])
         else:
+            close()
             chunks.append(chunk)
+    close()
     return chunks

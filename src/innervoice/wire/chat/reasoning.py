@@ -29,7 +29,6 @@ FIELDS = (
     "thinking",
     "reasoning_text",
 )
-_LENGTHENED = ("text", "summary", "data")
 _CUMULATIVE_MINIMUM = 16
 """A delta that begins with all that came so far, when that is so long, repeats it (MiniMax M3 does)."""
 
@@ -39,11 +38,12 @@ class ReasoningFields:
 
     def __init__(self, reader: Reader, *, cumulative: bool) -> None:
         self._reader = reader
-        self._cumulative = cumulative
+        self._cumulative = self._snapshots = cumulative
         self._chosen: str | None = None
         self._field: Slot | None = None
         self._details: dict[Any, Slot] = {}
         self._mirrors: dict[str, list[str]] = {}
+        self._unshown: dict[int, list[str]] = {}  # texts of entries that another field says
         self._empty_details = False
 
     @property
@@ -92,15 +92,20 @@ class ReasoningFields:
             self._reader.add(self._field, self._new(self._field, text))
 
     def _new(self, slot: Slot, text: str) -> str:
-        """What is new in a delta, where the host repeats all that came before."""
-        if self._cumulative or len(text) > _CUMULATIVE_MINIMUM:
-            before = slot.text
-            if text.startswith(before) and len(before) >= (
-                1 if self._cumulative else _CUMULATIVE_MINIMUM
-            ):
-                self._reader.notebook.add("cumulative_deltas")
-                return text[len(before) :]
-        return text
+        """What is new in a delta, where the host repeats all that came before.
+
+        A model may well say the same twice, so a delta that only repeats is one until a longer one has
+        shown that this host sends snapshots.
+        """
+        least = 1 if self._cumulative else _CUMULATIVE_MINIMUM
+        # A snapshot is as long as all before it, which few deltas are: the text is joined for those only.
+        if not least <= slot.length <= len(text) or not text.startswith(slot.text):
+            return text
+        if len(text) == slot.length and not self._snapshots:
+            return text
+        self._snapshots = True
+        self._reader.notebook.add("cumulative_deltas")
+        return text[slot.length :]
 
     # ---- reasoning_details ---------------------------------------------------------------------
 
@@ -122,17 +127,20 @@ class ReasoningFields:
         self._lengthen(slot, entry)
 
     def _lengthen(self, slot: Slot, entry: dict[str, Any]) -> None:
+        """Joins a piece to its entry; texts are joined once, at the end."""
         for name, value in entry.items():
             known = slot.block.get(name)
-            if name in _LENGTHENED and isinstance(value, str) and isinstance(known, str):
-                new = value if name == "data" else self._new(slot, value)
-                slot.block[name] = known + new
+            if name in ("text", "summary") and isinstance(value, str):
+                slot.block.setdefault(name, "")
+                new = self._new(slot, value)
+                if self._chosen == DETAILS:
+                    self._reader.add(slot, new)
+                else:
+                    self._unshown.setdefault(slot.index, []).append(new)
+            elif name == "data" and isinstance(value, str) and isinstance(known, str):
+                slot.block[name] = known + value
             elif value or known is None:
-                slot.block[name] = new = value
-            else:
-                continue
-            if name in ("text", "summary") and isinstance(new, str) and self._chosen == DETAILS:
-                self._reader.add(slot, new)
+                slot.block[name] = value
 
     def part(self, slot: Slot, *, complete: bool) -> Part:
         """The part of a field or of an entry of the details."""
@@ -141,6 +149,10 @@ class ReasoningFields:
             name = next(iter(block))
             block[name] = slot.text
             return Thinking(slot.text, "full", complete, self._reader.origin(block))
+        text = "".join(self._unshown.get(slot.index, [])) or slot.text
+        for member in ("text", "summary"):
+            if isinstance(block.get(member), str):
+                block[member] = text
         if slot.kind == "opaque":
             return Opaque(block, complete, self._reader.origin())
         seals = tuple(name for name in ("signature", "data") if block.get(name)) if complete else ()
