@@ -170,6 +170,16 @@ class TestChat:
         assert details[:3] == [part.origin.block for part in response.parts[:3]]
         assert "opaque" == response.parts[3].type
 
+    def test_details_without_an_index(self):
+        """In a stream they go on with the last entry of their type; in a whole message each is one."""
+        pieces = [
+            {"type": "reasoning.text", "text": text} for text in ("Rome ", "is in ", "Italy.")
+        ]
+        streamed = chat_stream(*({"reasoning_details": [piece]} for piece in pieces))
+        whole = chat({"content": "A", "reasoning_details": pieces})
+        assert ["Rome is in Italy."] == [part.text for part in streamed.parts]
+        assert ["Rome ", "is in ", "Italy.", "A"] == [part.text for part in whole.parts]
+
     def test_details_that_only_sign(self):
         response = chat(
             {

@@ -84,7 +84,7 @@ class ChatReader(Reader):
     def _read_choice(self, choice: dict[str, Any]) -> None:
         message = self._message_of(choice)
         if isinstance(message, dict):
-            self._read_message(message)
+            self._read_message(message, is_delta=message is choice.get("delta"))
         elif isinstance(choice.get("text"), str):
             self._content.read(choice["text"])
         elif message is not None:
@@ -108,9 +108,9 @@ class ChatReader(Reader):
             )
         return message if delta is None else delta
 
-    def _read_message(self, message: dict[str, Any]) -> None:
+    def _read_message(self, message: dict[str, Any], *, is_delta: bool) -> None:
         if not message.keys().isdisjoint(FIELDS):
-            self._fields.read(message)
+            self._fields.read(message, is_delta=is_delta)
         if (content := message.get("content")) is not None:
             self._content.read(content)
         if refusal := message.get("refusal"):

@@ -43,6 +43,7 @@ class ReasoningFields:
         self._field: Slot | None = None
         self._details: dict[Any, Slot] = {}
         self._mirrors: dict[str, list[str]] = {}
+        self._last: Any = None
         self._unshown: dict[int, list[str]] = {}  # texts of entries that another field says
         self._empty_details = False
 
@@ -57,7 +58,7 @@ class ReasoningFields:
         """Whether `reasoning_details` came, and never had an entry."""
         return self._empty_details and not self._details
 
-    def read(self, message: dict[str, Any]) -> None:
+    def read(self, message: dict[str, Any], *, is_delta: bool) -> None:
         """Takes the fields of a message or a delta."""
         texts: dict[str, str] = {}
         for name in FIELDS[1:]:
@@ -76,8 +77,8 @@ class ReasoningFields:
             self._chosen = (
                 DETAILS if readable else next((name for name, text in texts.items() if text), None)
             )
-        for entry in entries:
-            self._read_detail(entry)
+        for number, entry in enumerate(entries):
+            self._read_detail(entry, goes_on=is_delta and number == 0)
         for name, text in texts.items():
             if name == self._chosen:
                 self._read_field(name, text)
@@ -109,7 +110,7 @@ class ReasoningFields:
 
     # ---- reasoning_details ---------------------------------------------------------------------
 
-    def _read_detail(self, entry: Any) -> None:
+    def _read_detail(self, entry: Any, *, goes_on: bool) -> None:
         if not isinstance(entry, dict):
             self._reader.odd(entry, DETAILS)
             return
@@ -118,11 +119,23 @@ class ReasoningFields:
             self._mirrors.setdefault(DETAILS, []).append(text)
             return
         index = entry.get("index")
-        key = (str(entry.get("type")), index) if isinstance(index, (int, str)) else object()
+        kind = str(entry.get("type"))
+        key: Any = (
+            (kind, index) if isinstance(index, (int, str)) else (kind, None, len(self._details))
+        )
+        if (
+            len(key) == 3
+            and goes_on
+            and self._last
+            and self._last[0] == kind
+            and len(self._last) == 3
+        ):
+            key = self._last  # without an index, a delta goes on with the last entry of its type
+        self._last = key
         slot = self._details.get(key)
         if slot is None:
-            kind = "thinking" if _is_thinking(entry) else "opaque"
-            slot = self._details[key] = self._reader.open(kind, {})
+            part = "thinking" if _is_thinking(entry) else "opaque"
+            slot = self._details[key] = self._reader.open(part, {})
             slot.form = "summary" if entry.get("type") == "reasoning.summary" else "full"
         self._lengthen(slot, entry)
 
