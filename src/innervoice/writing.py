@@ -101,11 +101,11 @@ class _Encoding:
 
     def _url(self) -> str:
         base = self.request.base_url or (self.host.base_url if self.host else "")
-        path = _PATHS[self.dialect].format(
+        usual = _PATHS[self.dialect]
+        path = self.host.paths.get(self.dialect, usual) if self.host else usual
+        path = path.format(
             model=self.model, verb=_VERBS.get((self.dialect, self.request.stream), "")
         )
-        if self.dialect == "openai-chat" and self.host and self.host.id == "ollama":
-            path = f"/v1{path}"
         return base.rstrip("/") + path
 
 

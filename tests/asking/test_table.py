@@ -1,5 +1,6 @@
 """One request compiles for every row, or fails here by a rule it names (I7)."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ def test_every_row_is_reached():
 def test_rows_are_whole():
     for ask in all_asks():
         assert ask.control in CONTROLS
-        assert ask.source
+        assert re.search(r"20\d\d-\d\d", ask.source), ask.source
         assert all(host == "*" or host_of(host) for host in ask.hosts)
         assert not ask.budget or ask.budget[0] <= ask.budget[1]
 

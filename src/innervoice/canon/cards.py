@@ -58,6 +58,10 @@ class Host(Row, frozen=True, kw_only=True):
     """Whether its answers may carry reasoning as markup in the text."""
     cumulative: bool = False
     separate_reasoning: bool = False
+    sealed_only: bool = False
+    """Takes reasoning back by its seal, and refuses what is readable of it."""
+    paths: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    """Paths of dialects that differ from the usual one."""
     source: str
 
 

@@ -8,6 +8,7 @@ Rules, as the design numbers them:
       that refuses reasoning gets none.
   H4  Gemini 3 and later: the first call of a step of the current turn that nobody signed gets the documented
       skip value.
+  H5  A reasoning item that nobody stored goes back with its encrypted content, or not at all.
   H6  A call's id that the target refuses is mapped, its results with it.
   H9  Claude with a budget refuses a tool loop that does not begin with its thinking: thinking goes off.
 
@@ -18,7 +19,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import Literal, TypeAlias
 
 from innervoice.canon.messages import Message
@@ -27,6 +27,7 @@ from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall, ToolR
 from innervoice.canon.request import Foreign, Request
 from innervoice.canon.value import Value
 from innervoice.errors import RuleError
+from innervoice.history.ids import refused_ids, with_mapped_ids
 from innervoice.hosts.lookup import family_of
 from innervoice.settling import Settled
 
@@ -36,9 +37,6 @@ Action: TypeAlias = Literal["kept", "omitted", "converted", "filled"]
 
 SKIP = "skip_thought_signature_validator"
 """What Gemini takes for a signature that nobody has (ai.google.dev, thought signatures, read 2026-11-15)."""
-_SAFE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_MISTRAL_ID = re.compile(r"[A-Za-z0-9]{9}")
-_LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 class Decision(Value, frozen=True, kw_only=True):
@@ -97,7 +95,12 @@ class Planner:
         messages = self._request.messages
         fitted = [self._fitted(number, message) for number, message in enumerate(messages)]
         fitted = self._with_skip_values(fitted)
-        fitted = self._with_safe_ids(fitted)
+        refused = refused_ids(fitted, self._dialect)
+        for place in refused.values():
+            self._decide(
+                place, "tool_call", "converted", "H6", "its id is refused here", "id_mapped"
+            )
+        fitted = with_mapped_ids(fitted, refused, self._dialect)
         return Plan(
             target=self._request.model,
             messages=tuple(fitted),
@@ -162,22 +165,28 @@ class Planner:
     def _fitted_thinking(
         self, place: tuple[int, int], part: Thinking, *, home: bool
     ) -> Part | None:
-        if home and is_inline(part):
+        if not home:
+            return self._abroad(place, part)
+        if is_inline(part):
             self._decide(place, "thinking", "kept", "H1", "it stands in the text it came in")
             return part
-        if home and not part.complete:
-            self._decide(
-                place, "thinking", "omitted", "H1", "it was interrupted", "thinking_omitted"
-            )
-            return None
-        if home and self._ask.replay == "never":
-            self._decide(
-                place, "thinking", "omitted", "H3", "this host refuses it", "thinking_omitted"
-            )
-            return None
-        if home:
-            self._decide(place, "thinking", "kept", "H1", "it came from here")
-            return self._under_its_name(part)
+        for rule, refused, why in (
+            ("H1", not part.complete, "it was interrupted"),
+            ("H3", self._ask.replay == "never", "this host refuses it"),
+            (
+                "H5",
+                self._is_unreadable_item(part),
+                "nothing is stored, and it has no encrypted content",
+            ),
+        ):
+            if refused:
+                self._decide(place, "thinking", "omitted", rule, why, "thinking_omitted")
+                return None
+        self._decide(place, "thinking", "kept", "H1", "it came from here")
+        return self._under_its_name(part)
+
+    def _abroad(self, place: tuple[int, int], part: Thinking) -> Part | None:
+        """H2: reasoning that this model cannot read."""
         if self._request.foreign == "text" and part.text.strip():
             if self._family == "claude":
                 raise RuleError(
@@ -193,18 +202,44 @@ class Planner:
             )
             return Text(f"[Reasoning of an earlier turn]\n{part.text}\n")
         origin = part.origin
+        known = origin is not None and origin.provider is not None
         came = (
             f"it came from {origin.provider}/{origin.model}"
-            if origin and origin.provider
+            if origin and known
             else "nobody knows whose it is"
         )
         self._decide(place, "thinking", "omitted", "H2", came, "thinking_omitted")
         return None
 
+    def _is_unreadable_item(self, part: Thinking) -> bool:
+        """H5: an item that the host would have to look up, but did not store."""
+        block = part.origin.block if part.origin else None
+        host = self._settled.host
+        sealed_only = host is not None and host.sealed_only and self._dialect == "openai-responses"
+        return (
+            sealed_only
+            and not self._request.store
+            and isinstance(block, dict)
+            and not block.get("encrypted_content")
+        )
+
     def _under_its_name(self, part: Thinking) -> Part:
-        """Reasoning of this model, in the field in which its host wants it back."""
+        """Reasoning of this model, in the field and as far as its host wants it back."""
         origin = part.origin
         block = origin.block if origin else None
+        host = self._settled.host
+        if (
+            origin
+            and isinstance(block, dict)
+            and host
+            and host.sealed_only
+            and block.get("content")
+        ):
+            return part.but(
+                origin=origin.but(
+                    block={key: item for key, item in block.items() if key != "content"}
+                )
+            )
         if (
             self._dialect != "openai-chat"
             or not isinstance(block, dict)
@@ -317,36 +352,6 @@ class Planner:
             return False
         return not isinstance(last.parts[0], Thinking)
 
-    # ---- ids -----------------------------------------------------------------------------------
-
-    def _with_safe_ids(self, messages: list[Message]) -> list[Message]:
-        """H6: ids that the target takes; those of its own calls are never touched."""
-        taken = _MISTRAL_ID if self._dialect == "mistral" else _SAFE_ID
-        renamed: dict[str, str] = {}
-        for number, message in enumerate(messages):
-            for position, part in enumerate(message.parts):
-                own = (
-                    isinstance(part, ToolCall)
-                    and part.origin is not None
-                    and part.origin.block is not None
-                )
-                if isinstance(part, ToolCall) and not own and not taken.fullmatch(part.id):
-                    renamed[part.id] = _short(part.id, letters_only=self._dialect == "mistral")
-                    self._decide(
-                        (number, position),
-                        "tool_call",
-                        "converted",
-                        "H6",
-                        "its id is refused here",
-                        "id_mapped",
-                    )
-        if not renamed:
-            return messages
-        return [
-            message.but(parts=tuple(_renamed(part, renamed) for part in message.parts))
-            for message in messages
-        ]
-
 
 def _is_said(message: Message) -> bool:
     """Whether a message is the user's own, and not only results."""
@@ -359,23 +364,3 @@ def _arguments(call: ToolCall) -> object:
     from innervoice.wire.requests import input_of  # noqa: PLC0415 - the one place that makes a Gemini block
 
     return input_of(call)
-
-
-def _short(given: str, *, letters_only: bool) -> str:
-    """An id made of another, the same every time."""
-    number = int.from_bytes(
-        blake2b(given.encode("utf-8", "surrogatepass"), digest_size=12).digest(), "big"
-    )
-    letters = []
-    for _ in range(9):
-        number, rest = divmod(number, len(_LETTERS))
-        letters.append(_LETTERS[rest])
-    return "".join(letters) if letters_only else f"call_{''.join(letters)}"
-
-
-def _renamed(part: Part, names: dict[str, str]) -> Part:
-    if isinstance(part, ToolCall) and part.id in names:
-        return part.but(id=names[part.id])
-    if isinstance(part, ToolResult) and part.call_id in names:
-        return part.but(call_id=names[part.call_id])
-    return part

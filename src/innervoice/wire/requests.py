@@ -6,7 +6,7 @@ of every other part away), so the block is written as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from innervoice.canon.messages import Message
@@ -23,7 +23,7 @@ from innervoice.canon.request import Request, Tool
 from innervoice.wire.shapes import parsed
 
 __all__ = [
-    "block_of", "call_names", "data_url", "input_of", "json_schema", "result_text", "split_system", "tool_members", "wholes",
+    "block_of", "call_names", "data_url", "input_of", "json_schema", "result_text", "split_system", "tool_members", "turns_of", "wholes",
 ]  # fmt: skip
 
 
@@ -66,6 +66,25 @@ def split_system(request: Request) -> tuple[str | None, list[Message]]:
     return "\n\n".join(texts) if texts else None, [
         m for m in request.messages if m.role != "system"
     ]
+
+
+def turns_of(
+    messages: Iterable[Message],
+    write: Callable[[Part], Any],
+    *,
+    model: str = "assistant",
+    member: str = "content",
+) -> list[dict[str, Any]]:
+    """Turns that alternate: results and the user's words are one, and a turn without a block is none."""
+    turns: list[dict[str, Any]] = []
+    for message in messages:
+        role = model if message.role == "assistant" else "user"
+        blocks = [block for part in wholes(message.parts) if (block := write(part)) is not None]
+        if turns and turns[-1]["role"] == role:
+            turns[-1][member] += blocks
+        elif blocks:
+            turns.append({"role": role, member: blocks})
+    return turns
 
 
 def tool_members(tool: Tool) -> dict[str, Any]:

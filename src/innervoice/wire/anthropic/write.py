@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
 from innervoice.wire.requests import (
@@ -13,7 +12,7 @@ from innervoice.wire.requests import (
     json_schema,
     split_system,
     tool_members,
-    wholes,
+    turns_of,
 )
 
 __all__ = ["write"]
@@ -27,7 +26,7 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": model,
         limit: request.max_tokens,
-        "messages": _messages(messages),
+        "messages": turns_of(messages, _block),
     }
     if system is not None:
         body["system"] = system
@@ -47,19 +46,6 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     if request.stream:
         body["stream"] = True
     return {key: value for key, value in body.items() if value is not None}
-
-
-def _messages(messages: list[Message]) -> list[dict[str, Any]]:
-    """Turns that alternate: results and the user's words are one turn."""
-    turns: list[dict[str, Any]] = []
-    for message in messages:
-        role = "assistant" if message.role == "assistant" else "user"
-        blocks = [block for part in wholes(message.parts) if (block := _block(part)) is not None]
-        if turns and turns[-1]["role"] == role:
-            turns[-1]["content"] += blocks
-        elif blocks:
-            turns.append({"role": role, "content": blocks})
-    return turns
 
 
 def _block(part: Part) -> Any:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
-from innervoice.wire.requests import block_of, input_of, split_system, wholes
+from innervoice.wire.requests import block_of, input_of, split_system, turns_of
 
 __all__ = ["write"]
 
@@ -15,7 +14,7 @@ __all__ = ["write"]
 def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     """The body; the model is in the path."""
     system, messages = split_system(request)
-    body: dict[str, Any] = {"messages": _messages(messages)}
+    body: dict[str, Any] = {"messages": turns_of(messages, _block)}
     if system is not None:
         body["system"] = [{"text": system}]
     config: dict[str, Any] = {
@@ -33,18 +32,6 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
         if request.tool_choice is not None and request.tool_choice != "none":
             body["toolConfig"]["toolChoice"] = _choice(request.tool_choice)
     return body
-
-
-def _messages(messages: list[Message]) -> list[dict[str, Any]]:
-    turns: list[dict[str, Any]] = []
-    for message in messages:
-        role = "assistant" if message.role == "assistant" else "user"
-        blocks = [block for part in wholes(message.parts) if (block := _block(part)) is not None]
-        if turns and turns[-1]["role"] == role:
-            turns[-1]["content"] += blocks
-        elif blocks:
-            turns.append({"role": role, "content": blocks})
-    return turns
 
 
 def _block(part: Part) -> Any:

@@ -14,7 +14,7 @@ from innervoice.wire.requests import (
     json_schema,
     result_text,
     split_system,
-    wholes,
+    turns_of,
 )
 from innervoice.wire.shapes import parsed
 
@@ -49,19 +49,9 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
 def _contents(messages: list[Message]) -> list[dict[str, Any]]:
     names = call_names(messages)
     invented = {call.id for message in messages for call in message.tool_calls if _invented(call)}
-    turns: list[dict[str, Any]] = []
-    for message in messages:
-        role = "model" if message.role == "assistant" else "user"
-        parts = [
-            made
-            for part in wholes(message.parts)
-            if (made := _part(part, names, invented)) is not None
-        ]
-        if turns and turns[-1]["role"] == role:
-            turns[-1]["parts"] += parts
-        elif parts:
-            turns.append({"role": role, "parts": parts})
-    return turns
+    return turns_of(
+        messages, lambda part: _part(part, names, invented), model="model", member="parts"
+    )
 
 
 def _part(part: Part, names: dict[str, str], invented: set[str]) -> Any:

@@ -15,9 +15,6 @@ from innervoice.wire.requests import block_of, data_url, json_schema, tool_membe
 
 __all__ = ["write"]
 
-_HOSTED = ("openai", "azure", "github-copilot")
-"""Hosts that refuse readable reasoning in an item."""
-
 
 def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     """The body."""
@@ -58,9 +55,7 @@ def _items(message: Message, *, store: bool) -> list[dict[str, Any]]:
         name = part.origin.item if part.origin else None
         block = part.value if isinstance(part, Opaque) else block_of(part)
         if isinstance(block, dict) and "type" in block:
-            item = _returned(block, part, store=store)
-            if item is not None:
-                items.append(item)
+            items.append(_returned(block, store=store))
             if name:
                 known.add(name)
         elif name not in known or name is None:
@@ -68,19 +63,14 @@ def _items(message: Message, *, store: bool) -> list[dict[str, Any]]:
     return items
 
 
-def _returned(block: dict[str, Any], part: Part, *, store: bool) -> dict[str, Any] | None:
+def _returned(block: dict[str, Any], *, store: bool) -> dict[str, Any]:
     item = {key: value for key, value in block.items() if value is not None}
     if not store:
         item.pop("id", None)
-    if item.get("type") != "reasoning":
-        return item
-    item.pop("status", None)
-    item.setdefault("summary", [])
-    hosted = part.origin is not None and part.origin.provider in _HOSTED
-    if hosted and item.get("content"):
-        del item["content"]
-    readable_only = hosted and not item.get("encrypted_content")
-    return None if readable_only and not store else item
+    if item.get("type") == "reasoning":
+        item.pop("status", None)
+        item.setdefault("summary", [])
+    return item
 
 
 def _made(part: Part) -> list[dict[str, Any]]:
