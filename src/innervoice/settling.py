@@ -18,8 +18,15 @@ from innervoice.wire.dialects import DIALECTS
 
 __all__ = ["Settled"]
 
+_CHOICES = ("auto", "none", "required", "any")
 _LIMIT_DEMANDED = ("anthropic",)
 _FILLED_LIMIT = 32_000
+# What a dialect has no member for: it is left out, and that is said.
+_INEXPRESSIBLE = {
+    "openai-responses": ("stop",),
+    "bedrock-converse": ("response_format",),
+    "ollama": ("tool_choice",),
+}
 _NOTHING_KNOWN = Ask(match=("*",), control="none", off="never", source="nothing is known")
 
 
@@ -37,6 +44,8 @@ class Settled:
             )
         found = ask_of(self.model, self.host.id if self.host else None, self.dialect)
         self.ask = found or _NOTHING_KNOWN
+        if self.ask.guess:
+            self.notebook.add("unknown_model", self.model)
         self.choice: Choice | None = None
         self.request = self._settled(asked, known=found is not None)
 
@@ -64,6 +73,7 @@ class Settled:
         if asked is not None and not known:
             compiler.bend("control_unknown", self.model)
             asked = None
+        request = self._expressible(request, compiler)
         request = self._with_limit(request, compiler)
         if asked is not None:
             self.choice = compiler.choose(asked, request.max_tokens)
@@ -73,6 +83,21 @@ class Settled:
         request = self._with_tools(request, compiler)
         self._check_prefill(request)
         return self._without_refused(request, compiler)
+
+    def _expressible(self, request: Request, compiler: Compiler) -> Request:
+        """The request without what its dialect cannot say."""
+        for name in _INEXPRESSIBLE.get(self.dialect, ()):
+            if getattr(request, name) is not None:
+                compiler.bend("parameter_removed", f"{name}: {self.dialect} has no such member")
+                request = request.but(**{name: None})
+        if self.dialect == "bedrock-converse" and request.tool_choice == "none":
+            compiler.bend("parameter_removed", "tool_choice: bedrock-converse cannot forbid tools")
+            return request.but(tool_choice=None)
+        named = isinstance(request.tool_choice, str) and request.tool_choice not in _CHOICES
+        if self.dialect == "cohere" and named:
+            compiler.bend("tool_choice_relaxed", f"{request.tool_choice} became required")
+            return request.but(tool_choice="required")
+        return request
 
     def _with_limit(self, request: Request, compiler: Compiler) -> Request:
         limit, most = request.max_tokens, self.ask.max_output

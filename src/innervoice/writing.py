@@ -43,6 +43,7 @@ _VERBS = {
     ("bedrock-converse", False): "converse",
     ("bedrock-converse", True): "converse-stream",
 }
+_WITHOUT_ERROR_FLAG = ("openai-chat", "openai-responses", "mistral", "cohere", "ollama")
 _HEADERS = {"anthropic": {"anthropic-version": "2023-06-01"}}
 
 
@@ -94,6 +95,10 @@ class _Encoding:
         for decision in planned.decisions:
             if decision.note:
                 self.notebook.add(decision.note, decision.rule)
+        if self.dialect in _WITHOUT_ERROR_FLAG:
+            for part in (part for message in planned.messages for part in message.parts):
+                if isinstance(part, ToolResult) and part.error:
+                    self.notebook.add("error_flag_dropped")
         if planned.thinking_off and self.settled.choice and not self.settled.choice.off:
             self.notebook.add("reasoning_off_for_loop")
             self.settled.choice = Choice(off=True)

@@ -216,3 +216,56 @@ def test_a_provider_nobody_knows():
             iv.Request("nobody/m", [iv.user("x")], dialect="openai-chat", base_url="http://here/v1")
         ).url
     )
+
+
+def codes(made):
+    return {note.code for note in made.notes}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "settings", "code"),
+    [
+        ("openai-responses", {"stop": ["END"]}, "parameter_removed"),
+        ("bedrock-converse", {"response_format": {"type": "json_object"}}, "parameter_removed"),
+        ("bedrock-converse", {"tool_choice": "none"}, "parameter_removed"),
+        ("ollama", {"tool_choice": "required"}, "parameter_removed"),
+        ("cohere", {"tool_choice": "weather"}, "tool_choice_relaxed"),
+    ],
+)
+def test_what_a_dialect_cannot_say_is_said(dialect, settings, code):
+    """Left out with a note, and refused in mode strict."""
+    options = {"stop": None, "temperature": None, **settings}
+    assert code in codes(wire(dialect, **options))
+    with pytest.raises(iv.RuleError, match=code):
+        wire(dialect, mode="strict", **options)
+
+
+def test_a_lost_error_flag_is_said():
+    assert "error_flag_dropped" in codes(wire("openai-chat"))
+    assert "error_flag_dropped" not in codes(wire("anthropic"))
+
+
+def test_a_guess_about_a_model_is_said():
+    assert "unknown_model" in codes(iv.encode(iv.Request("openai/gpt-99", [iv.user("x")])))
+    assert "unknown_model" not in codes(iv.encode(iv.Request("openai/gpt-5.6", [iv.user("x")])))
+
+
+@pytest.mark.parametrize(
+    ("model", "content"),
+    [
+        ("ollama/qwen3", iv.Media("image/png", url="https://example.org/a.png")),
+        ("ollama/qwen3", {"type": "document"}),
+        ("bedrock/amazon.nova-2-lite-v1:0", iv.Media("image/png", url="https://example.org/a.png")),
+    ],
+)
+def test_what_a_dialect_cannot_take_is_refused(model, content):
+    with pytest.raises(iv.UsageError, match="takes"):
+        iv.encode(iv.Request(model, [iv.user([content])]))
+
+
+def test_chunks_of_an_answer_go_back():
+    """A list of text and an image is a list again."""
+    content = [{"type": "text", "text": "See:"}, {"type": "image_url", "image_url": {"url": "x"}}]
+    turn = iv.decode({"choices": [{"message": {"content": content}}]}, provider="together").message
+    made = iv.encode(iv.Request("together/some-model", [iv.user("x"), turn, iv.user("y")]))
+    assert content == made.body["messages"][1]["content"]

@@ -104,4 +104,6 @@ class Ask(Row, frozen=True, kw_only=True):
     """What becomes of reasoning that is sent back."""
     replay_field: str | None = None
     """The field in which it goes back; none: the one it came in."""
+    guess: bool = False
+    """Stands for names that nobody here has heard of."""
     source: str

@@ -52,18 +52,19 @@ SENTENCES: dict[str, str] = {
     "show_unavailable": "The model does not show its reasoning this way.",
     "control_unknown": "Nothing is known about how this model is asked to reason; nothing was sent.",
     "parameter_removed": "The model refuses this parameter, or does while it reasons; it was left out.",
-    "tool_choice_relaxed": "The model refuses a forced tool choice while it reasons; it may choose.",
+    "tool_choice_relaxed": "The tool choice cannot be had here, or not while the model reasons; a looser one was sent.",
     "reasoning_off_for_tools": "The model refuses these tools while it reasons; reasoning was switched off.",
     "opaque_dropped": "A block of another provider cannot be sent here; it stays in the history.",
     "thinking_omitted": "Reasoning that this model cannot read is not sent; it stays in the history.",
     "thinking_as_text": "Reasoning of another model is sent as labelled text, as asked.",
     "reasoning_off_for_loop": "A tool loop began at another model, which this one refuses while it reasons; reasoning is off.",
     "signature_filled": "Nobody signed a call that must be signed; the documented value that skips the check was sent.",
+    "error_flag_dropped": "This dialect cannot mark a tool result as an error; its text is sent alone.",
     "id_mapped": "A call's id is refused by this host; another stands for it, there and in its result.",
     "reasoning_filled": "The host wants the reasoning of every turn with calls; it is unknown here and sent empty.",
     "setting_ignored": "The answer does not show that the setting for reasoning was obeyed.",
     # what was looked up
-    "unknown_model": "No card matches this model; the defaults were used.",
+    "unknown_model": "Nobody here has heard of this model; the defaults were used.",
 }
 
 

@@ -20,6 +20,7 @@ from innervoice.canon.parts import (
     restore,
 )
 from innervoice.canon.request import Request, Tool
+from innervoice.errors import UsageError
 from innervoice.wire.shapes import parsed
 
 __all__ = [
@@ -111,9 +112,13 @@ def input_of(call: ToolCall) -> Any:
 
 
 def result_text(result: ToolResult) -> str:
-    """A tool result as plain text."""
+    """A tool result as plain text, for dialects that take nothing else."""
     if isinstance(result.content, str):
         return result.content
+    if not all(isinstance(part, Text) for part in result.content):
+        raise UsageError(
+            f"the result of {result.call_id!r} holds more than text, which this dialect does not take"
+        )
     return "\n".join(part.text for part in result.content if isinstance(part, Text))
 
 

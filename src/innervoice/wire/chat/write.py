@@ -93,11 +93,7 @@ def _assistant(message: Message) -> dict[str, Any]:
     parts = list(wholes(message.parts))
     kept = message.origin.block if message.origin and isinstance(message.origin.block, dict) else {}
     written: dict[str, Any] = {"role": "assistant"}
-    blocks = [block_of(part) for part in parts]
-    if any(
-        isinstance(block, dict) and block.get("type") in ("thinking", "reasoning")
-        for block in blocks
-    ):
+    if any(_is_chunk(part) for part in parts):
         # Content that came as a list of chunks goes back as one.
         written["content"] = [chunk for part in parts if (chunk := _chunk(part)) is not None]
     else:
@@ -110,6 +106,15 @@ def _assistant(message: Message) -> dict[str, Any]:
         written["tool_calls"] = calls_written
     written.update({name: kept[name] for name in _SENT_BACK if name in kept})
     return written
+
+
+def _is_chunk(part: Part) -> bool:
+    """Whether a part can only have come, or go, in a list of chunks."""
+    value = part.value if isinstance(part, Opaque) else block_of(part)
+    kind = value.get("type") if isinstance(value, dict) else None
+    if isinstance(part, Opaque):
+        return isinstance(kind, str) and not kind.startswith("reasoning.")
+    return kind in ("thinking", "reasoning")
 
 
 def _reasoning(parts: list[Part]) -> dict[str, Any]:

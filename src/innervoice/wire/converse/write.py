@@ -6,6 +6,7 @@ from typing import Any
 
 from innervoice.canon.parts import Media, Opaque, Part, Text, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
+from innervoice.errors import UsageError
 from innervoice.wire.requests import block_of, input_of, split_system, turns_of
 
 __all__ = ["write"]
@@ -47,6 +48,8 @@ def _block(part: Part) -> Any:
             return {"toolUse": {"toolUseId": part.id, "name": part.name, "input": input_of(part)}}
         case ToolResult():
             return {"toolResult": _result(part)}
+        case Media() if not part.data:
+            raise UsageError("Converse takes media by their data, not by a URL")
         case Media() if (part.mime or "").startswith("image/"):
             return {
                 "image": {

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import Media, Text, Thinking, ToolCall, ToolResult, is_inline
+from innervoice.canon.parts import Media, Opaque, Text, Thinking, ToolCall, ToolResult, is_inline
 from innervoice.canon.request import Request, Tool
+from innervoice.errors import UsageError
 from innervoice.wire.requests import block_of, input_of, json_schema, result_text, wholes
 
 __all__ = ["write"]
@@ -58,6 +59,10 @@ def _message(message: Message) -> list[dict[str, Any]]:
                 turn.setdefault("tool_calls", []).append(block_of(part) or {"id": part.id, **call})
             case Media() if part.data:
                 turn.setdefault("images", []).append(part.data)
+            case Media() | Opaque() if message.role != "assistant":
+                raise UsageError(
+                    "Ollama takes text and images by their data, and nothing else, from the user"
+                )
             case _:
                 pass
     return [*written, turn] if turn["content"] or len(turn) > 2 or not written else written
