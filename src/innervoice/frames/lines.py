@@ -9,7 +9,7 @@ from __future__ import annotations
 from innervoice.canon.jsontext import load_json
 from innervoice.frames.frame import LIMIT, Frame, FrameError
 
-__all__ = ["JsonLines"]
+__all__ = ["JsonLines", "line_bytes"]
 
 
 class JsonLines:
@@ -53,3 +53,8 @@ def _is_json(line: bytes) -> bool:
     except ValueError:
         return False
     return True
+
+
+def line_bytes(frame: Frame) -> bytes:
+    """A frame as a server writes it; a sign of life is a blank line."""
+    return (frame.data or b"") + b"\n"

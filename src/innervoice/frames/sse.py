@@ -15,7 +15,7 @@ from __future__ import annotations
 from innervoice.canon.jsontext import load_json
 from innervoice.frames.frame import LIMIT, Frame, FrameError
 
-__all__ = ["ServerSentEvents"]
+__all__ = ["ServerSentEvents", "sse_bytes"]
 
 _BOM = b"\xef\xbb\xbf"
 _HEARTBEAT = Frame(None)
@@ -113,3 +113,13 @@ class ServerSentEvents:
     def _check_size(self) -> None:
         if self._size > self._limit:
             raise FrameError(f"an event is longer than {self._limit} bytes")
+
+
+def sse_bytes(frame: Frame) -> bytes:
+    """A frame as a server writes it; a failed one as Gemini does, as JSON that is no event."""
+    if frame.data is None:
+        return b": keep-alive\n\n"
+    if frame.failed:
+        return frame.data + b"\n\n"
+    name = f"event: {frame.name}\n".encode() if frame.name else b""
+    return name + b"data: " + frame.data + b"\n\n"

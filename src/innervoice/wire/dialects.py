@@ -9,10 +9,17 @@ from typing import Any
 from innervoice.canon.cards import Ask
 from innervoice.canon.request import Request
 from innervoice.errors import UsageError
+from innervoice.frames.eventstream import event_bytes
+from innervoice.frames.frame import Frame
+from innervoice.frames.lines import line_bytes
+from innervoice.frames.sse import sse_bytes
 from innervoice.wire.protocol import Context, Reader
+from innervoice.wire.serving import Server
 from innervoice.wire.shapes import as_text
 
-__all__ = ["DIALECTS", "dialect_of", "reader_of", "request_reader_of", "rules_of", "writer_of"]
+__all__ = [
+    "DIALECTS", "dialect_of", "framing_of", "reader_of", "request_reader_of", "rules_of", "server_of", "writer_of",
+]  # fmt: skip
 
 # name -> the module and class of its reader, imported when it is used
 _READERS = {
@@ -83,6 +90,21 @@ def rules_of(dialect: str) -> Callable[[dict[str, Any], Ask], Iterator[str]]:
         f"innervoice.wire.{folder}.rules"
     ).problems
     return rules
+
+
+_FRAMINGS = {"bedrock-converse": event_bytes, "ollama": line_bytes}
+
+
+def framing_of(dialect: str) -> Callable[[Frame], bytes]:
+    """How a server of a dialect puts the frames of a stream on the wire."""
+    return _FRAMINGS.get(dialect, sse_bytes)
+
+
+def server_of(dialect: str) -> Server:
+    """The server's side: writes answers, streams and errors."""
+    folder = _READERS[dialect][0].split(".")[0]
+    server: Server = import_module(f"innervoice.wire.{folder}.serve")
+    return server
 
 
 def dialect_of(value: Any, name: str | None = None) -> str | None:  # noqa: C901 - one return for each dialect

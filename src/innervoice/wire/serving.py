@@ -1,4 +1,4 @@
-"""What the readers of requests share.
+"""The server's side: what every dialect offers of it, and what the readers of requests share.
 
 A turn of the model in a request has the shape of its answer, so the reader of answers reads it. What a
 request has beside the members of `Request` goes to `extra`, as it is.
@@ -6,18 +6,54 @@ request has beside the members of `Request` goes to `extra`, as it is.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Protocol
 
 from innervoice.canon.messages import Message, Role
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Opaque, Part, Text, ToolResult
 from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request, Tool
+from innervoice.canon.response import Response
 from innervoice.errors import DecodeError, UsageError
+from innervoice.frames.frame import Frame
 from innervoice.wire.protocol import Reader
+from innervoice.wire.refusals import Refusal
 from innervoice.wire.shapes import as_list
 
-__all__ = ["assistant_turn", "content_parts", "request_of", "result_of", "setting_of", "with_role"]
+__all__ = [
+    "Server",
+    "assistant_turn",
+    "content_parts",
+    "request_of",
+    "result_of",
+    "setting_of",
+    "with_role",
+]
+
+
+class Server(Protocol):
+    """What every `serve.py` offers beside `read_request`: the server's side of a dialect.
+
+    A part whose origin has a block of this dialect is written as that block; any other is written in the
+    dialect's plain form.
+    """
+
+    def write_answer(self, answer: Response) -> dict[str, Any]:
+        """The body of a whole answer."""
+        ...
+
+    def write_stream(self, answer: Response, size: int) -> Iterator[Frame]:
+        """The same answer as a stream, its texts in deltas of `size` characters."""
+        ...
+
+    def write_error(self, refusal: Refusal) -> dict[str, Any]:
+        """The body of a refusal."""
+        ...
+
+    def write_stream_error(self, refusal: Refusal) -> Frame:
+        """An error in the middle of a stream."""
+        ...
 
 
 def assistant_turn(reader: Reader, answer: Any) -> Message:
