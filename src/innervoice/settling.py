@@ -52,6 +52,8 @@ class Settled:
     @property
     def reasons(self) -> bool:
         """Whether the model will reason, as far as it is known."""
+        if self.ask.control == self.ask.default == "none":
+            return False
         return not self.choice.off if self.choice else self.ask.default != "none"
 
     @property
@@ -80,6 +82,9 @@ class Settled:
             request = request.but(max_tokens=compiler.max_tokens)
         if request.mode == "passthrough":
             return request
+        if self.ask.stream_only and not request.stream and self.reasons:
+            compiler.bend("reasoning_off_unstreamed", self.model)
+            self.choice = Choice(off=True)
         request = self._with_tools(request, compiler)
         self._check_prefill(request)
         return self._without_refused(request, compiler)

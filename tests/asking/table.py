@@ -10,6 +10,7 @@ import innervoice as iv
 from innervoice.canon.cards import Ask
 from innervoice.hosts.lookup import all_asks, ask_of, host_of
 from innervoice.wire.dialects import rules_of
+from innervoice.wire.refusals import Target
 
 __all__ = ["SETTINGS", "cases", "compiled", "lines"]
 
@@ -86,5 +87,6 @@ def lines() -> Iterator[str]:
             yield f"  {name:12} {json.dumps(said)}" + (f"  [{notes}]" if notes else "")
 
 
-def refused(wire: iv.Wire, ask: Ask) -> list[str]:
-    return list(rules_of(wire.dialect)(wire.body, ask))
+def refused(wire: iv.Wire, ask: Ask, host: str, model: str) -> list[str]:
+    target = Target(model=model, ask=ask, host=host_of(host))
+    return [refusal.text for refusal in rules_of(wire.dialect)(wire.body, target)]

@@ -60,6 +60,12 @@ class Host(Row, frozen=True, kw_only=True):
     separate_reasoning: bool = False
     sealed_only: bool = False
     """Takes reasoning back by its seal, and refuses what is readable of it."""
+    calls_last: bool = False
+    """Wants the calls of a turn behind all else of it, in the Responses dialect."""
+    refuses: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    """Members of a message that it refuses, each with the words of the refusal."""
+    exclusive: tuple[tuple[str, str], ...] = ()
+    """Settings that it refuses together."""
     paths: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Paths of dialects that differ from the usual one."""
     source: str
@@ -104,6 +110,16 @@ class Ask(Row, frozen=True, kw_only=True):
     """What becomes of reasoning that is sent back."""
     replay_field: str | None = None
     """The field in which it goes back; none: the one it came in."""
+    bound: Literal["no", "refused", "dropped"] = "no"
+    """What becomes of its reasoning once anything before it has changed."""
+    off_up_to: str | None = None
+    """The highest effort beside which it may be switched off."""
+    stream_only: bool = False
+    """Reasons only where the answer is streamed."""
+    tolerates: tuple[str, ...] = ()
+    """Settings that it takes beside those we write: deprecated, or without effect."""
+    says: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    """The words of its refusals where they are not its dialect's usual ones."""
     guess: bool = False
     """Stands for names that nobody here has heard of."""
     source: str

@@ -57,6 +57,7 @@ SENTENCES: dict[str, str] = {
     "opaque_dropped": "A block of another provider cannot be sent here; it stays in the history.",
     "thinking_omitted": "Reasoning that this model cannot read is not sent; it stays in the history.",
     "thinking_as_text": "Reasoning of another model is sent as labelled text, as asked.",
+    "reasoning_off_unstreamed": "The model reasons only where its answer is streamed; reasoning is off.",
     "reasoning_off_for_loop": "A tool loop began at another model, which this one refuses while it reasons; reasoning is off.",
     "signature_filled": "Nobody signed a call that must be signed; the documented value that skips the check was sent.",
     "error_flag_dropped": "This dialect cannot mark a tool result as an error; its text is sent alone.",

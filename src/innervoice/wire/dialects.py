@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
-from innervoice.canon.cards import Ask
 from innervoice.canon.request import Request
 from innervoice.errors import UsageError
 from innervoice.frames.eventstream import event_bytes
@@ -14,6 +13,7 @@ from innervoice.frames.frame import Frame
 from innervoice.frames.lines import line_bytes
 from innervoice.frames.sse import sse_bytes
 from innervoice.wire.protocol import Context, Reader
+from innervoice.wire.refusals import Refusal, Target
 from innervoice.wire.serving import Server
 from innervoice.wire.shapes import as_text
 
@@ -83,10 +83,10 @@ def request_reader_of(dialect: str) -> Callable[[dict[str, Any]], Request]:
     return reader
 
 
-def rules_of(dialect: str) -> Callable[[dict[str, Any], Ask], Iterator[str]]:
+def rules_of(dialect: str) -> Callable[[dict[str, Any], Target], Iterator[Refusal]]:
     """The function that says why an API would refuse a body."""
     folder = _READERS[dialect][0].split(".")[0]
-    rules: Callable[[dict[str, Any], Ask], Iterator[str]] = import_module(
+    rules: Callable[[dict[str, Any], Target], Iterator[Refusal]] = import_module(
         f"innervoice.wire.{folder}.rules"
     ).problems
     return rules

@@ -1,7 +1,8 @@
 """What the rules of all dialects share.
 
-A rule looks at a body that would leave and at the model's row, and says what the API would refuse. The
-same rules check what we write and what an emulator is sent.
+A rule looks at a body that would leave and at whom it goes to, and says what the API would refuse, in the
+API's own words where they are known. The same rules check what we write and what an emulator is sent. What
+only the host can know, whether a seal is its own and still fits, is checked where the key is: `emulator/`.
 """
 
 from __future__ import annotations
@@ -10,26 +11,51 @@ from collections.abc import Iterator
 from typing import Any
 
 from innervoice.canon.cards import Ask
+from innervoice.wire.refusals import Refusal, Target
 from innervoice.wire.shapes import as_dict, as_list
 
-__all__ = ["claude", "claude_is_on", "company", "effort", "is_forced", "last_turn"]
+__all__ = [
+    "answers", "claude", "claude_is_on", "company", "is_forced", "last_turn", "quoted", "refused", "supported",
+]  # fmt: skip
 
 LEAST_BUDGET = 1024
 
 
-def effort(word: Any, ask: Ask, where: str) -> Iterator[str]:
-    """An effort must be a word that the model takes, or "none" where that switches it off."""
-    taken = [*ask.efforts, *(["none"] if ask.off == "value" else [])]
-    if word is not None and word not in taken:
-        yield f"{where}: {word!r} is not supported; supported values are {', '.join(taken) or 'none at all'}"
+def refused(
+    text: str, *, code: str | int | None = None, param: str | None = None, status: int = 400
+) -> Refusal:
+    """A refusal."""
+    return Refusal(text=text, code=code, param=param, status=status)
 
 
-def company(body: dict[str, Any], ask: Ask, names: dict[str, str], *, on: bool) -> Iterator[str]:
+def supported(ask: Ask) -> list[str]:
+    """The effort words that a model takes, "none" first where that switches it off."""
+    return [*(["none"] if ask.off == "value" else []), *ask.efforts]
+
+
+def quoted(words: list[str], last: str = "and") -> str:
+    """Words as OpenAI's refusals list them: 'low', 'medium', and 'high'."""
+    marked = [f"'{word}'" for word in words]
+    if len(marked) < 3:
+        return f" {last} ".join(marked)
+    return f"{', '.join(marked[:-1])}, {last} {marked[-1]}"
+
+
+def company(
+    body: dict[str, Any], target: Target, names: dict[str, str], *, on: bool
+) -> Iterator[Refusal]:
     """Parameters that the model refuses, always or while it reasons; `names` are the wire's for ours."""
-    refused = {*ask.refuses_always, *(ask.refuses if on else ())}
+    ask = target.ask
+    kept = {*ask.refuses_always, *(ask.refuses if on else ())}
     for ours, wire in names.items():
-        if ours in refused and body.get(wire) is not None:
-            yield f"{wire} is not supported with this model{' while it reasons' if ours in ask.refuses else ''}"
+        value = body.get(wire)
+        neutral = ours in ("temperature", "top_p") and value == 1
+        if ours in kept and value is not None and not neutral:
+            yield refused(
+                f"Unsupported parameter: '{wire}' is not supported with this model.",
+                code="unsupported_parameter",
+                param=wire,
+            )
 
 
 def is_forced(choice: Any) -> bool:
@@ -40,35 +66,80 @@ def is_forced(choice: Any) -> bool:
     return bool(kinds & {"any", "tool", "function"})
 
 
-def last_turn(messages: Any, ask: Ask) -> Iterator[str]:
+def last_turn(messages: Any, ask: Ask) -> Iterator[Refusal]:
     """The last message must not be the model's own where it takes no prefill."""
     turns = as_list(messages)
     if turns and as_dict(turns[-1]).get("role") == "assistant" and not ask.prefill:
-        yield "the conversation must end with a user message; this model takes no prefill"
+        yield refused(
+            "This model does not support assistant message prefill. The conversation must end with a user message."
+        )
 
 
-def claude(fields: dict[str, Any], ask: Ask, limit: Any) -> Iterator[str]:
+def answers(message: dict[str, Any]) -> bool:
+    """Whether a turn of the user holds results of tools, in Claude's or Converse's form."""
+    return any(
+        as_dict(block).get("type") == "tool_result" or "toolResult" in as_dict(block)
+        for block in as_list(message.get("content"))
+    )
+
+
+def claude(fields: dict[str, Any], ask: Ask, limit: Any) -> Iterator[Refusal]:
     """Thinking and effort of Claude, wherever they stand."""
-    thinking = fields.get("thinking")
-    if thinking is not None:
-        kind = as_dict(thinking).get("type")
-        on = "adaptive" if ask.control == "anthropic-adaptive" else "enabled"
-        off = {"never": None, "between_tools": "between_tools"}.get(ask.off, "disabled")
-        if kind not in (on, off):
-            yield f'"thinking.type.{kind}" is not supported for this model'
-        budget = as_dict(thinking).get("budget_tokens")
-        if kind == "enabled" and (not isinstance(budget, int) or budget < LEAST_BUDGET):
-            yield "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"
-        elif (
-            kind == "enabled"
-            and isinstance(limit, int)
-            and isinstance(budget, int)
-            and budget >= limit
-        ):
-            yield "max_tokens must be greater than thinking.budget_tokens"
-    word = as_dict(fields.get("output_config")).get("effort")
-    if word is not None and word not in ask.efforts:
-        yield f"output_config.effort: {word!r} is not one of {', '.join(ask.efforts) or 'none'}"
+    thinking, config = as_dict(fields.get("thinking")), as_dict(fields.get("output_config"))
+    word = config.get("effort")
+    if fields.get("thinking") is not None:
+        yield from _claude_type(thinking.get("type"), ask, word)
+        budget = thinking.get("budget_tokens")
+        if thinking.get("type") == "enabled":
+            yield from _claude_budget(budget, limit, fields)
+    if word is not None and not ask.efforts:
+        yield refused("This model does not support the effort parameter.")
+    elif word is not None and word not in ask.efforts:
+        yield refused(
+            f"output_config.effort: Input should be {quoted(list(ask.efforts), 'or').replace(', or', ' or')}"
+        )
+
+
+def _claude_type(kind: Any, ask: Ask, effort: Any) -> Iterator[Refusal]:
+    adaptive = ask.control == "anthropic-adaptive"
+    taken = {"adaptive" if adaptive else "enabled", *ask.tolerates}
+    taken |= {"value": {"disabled"}, "omit": {"disabled"}, "between_tools": {"between_tools"}}.get(
+        ask.off, set()
+    )
+    if ask.control == "none" and kind == "enabled":
+        yield refused("thinking is not supported on this model")
+    elif kind == "adaptive" and kind not in taken:
+        yield refused("adaptive thinking is not supported on this model")
+    elif kind == "enabled" and kind not in taken:
+        yield refused(
+            '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and '
+            '"output_config.effort" to control thinking behavior.'
+        )
+    elif kind not in taken:
+        instead = ' Use "thinking.type.between_tools".' if ask.off == "between_tools" else ""
+        yield refused(f'"thinking.type.{kind}" is not supported for this model.{instead}')
+    elif kind in ("disabled", "between_tools") and ask.off_up_to and effort in ask.efforts:
+        if ask.efforts.index(effort) > ask.efforts.index(ask.off_up_to):
+            yield refused(
+                f'"thinking.type.{kind}" is not supported for this model with effort {effort!r}.'
+            )
+
+
+def _claude_budget(budget: Any, limit: Any, fields: dict[str, Any]) -> Iterator[Refusal]:
+    if not isinstance(budget, int) or budget < LEAST_BUDGET:
+        yield refused(
+            "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"
+        )
+    elif isinstance(limit, int) and budget >= limit and not _is_interleaved(fields):
+        yield refused("`max_tokens` must be greater than `thinking.budget_tokens`.")
+
+
+def _is_interleaved(fields: dict[str, Any]) -> bool:
+    """With interleaved thinking a budget spans the turn and may exceed the limit of one answer."""
+    return any(
+        str(beta).startswith("interleaved-thinking")
+        for beta in as_list(fields.get("anthropic_beta"))
+    )
 
 
 def claude_is_on(fields: dict[str, Any], ask: Ask) -> bool:

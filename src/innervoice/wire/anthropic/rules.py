@@ -2,30 +2,124 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from innervoice.canon.cards import Ask
-from innervoice.wire.rules import claude, claude_is_on, company, is_forced, last_turn
+from innervoice.wire.refusals import Refusal, Target
+from innervoice.wire.rules import answers, claude, claude_is_on, is_forced, last_turn, refused
+from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = ["problems"]
 
-_NAMES = {
-    "temperature": "temperature",
-    "top_p": "top_p",
-    "top_k": "top_k",
-    "stop": "stop_sequences",
-}
+THINKING = ("thinking", "redacted_thinking")
+_ID = re.compile(r"[a-zA-Z0-9_-]+")
+_SAMPLING = ("temperature", "top_p", "top_k")
+_WITHOUT_SAMPLING = "2026-10-21"
 
 
-def problems(body: dict[str, Any], ask: Ask) -> Iterator[str]:
+def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
-    limit = body.get("max_tokens")
-    if not isinstance(limit, int) or limit < 1:
-        yield "max_tokens: Field required"
+    ask, limit = target.ask, body.get("max_tokens")
     on = claude_is_on(body, ask)
-    yield from claude(body, ask, limit)
-    yield from company(body, ask, _NAMES, on=on)
+    if not isinstance(limit, int) or limit < 0:
+        yield refused("max_tokens: Field required")
+    elif limit == 0 and (
+        body.get("stream") or as_dict(body.get("thinking")).get("type") == "enabled"
+    ):
+        yield refused("max_tokens: 0 cannot be combined with streaming or enabled thinking")
+    betas = target.headers.get("anthropic-beta", "").split(",")
+    yield from claude({"anthropic_beta": betas, **body}, ask, limit)
+    yield from _sampling(body, target, on=on)
     if on and is_forced(body.get("tool_choice")) and not ask.forced_tools:
-        yield "Thinking may not be enabled when tool_choice forces tool use."
+        yield refused("Thinking may not be enabled when tool_choice forces tool use.")
+    for edit in as_list(as_dict(body.get("context_management")).get("edits")):
+        if as_dict(edit).get("type") == "clear_thinking_20251015" and not on:
+            yield refused(
+                "`clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive"
+            )
     yield from last_turn(body.get("messages"), ask)
+    yield from _history(body, target, on=on)
+
+
+def _sampling(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refusal]:
+    ask = target.ask
+    for name in _SAMPLING:
+        value = body.get(name)
+        if value is None:
+            continue
+        if target.headers.get("anthropic-version") == _WITHOUT_SAMPLING:
+            yield refused(f"{name}: Extra inputs are not permitted")
+        elif name in ask.refuses_always and value != 1:
+            yield refused(f"`{name}` is not supported for this model.")
+        elif on and name in ask.refuses and name == "top_p" and value < 0.95:
+            yield refused("`top_p` must be greater than or equal to 0.95 when thinking is enabled.")
+        elif on and name in ask.refuses and name == "top_k":
+            yield refused("`top_k` must be unset when thinking is enabled.")
+        elif on and name in ask.refuses and name == "temperature" and value != 1:
+            yield refused("`temperature` may only be set to 1 when thinking is enabled.")
+
+
+# ---- histories ------------------------------------------------------------------------------------
+
+
+def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refusal]:
+    turns = [as_dict(message) for message in as_list(body.get("messages"))]
+    latest = max((n for n, turn in enumerate(turns) if turn.get("role") == "assistant"), default=-1)
+    for number, turn in enumerate(turns):
+        if turn.get("role") == "assistant":
+            yield from _turn(turn, number)
+    if latest < 0:
+        return
+    blocks = [as_dict(block) for block in as_list(turns[latest].get("content"))]
+    thought = any(block.get("type") in THINKING for block in blocks)
+    if (
+        as_dict(body.get("thinking")).get("type") == "disabled"
+        and thought
+        and latest == len(turns) - 1
+    ):
+        yield refused(
+            "When thinking is disabled, an 'assistant' message in the final position cannot contain 'thinking' blocks."
+        )
+    enabled = as_dict(body.get("thinking")).get("type") == "enabled"
+    in_loop = latest == len(turns) - 2 and answers(turns[-1])
+    if enabled and in_loop and blocks and blocks[0].get("type") not in THINKING:
+        yield refused(
+            f"messages.{latest}.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
+            f"`{blocks[0].get('type')}`. When `thinking` is enabled, a final `assistant` message must start with a "
+            "thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you "
+            "include thinking blocks from previous turns. To avoid this requirement, disable `thinking`."
+        )
+
+
+def _turn(turn: dict[str, Any], number: int) -> Iterator[Refusal]:
+    content = turn.get("content")
+    if content in ("", []):
+        yield refused(f"messages.{number}: all messages must have non-empty content")
+    blocks = [as_dict(block) for block in as_list(content)]
+    for position, block in enumerate(blocks):
+        yield from _block(block, f"messages.{number}.content.{position}")
+    if blocks and blocks[-1].get("type") in THINKING:
+        yield refused(
+            f"messages.{number}: The final block in an assistant message cannot be `thinking`."
+        )
+
+
+def _block(block: dict[str, Any], place: str) -> Iterator[Refusal]:
+    match block.get("type"):
+        case "text" if not block.get("text"):
+            yield refused("messages: text content blocks must be non-empty")
+        case "thinking":
+            for name in ("thinking", "signature"):
+                if name not in block:
+                    yield refused(f"{place}.thinking.{name}: Field required")
+                elif not isinstance(block[name], str):
+                    yield refused(f"{place}.thinking.{name}.str: Input should be a valid string")
+            if block.get("signature") == "":
+                yield refused(f"{place}: Invalid `signature` in `thinking` block")
+        case "redacted_thinking" if not isinstance(block.get("data"), str):
+            yield refused(f"{place}.redacted_thinking.data: Field required")
+        case "tool_use" if not _ID.fullmatch(str(block.get("id"))):
+            yield refused(f"{place}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'")
+        case _:
+            pass

@@ -1,15 +1,18 @@
-"""What Chat Completions and its compatible hosts refuse about reasoning."""
+"""What Chat Completions and its compatible hosts refuse about reasoning.
+
+The words are OpenAI's unless the row of the model (`says`) or of the host (`refuses`) has others.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from innervoice.canon.cards import Ask
-from innervoice.wire.rules import company, effort, is_forced
+from innervoice.wire.refusals import Refusal, Target
+from innervoice.wire.rules import company, is_forced, quoted, refused, supported
 from innervoice.wire.shapes import as_dict, as_list
 
-__all__ = ["problems"]
+__all__ = ["is_on", "problems"]
 
 _SAMPLING = (
     "temperature",
@@ -22,27 +25,50 @@ _SAMPLING = (
     "stop",
 )
 _NAMES = {name: name for name in _SAMPLING}
+_SWITCHES = ("reasoning_effort", "enable_thinking", "thinking", "reasoning", "chat_template_kwargs")
 
 
-def problems(body: dict[str, Any], ask: Ask) -> Iterator[str]:
+def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
-    on = _is_on(body, ask)
-    yield from effort(body.get("reasoning_effort"), ask, "reasoning_effort")
-    yield from _thinking(body, ask)
-    yield from _reasoning(as_dict(body.get("reasoning")), ask)
-    yield from company(body, ask, _NAMES, on=on)
+    ask, on = target.ask, is_on(body, target)
+    yield from _effort(body.get("reasoning_effort"), target, "reasoning_effort")
+    yield from _switches(body, target, on=on)
+    yield from _reasoning(body, target)
+    yield from _together(body, target)
+    yield from company(body, target, _NAMES, on=on)
     if ask.limit == "max_completion_tokens" and "max_tokens" in body:
-        yield "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+        yield refused(
+            "Unsupported parameter: 'max_tokens' is not supported with this model. "
+            "Use 'max_completion_tokens' instead.",
+            code="unsupported_parameter",
+            param="max_tokens",
+        )
     functions = [
         tool for tool in as_list(body.get("tools")) if as_dict(tool).get("type") == "function"
     ]
     if on and functions and not ask.tools:
-        yield "Function tools with reasoning_effort are not supported; use /v1/responses or set it to 'none'."
+        yield refused(
+            f"Function tools with reasoning_effort are not supported for {target.model} in /v1/chat/completions. "
+            "To use function tools, use /v1/responses or set reasoning_effort to 'none'.",
+            param="reasoning_effort",
+        )
     if on and is_forced(body.get("tool_choice")) and not ask.forced_tools:
-        yield "Thinking mode does not support this tool_choice"
+        yield refused(
+            _words(target, "forced_tools", "Thinking mode does not support this tool_choice")
+        )
+    yield from _history(body, target, on=on)
 
 
-def _is_on(body: dict[str, Any], ask: Ask) -> bool:
+def _words(target: Target, code: str, usual: str, **values: Any) -> str:
+    """A refusal in the words of the model's row, or in the usual ones."""
+    return target.ask.says.get(code, usual).format(model=target.model, **values)
+
+
+# ---- settings -------------------------------------------------------------------------------------
+
+
+def is_on(body: dict[str, Any], target: Target) -> bool:
+    """Whether the model will reason."""
     template = as_dict(body.get("chat_template_kwargs"))
     if body.get("reasoning_effort") == "none" or body.get("enable_thinking") is False:
         return False
@@ -51,30 +77,98 @@ def _is_on(body: dict[str, Any], ask: Ask) -> bool:
     reasoning = as_dict(body.get("reasoning"))
     if reasoning.get("effort") == "none" or reasoning.get("enabled") is False:
         return False
-    said = {
-        "reasoning_effort",
-        "enable_thinking",
-        "thinking",
-        "reasoning",
-        "chat_template_kwargs",
-    } & body.keys()
-    return bool(said) or ask.default != "none"
+    return any(name in body for name in _SWITCHES) or target.ask.default != "none"
 
 
-def _thinking(body: dict[str, Any], ask: Ask) -> Iterator[str]:
-    kind = as_dict(body.get("thinking")).get("type")
-    if kind == "disabled" and ask.off == "never":
-        yield "thinking cannot be disabled for this model"
+def _effort(word: Any, target: Target, where: str) -> Iterator[Refusal]:
+    ask = target.ask
+    taken = supported(ask)
+    if word is None or word in taken or where in ask.tolerates:
+        return
+    if not ask.efforts:
+        usual = f"Unsupported parameter: '{where}' is not supported with this model."
+    else:
+        usual = (
+            f"Unsupported value: '{where}' does not support '{word}' with this model. "
+            f"Supported values are: {quoted(taken)}."
+        )
+    text = _words(target, "effort", usual, word=word, taken=", ".join(sorted(taken)))
+    yield refused(text, code="unsupported_value", param=where)
+
+
+def _switches(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refusal]:
+    ask, thinking = target.ask, body.get("thinking")
+    if isinstance(thinking, bool) and ask.control in ("thinking-type", "thinking-adaptive"):
+        yield refused("thinking: Input should be an object")
+    if as_dict(thinking).get("type") == "disabled" and ask.off == "never":
+        usual = "thinking cannot be disabled for this model"
+        yield refused(_words(target, "off", usual, taken=", ".join(ask.efforts)))
     if body.get("enable_thinking") is False and ask.off == "never":
-        yield "enable_thinking must be true for this model"
+        yield refused("enable_thinking must be set to true for this model")
+    if on and ask.stream_only and not body.get("stream"):
+        yield refused("parameter.enable_thinking must be set to false for non-streaming calls")
     budget = body.get("thinking_budget")
     if budget is not None and (not ask.budget or not ask.budget[0] <= budget <= ask.budget[1]):
-        yield f"thinking_budget {budget} is invalid"
+        yield refused(f"The thinking_budget parameter {budget} is invalid.")
+    if body.get("prompt_mode") == "reasoning":
+        yield refused("Reasoning prompt mode is not enabled for this model", code=3051)
 
 
-def _reasoning(reasoning: dict[str, Any], ask: Ask) -> Iterator[str]:
+def _reasoning(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
+    if "reasoning" not in body:
+        return
+    reasoning, ask = as_dict(body["reasoning"]), target.ask
+    if ask.control == "effort" and target.provider in ("openai", "azure"):
+        yield refused(
+            "Unknown parameter: 'reasoning'.", code="unknown_parameter", param="reasoning"
+        )
+        return
     if "effort" in reasoning and "max_tokens" in reasoning:
-        yield 'Only one of "reasoning.effort" and "reasoning.max_tokens" can be specified'
-    yield from effort(reasoning.get("effort"), ask, "reasoning.effort")
-    if reasoning.get("enabled") is False and ask.off == "never":
-        yield "Reasoning is mandatory for this endpoint and cannot be disabled."
+        yield refused('Only one of "reasoning.effort" and "reasoning.max_tokens" can be specified')
+    effort = body.get("reasoning_effort")
+    if ask.control == "openrouter" and effort not in (None, reasoning.get("effort")):
+        yield refused('Only one of "reasoning" and "reasoning_effort" may be provided')
+    off = reasoning.get("effort") == "none" or reasoning.get("enabled") is False
+    if off and ask.off == "never":
+        yield refused("Reasoning is mandatory for this endpoint and cannot be disabled.")
+    else:
+        yield from _effort(reasoning.get("effort"), target, "reasoning.effort")
+
+
+def _together(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
+    """Settings that a host takes one at a time."""
+    host = target.host
+    for one, other in host.exclusive if host else ():
+        if body.get(one) is not None and body.get(other) is not None:
+            yield refused(f"cannot specify both '{one}' and '{other}'")
+
+
+# ---- histories ------------------------------------------------------------------------------------
+
+
+def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refusal]:
+    ask, host = target.ask, target.host
+    called: set[Any] = set()
+    for number, message in enumerate(map(as_dict, as_list(body.get("messages")))):
+        if message.get("role") == "tool" and message.get("tool_call_id") not in called:
+            yield refused(
+                "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with "
+                "'tool_calls'.",
+                param=f"messages.[{number}].role",
+            )
+        if message.get("role") != "assistant":
+            continue
+        calls = as_list(message.get("tool_calls"))
+        called |= {as_dict(call).get("id") for call in calls}
+        for field in message.keys() & (host.refuses if host else {}):
+            yield refused(host.refuses[field] if host else "")
+        demanded = ask.replay == "must" and ask.replay_field == "reasoning_content"
+        if on and demanded and calls and "reasoning_content" in ask.says:
+            if not isinstance(message.get("reasoning_content"), str):
+                yield refused(_words(target, "reasoning_content", "", index=number))
+        if ask.replay == "never" and message.get("reasoning_content") and "replay" in ask.says:
+            yield refused(ask.says["replay"])
+        if not message.get("content") and not calls and message.keys() <= {"role", "content"}:
+            yield refused(
+                "Invalid assistant message: content or tool_calls must be set", param="messages"
+            )

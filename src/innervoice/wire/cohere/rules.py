@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from innervoice.canon.cards import Ask
-from innervoice.wire.rules import company
+from innervoice.wire.refusals import Refusal, Target
+from innervoice.wire.rules import company, refused
 from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = ["problems"]
@@ -14,16 +14,18 @@ __all__ = ["problems"]
 _NAMES = {"temperature": "temperature", "top_p": "p", "stop": "stop_sequences"}
 
 
-def problems(body: dict[str, Any], ask: Ask) -> Iterator[str]:
+def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
     thinking = body.get("thinking")
     kind = as_dict(thinking).get("type")
     if thinking is not None and kind not in ("enabled", "disabled"):
-        yield "thinking.type must be enabled or disabled"
+        yield refused("invalid request: thinking.type must be one of enabled, disabled", status=422)
     budget = as_dict(thinking).get("token_budget")
     if budget is not None and (not isinstance(budget, int) or budget < 1):
-        yield "thinking.token_budget must be a positive integer"
-    yield from company(body, ask, _NAMES, on=kind != "disabled")
+        yield refused(
+            "invalid request: thinking.token_budget must be a positive integer", status=422
+        )
+    yield from company(body, target, _NAMES, on=kind != "disabled")
     for message in map(as_dict, as_list(body.get("messages"))):
-        if "tool_plan" in message:
-            yield "tool_plan is not supported by this model"
+        if "tool_plan" in message and target.ask.control == "cohere":
+            yield refused("invalid request: tool_plan is not supported by this model")

@@ -5,40 +5,135 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from innervoice.canon.cards import Ask
-from innervoice.wire.rules import claude, claude_is_on, company, effort, is_forced, last_turn
+from innervoice.wire.refusals import Refusal, Target
+from innervoice.wire.rules import (
+    answers,
+    claude,
+    claude_is_on,
+    company,
+    is_forced,
+    last_turn,
+    refused,
+    supported,
+)
 from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = ["problems"]
 
 _NAMES = {"temperature": "temperature", "top_p": "topP", "stop": "stopSequences"}
+_CLAUDE = {"thinking", "output_config", "anthropic_beta"}
 _MEMBERS = {
-    "anthropic-adaptive": {"thinking", "output_config", "anthropic_beta"},
-    "anthropic-enabled": {"thinking", "output_config", "anthropic_beta"},
+    "anthropic-adaptive": _CLAUDE,
+    "anthropic-enabled": _CLAUDE,
     "nova": {"reasoningConfig"},
     "qwen-string": {"reasoning_config"},
     "converse-effort": {"reasoning_effort"},
 }
 
 
-def problems(body: dict[str, Any], ask: Ask) -> Iterator[str]:
+def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
+    ask = target.ask
+    is_claude = ask.control.startswith("anthropic")
     fields = as_dict(body.get("additionalModelRequestFields"))
+    if is_claude and "reasoning_config" in fields and "thinking" not in fields:
+        fields = {**fields, "thinking": fields["reasoning_config"]}  # another name for the same
+        fields.pop("reasoning_config")
     config = as_dict(body.get("inferenceConfig"))
     for name in sorted(fields.keys() - _MEMBERS.get(ask.control, set())):
-        yield f"{name}: Extra inputs are not permitted"
-    if ask.control.startswith("anthropic"):
-        yield from claude(fields, ask, config.get("maxTokens"))
+        yield refused(f"{name}: Extra inputs are not permitted")
+    if is_claude:
+        yield from map(_wrapped, claude(fields, ask, config.get("maxTokens")))
         on = claude_is_on(fields, ask)
     else:
-        yield from effort(fields.get("reasoning_effort"), ask, "reasoning_effort")
-        yield from effort(fields.get("reasoning_config"), ask, "reasoning_config")
+        yield from _effort(fields.get("reasoning_effort"), target, "reasoning_effort")
+        yield from _effort(fields.get("reasoning_config"), target, "reasoning_config")
         on = bool(fields) or ask.default != "none"
-    yield from company(config, ask, _NAMES, on=on)
+    yield from company(config, target, _NAMES, on=on)
     choice = as_dict(body.get("toolConfig")).get("toolChoice")
     if on and is_forced(choice) and not ask.forced_tools:
-        yield "Thinking may not be enabled when tool_choice forces tool use."
+        yield _wrapped(refused("Thinking may not be enabled when tool_choice forces tool use."))
     yield from last_turn(body.get("messages"), ask)
-    for number, message in enumerate(map(as_dict, as_list(body.get("messages")))):
-        if {"text": ""} in as_list(message.get("content")):
-            yield f"The text field in the ContentBlock object at messages.{number}.content is blank."
+    yield from _history(body, fields, target)
+
+
+def _wrapped(refusal: Refusal) -> Refusal:
+    """What the model's own API refuses, as Converse passes it on."""
+    return refusal.but(text=f"The model returned the following errors: {refusal.text}")
+
+
+def _effort(word: Any, target: Target, where: str) -> Iterator[Refusal]:
+    taken = supported(target.ask)
+    if isinstance(word, str) and word not in taken:
+        yield refused(f"{where}: Input should be one of {', '.join(taken) or 'nothing'}")
+
+
+# ---- histories ------------------------------------------------------------------------------------
+
+
+def _history(body: dict[str, Any], fields: dict[str, Any], target: Target) -> Iterator[Refusal]:
+    turns = [as_dict(message) for message in as_list(body.get("messages"))]
+    for number, turn in enumerate(turns):
+        blocks = [as_dict(block) for block in as_list(turn.get("content"))]
+        if not blocks:
+            yield refused(
+                f"The content field in the Message object at messages.{number} is empty. Add a ContentBlock object "
+                "to the content field and try again."
+            )
+        for position, block in enumerate(blocks):
+            yield from _block(block, number, position, target)
+        if target.ask.control.startswith("anthropic") and turn.get("role") == "assistant":
+            if blocks and "reasoningContent" in blocks[-1]:
+                text = f"messages.{number}: The final block in an assistant message cannot be `thinking`."
+                yield _wrapped(refused(text))
+    enabled = as_dict(fields.get("thinking")).get("type") == "enabled"
+    if enabled and len(turns) > 1 and answers(turns[-1]) and turns[-2].get("role") == "assistant":
+        first = next(map(as_dict, as_list(turns[-2].get("content"))), {})
+        if "reasoningContent" not in first:
+            text = (
+                f"messages.{len(turns) - 2}.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
+                f"`{'tool_use' if 'toolUse' in first else 'text'}`. When `thinking` is enabled, a final `assistant` "
+                "message must start with a thinking block (preceeding the lastmost set of `tool_use` and "
+                "`tool_result` blocks)."
+            )
+            yield _wrapped(refused(text))
+
+
+def _block(block: dict[str, Any], number: int, position: int, target: Target) -> Iterator[Refusal]:
+    if block.get("text") == "":
+        yield refused(
+            f"The text field in the ContentBlock object at messages.{number}.content.{position} is blank. Add text "
+            "to the text field, and try again."
+        )
+    reasoning = as_dict(block.get("reasoningContent"))
+    if not reasoning:
+        return
+    is_claude = target.ask.control.startswith("anthropic")
+    if target.ask.replay == "never" and not is_claude:
+        yield refused(
+            "User messages cannot contain reasoning content. Please remove the reasoning content and try again."
+        )
+        return
+    if "reasoningText" not in reasoning:
+        return
+    text = as_dict(reasoning["reasoningText"])
+    if text.get("text") is None:
+        yield refused(
+            f"Value at 'messages.{number + 1}.member.content.{position + 1}.member.reasoningContent.reasoningText.text' "
+            "failed to satisfy constraint: Member must not be null"
+        )
+    if not is_claude and "signature" in text and not target.ask.tolerates:
+        yield refused(
+            "This model doesn't support the reasoningContent.reasoningText.signature field. Remove "
+            "reasoningContent.reasoningText.signature and try again."
+        )
+    elif is_claude and "signature" not in text:
+        yield _wrapped(
+            refused(f"messages.{number}.content.{position}.thinking.signature: Field required")
+        )
+    elif is_claude and not text["signature"]:
+        yield _wrapped(
+            refused(
+                f"messages.{number}.content.{position}: Invalid `signature` in `thinking` block"
+            )
+        )

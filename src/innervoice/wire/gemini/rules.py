@@ -2,32 +2,62 @@
 
 from __future__ import annotations
 
+import re
+from base64 import b64decode
 from collections.abc import Iterator
 from typing import Any
 
-from innervoice.canon.cards import Ask
-from innervoice.wire.shapes import as_dict
+from innervoice.wire.refusals import Refusal, Target
+from innervoice.wire.rules import refused
+from innervoice.wire.shapes import as_dict, as_list
 
-__all__ = ["problems"]
+__all__ = ["SKIPS", "current_turn", "problems", "signature_of"]
+
+SKIPS = (
+    "skip_thought_signature_validator",
+    "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=",
+    "context_engineering_is_the_way_to_go",
+)
+"""What stands for a signature that nobody has, as it is and in base64."""
 
 
-def problems(body: dict[str, Any], ask: Ask) -> Iterator[str]:
+def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
+    yield from _settings(body, target)
+    contents = [as_dict(content) for content in as_list(body.get("contents"))]
+    for number, content in enumerate(contents):
+        for part in map(as_dict, as_list(content.get("parts"))):
+            yield from _signature(signature_of(part), number)
+    version = re.match(r"gemini-(\d+)", target.model.rsplit("/", 1)[-1])
+    if version and int(version[1]) >= 3 and "image" not in target.model:
+        yield from _signed_steps(contents)
+
+
+def _settings(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
+    ask = target.ask
     config = as_dict(as_dict(body.get("generationConfig")).get("thinkingConfig"))
     budget, level = config.get("thinkingBudget"), config.get("thinkingLevel")
     if budget is not None and level is not None:
-        yield "You can only set only one of thinking budget and thinking level."
+        yield refused("You can only set only one of thinking budget and thinking level.")
     if config and ask.control == "none":
-        yield "Thinking is not supported for this model"
-    if level is not None and ask.control != "gemini-level":
-        yield "Thinking level is not supported for this model"
+        yield refused("Thinking is not supported for this model")
+    elif level is not None and ask.control != "gemini-level":
+        yield refused("Thinking level is not supported for this model")
     elif level is not None and str(level).lower() not in ask.efforts:
-        yield f"Thinking level {level} is not supported for this model"
-    if budget is not None and not _fits(budget, ask):
-        yield f"The thinking budget ({budget}) is invalid."
+        yield refused(f"Thinking level {str(level).upper()} is not supported for this model.")
+    if budget is None or ask.control == "none" or "thinkingBudget" in ask.tolerates:
+        return
+    if budget == 0 and ask.off == "never" and target.provider == "vertex":
+        yield refused(
+            "Unable to submit request because Thinking can't be disabled for this model. "
+            "Remove 'thinking_config.thinking_budget' if applicable."
+        )
+    elif not _fits(budget, target):
+        yield refused(f"The thinking budget ({budget}) is invalid.")
 
 
-def _fits(budget: Any, ask: Ask) -> bool:
+def _fits(budget: Any, target: Target) -> bool:
+    ask = target.ask
     if ask.budget is None:
         return False
     return (
@@ -35,3 +65,57 @@ def _fits(budget: Any, ask: Ask) -> bool:
         or (budget == 0 and ask.off == "value")
         or ask.budget[0] <= budget <= ask.budget[1]
     )
+
+
+# ---- histories ------------------------------------------------------------------------------------
+
+
+def signature_of(part: dict[str, Any]) -> Any:
+    """The signature of a part, in either spelling."""
+    return part.get("thoughtSignature", part.get("thought_signature"))
+
+
+def current_turn(contents: list[dict[str, Any]]) -> int:
+    """Where the current turn starts: at the last content of the user that is not only results."""
+    for number in range(len(contents) - 1, -1, -1):
+        parts = [as_dict(part) for part in as_list(contents[number].get("parts"))]
+        if contents[number].get("role") != "model" and any(
+            "functionResponse" not in part for part in parts
+        ):
+            return number
+    return 0
+
+
+def _signed_steps(contents: list[dict[str, Any]]) -> Iterator[Refusal]:
+    position = 0
+    start = current_turn(contents)
+    for number, content in enumerate(contents):
+        calls = [
+            part for part in map(as_dict, as_list(content.get("parts"))) if "functionCall" in part
+        ]
+        position += len(calls)
+        if (
+            number > start
+            and content.get("role") == "model"
+            and calls
+            and not signature_of(calls[0])
+        ):
+            name = as_dict(calls[0]["functionCall"]).get("name")
+            yield refused(
+                "Function call is missing a thought_signature in functionCall parts. This is required for tools to "
+                "work correctly, and missing thought_signature may lead to degraded model performance. Additional "
+                f"data, function call `default_api:{name}` , position {position - len(calls) + 1}. Please refer to "
+                "https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
+            )
+
+
+def _signature(signature: Any, number: int) -> Iterator[Refusal]:
+    if signature is None or signature in SKIPS:
+        return
+    try:
+        text = str(signature).translate(str.maketrans("-_", "+/")).rstrip("=")
+        b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except ValueError:
+        yield refused(
+            f"Invalid value at 'contents[{number}].parts[0].thought_signature' (TYPE_BYTES), Base64 decoding failed"
+        )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from innervoice.canon.cards import Ask
 from innervoice.wire.chat import rules as chat
+from innervoice.wire.refusals import Refusal, Target
+from innervoice.wire.rules import refused
 from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = ["problems"]
@@ -14,10 +15,19 @@ __all__ = ["problems"]
 _UNKNOWN = ("reasoning", "reasoning_content", "reasoning_details", "thinking", "stream_options")
 
 
-def problems(body: dict[str, Any], ask: Ask) -> Iterator[str]:
+def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
-    yield from chat.problems(body, ask)
-    for holder in (body, *map(as_dict, as_list(body.get("messages")))):
+    messages = [as_dict(message) for message in as_list(body.get("messages"))]
+    known = {key: value for key, value in body.items() if key not in _UNKNOWN}
+    yield from chat.problems(known, target)
+    for holder in (body, *messages):
         for name in _UNKNOWN:
             if name in holder:
-                yield f"{name}: Extra inputs are not permitted"
+                yield refused(
+                    f"extra_forbidden: {name}: Extra inputs are not permitted", status=422
+                )
+    if messages and messages[-1].get("role") == "assistant" and not messages[-1].get("prefix"):
+        yield refused(
+            "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant",
+            code=3230,
+        )

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from innervoice.canon.cards import Ask
+from innervoice.wire.refusals import Refusal, Target
+from innervoice.wire.rules import refused
 
 __all__ = ["problems"]
 
 _WORDS = (True, False, "low", "medium", "high", "max")
 
 
-def problems(body: dict[str, Any], ask: Ask) -> Iterator[str]:
+def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
     think = body.get("think")
     if think is not None and think not in _WORDS:
-        yield f'invalid think value: "{think}" (must be "high", "medium", "low", "max", true, or false)'
+        yield refused(
+            f'invalid think value: "{think}" (must be "high", "medium", "low", "max", true, or false)'
+        )
+    elif think and target.ask.control == "none":
+        yield refused(f'"{target.model}" does not support thinking')

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from innervoice.canon.cards import Ask
-from innervoice.wire.rules import company, effort
+from innervoice.wire.refusals import Refusal, Target
+from innervoice.wire.rules import company, quoted, refused, supported
 from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = ["problems"]
@@ -17,17 +18,157 @@ _NAMES = {
     "top_logprobs": "top_logprobs",
     "stop": "stop",
 }
+_LONGEST_ID = 64
+_ENCRYPTED = "reasoning.encrypted_content"
 
 
-def problems(body: dict[str, Any], ask: Ask) -> Iterator[str]:
+def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
-    reasoning = as_dict(body.get("reasoning"))
+    ask, reasoning = target.ask, as_dict(body.get("reasoning"))
     word = reasoning.get("effort")
-    yield from effort(word, ask, "reasoning.effort")
+    yield from _effort(word, target)
     on = word != "none" if word else ask.default != "none"
-    yield from company(body, ask, _NAMES, on=on)
-    for number, item in enumerate(map(as_dict, as_list(body.get("input")))):
-        if item.get("type") == "reasoning" and "summary" not in item:
-            yield f"Input[{number}] missing required field 'summary'"
-        if item.get("id") == "":
-            yield f"Invalid 'input[{number}].id': ''. Expected an ID that begins with 'rs'."
+    yield from company(body, target, _NAMES, on=on)
+    if ask.control == ask.default == "none" and _ENCRYPTED in as_list(body.get("include")):
+        yield refused("Encrypted content is not supported with this model.", param="include")
+    if body.get("previous_response_id") and body.get("conversation"):
+        yield refused(
+            "Mutually exclusive parameters: 'previous_response_id' and 'conversation'.",
+            code="mutually_exclusive_parameters",
+        )
+    if "verified" in target.headers and reasoning.get("summary"):
+        yield refused(
+            "Your organization must be verified to generate reasoning summaries. Please go to the settings of "
+            "your organization and click on Verify Organization.",
+            code="unsupported_value",
+            param="reasoning.summary",
+        )
+    items = [as_dict(item) for item in as_list(body.get("input"))]
+    for number, item in enumerate(items):
+        yield from _item(item, number, target, pro=reasoning.get("mode") == "pro")
+    yield from _groups(items, target)
+    if target.host and target.host.calls_last:
+        yield from _calls(items, target, on=on)
+
+
+def _effort(word: Any, target: Target) -> Iterator[Refusal]:
+    ask, taken = target.ask, supported(target.ask)
+    if word is None or word in taken or "reasoning.effort" in ask.tolerates:
+        return
+    if not taken:
+        usual = "Unsupported parameter: 'reasoning.effort' is not supported with this model."
+    else:
+        usual = (
+            f"Unsupported value: '{word}' is not supported with the '{target.model}' model. "
+            f"Supported values are: {quoted(taken)}."
+        )
+    text = ask.says.get("effort", usual).format(model=target.model, word=word)
+    yield refused(text, code="unsupported_value", param="reasoning.effort")
+
+
+# ---- items ----------------------------------------------------------------------------------------
+
+
+def _item(item: dict[str, Any], number: int, target: Target, *, pro: bool) -> Iterator[Refusal]:
+    if item.get("type") == "configuration_update" and pro:
+        yield refused(
+            "The 'configuration_update' item type is not supported with pro or tournament models."
+        )
+    if "id" in item:
+        yield from _id(item, number)
+    if item.get("type") != "reasoning":
+        return
+    strict = target.host is not None and target.host.sealed_only
+    if "summary" not in item and target.provider == "xai":
+        yield refused(
+            "Could not decode the compaction blob. Ensure it is unmodified from the compact response."
+        )
+    elif "summary" not in item:
+        yield refused(f"Input[{number}] missing required field 'summary'")
+    if strict and "status" in item and item["status"] is None:
+        yield refused(f"Invalid type for 'input[{number}].status': expected a string, got null.")
+    content = as_list(item.get("content"))
+    if strict and content:
+        yield refused(
+            f"Invalid 'input[{number}].content': array too long. Expected an array with maximum length 0, but got "
+            f"an array with length {len(content)} instead.",
+            code="array_above_max_length",
+            param=f"input[{number}].content",
+        )
+
+
+def _id(item: dict[str, Any], number: int) -> Iterator[Refusal]:
+    name, param = str(item["id"]), f"input[{number}].id"
+    starts = {"reasoning": "rs", "message": "msg", "function_call": "fc"}.get(item.get("type", ""))
+    if not name:
+        text = f"Invalid '{param}': ''. Expected an ID that begins with '{starts or 'msg'}'."
+    elif len(name) > _LONGEST_ID:
+        text = (
+            f"Invalid '{param}': string too long. Expected a string with maximum length 64, but got a string with "
+            f"length {len(name)} instead."
+        )
+    elif not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        text = (
+            f"Invalid '{param}': '{name}'. Expected an ID that contains letters, numbers, underscores, or dashes, "
+            "but this value contained additional characters."
+        )
+    else:
+        return
+    yield refused(text, code="invalid_value", param=param)
+
+
+def _groups(items: list[dict[str, Any]], target: Target) -> Iterator[Refusal]:
+    """A reasoning item that carries an id needs what it produced, and no id may come twice."""
+    seen: set[str] = set()
+    for number, item in enumerate(items):
+        name = item.get("id")
+        if not name or not target.host or not target.host.sealed_only:
+            if name and name in seen and target.provider == "xai":
+                yield refused(
+                    "Invalid request content: Each message must have at least one content element."
+                )
+            seen |= {name} if name else set()
+            continue
+        if name in seen:
+            yield refused(
+                f"Duplicate item found with id {name}. Remove duplicate items from your input and try again.",
+                param="input",
+            )
+        seen.add(name)
+        if item.get("type") == "reasoning" and not _is_followed(items, number):
+            yield refused(
+                f"Item '{name}' of type 'reasoning' was provided without its required following item.",
+                param="input",
+            )
+
+
+def _is_followed(items: list[dict[str, Any]], number: int) -> bool:
+    """Whether an item that the model made comes next; a bare `{"role", "content"}` is none."""
+    for item in items[number + 1 :]:
+        kind = str(item.get("type", ""))
+        if kind == "message":
+            return item.get("role") == "assistant"
+        if kind != "reasoning":
+            return kind != "" and not kind.endswith(("_output", "_response", "_update"))
+    return False
+
+
+def _calls(items: list[dict[str, Any]], target: Target, *, on: bool) -> Iterator[Refusal]:
+    """DeepSeek: nothing may stand between the calls of a turn and their results, and it wants its reasoning."""
+    for number, item in enumerate(items):
+        if item.get("type") != "function_call":
+            continue
+        behind = next(
+            (other for other in items[number + 1 :] if other.get("type") != "function_call"), {}
+        )
+        if behind.get("type") != "function_call_output":
+            yield refused(
+                f"No tool output found for tool call {item.get('call_id')}.",
+                code="invalid_request_error",
+            )
+        before = [other for other in items[:number] if other.get("type") == "reasoning"]
+        if on and not any(as_list(other.get("content")) for other in before):
+            yield refused(
+                "The `reasoning_text` in the thinking mode must be passed back to the API.",
+                code="invalid_request_error",
+            )
