@@ -38,6 +38,8 @@ class Context(Value, frozen=True, kw_only=True):
     model: str | None = None
     dialect: str | None = None
     scope: str | None = None
+    prefix: str | None = None
+    """The digest of all that stood before the answer."""
     cumulative: bool = False
     """The host repeats all that was said of the reasoning in every delta."""
     separate_reasoning: bool = False
@@ -307,6 +309,7 @@ class Reader(ABC):
             block=block,
             seals=seals,
             item=item,
+            prefix=context.prefix if block is not None else None,
             invented=invented,
         )
 

@@ -118,11 +118,17 @@ def _claude_type(kind: Any, ask: Ask, effort: Any) -> Iterator[Refusal]:
     elif kind not in taken:
         instead = ' Use "thinking.type.between_tools".' if ask.off == "between_tools" else ""
         yield refused(f'"thinking.type.{kind}" is not supported for this model.{instead}')
-    elif kind in ("disabled", "between_tools") and ask.off_up_to and effort in ask.efforts:
-        if ask.efforts.index(effort) > ask.efforts.index(ask.off_up_to):
-            yield refused(
-                f'"thinking.type.{kind}" is not supported for this model with effort {effort!r}.'
-            )
+    elif kind in ("disabled", "between_tools") and _is_above(effort, ask):
+        yield refused(
+            f'"thinking.type.{kind}" is not supported for this model with effort {effort!r}.'
+        )
+
+
+def _is_above(effort: Any, ask: Ask) -> bool:
+    """Whether an effort is beyond the highest beside which the model may be switched off."""
+    if ask.off_up_to is None or effort not in ask.efforts:
+        return False
+    return ask.efforts.index(effort) > ask.efforts.index(ask.off_up_to)
 
 
 def _claude_budget(budget: Any, limit: Any, fields: dict[str, Any]) -> Iterator[Refusal]:

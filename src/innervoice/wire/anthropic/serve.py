@@ -1,4 +1,4 @@
-"""The body of a Messages request -> a request."""
+"""The body of a Messages request -> a request, and an answer -> what the API sends."""
 
 from __future__ import annotations
 
@@ -7,12 +7,18 @@ from typing import Any
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Part
 from innervoice.canon.request import Request
+from innervoice.wire.anthropic.answer import (
+    write_answer,
+    write_error,
+    write_stream,
+    write_stream_error,
+)
 from innervoice.wire.anthropic.read import AnthropicReader
 from innervoice.wire.protocol import Context
 from innervoice.wire.serving import assistant_turn, content_parts, request_of, result_of, setting_of
 from innervoice.wire.shapes import as_dict, as_list
 
-__all__ = ["read_request"]
+__all__ = ["read_request", "write_answer", "write_error", "write_stream", "write_stream_error"]
 
 
 def read_request(body: dict[str, Any]) -> Request:

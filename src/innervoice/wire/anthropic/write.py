@@ -15,7 +15,7 @@ from innervoice.wire.requests import (
     turns_of,
 )
 
-__all__ = ["write"]
+__all__ = ["write", "write_part"]
 
 _CHOICES = {"auto": "auto", "none": "none", "required": "any", "any": "any"}
 
@@ -26,7 +26,7 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": model,
         limit: request.max_tokens,
-        "messages": turns_of(messages, _block),
+        "messages": turns_of(messages, write_part),
     }
     if system is not None:
         body["system"] = system
@@ -48,7 +48,8 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     return {key: value for key, value in body.items() if value is not None}
 
 
-def _block(part: Part) -> Any:
+def write_part(part: Part) -> Any:
+    """The block of a part, or None for what is not sent."""
     block = block_of(part)
     match part:
         case Opaque():
@@ -69,7 +70,9 @@ def _block(part: Part) -> Any:
 
 def _result(part: ToolResult) -> dict[str, Any]:
     content = (
-        part.content if isinstance(part.content, str) else [_block(inner) for inner in part.content]
+        part.content
+        if isinstance(part.content, str)
+        else [write_part(inner) for inner in part.content]
     )
     result = {"type": "tool_result", "tool_use_id": part.call_id, "content": content}
     return {**result, "is_error": True} if part.error else result

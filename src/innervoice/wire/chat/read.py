@@ -227,5 +227,6 @@ class ChatReader(Reader):
 
 
 def _is_bare_error(chunk: dict[str, Any]) -> bool:
-    """Databricks and servers built with FastAPI do not wrap their errors."""
-    return "choices" not in chunk and ("error_code" in chunk or "detail" in chunk)
+    """Databricks, Mistral and servers built with FastAPI do not wrap their errors."""
+    named = "error_code" in chunk or "detail" in chunk or chunk.get("object") == "error"
+    return "choices" not in chunk and named

@@ -163,9 +163,9 @@ def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refu
         for field in message.keys() & (host.refuses if host else {}):
             yield refused(host.refuses[field] if host else "")
         demanded = ask.replay == "must" and ask.replay_field == "reasoning_content"
-        if on and demanded and calls and "reasoning_content" in ask.says:
-            if not isinstance(message.get("reasoning_content"), str):
-                yield refused(_words(target, "reasoning_content", "", index=number))
+        lost = not isinstance(message.get("reasoning_content"), str)
+        if on and demanded and calls and lost and "reasoning_content" in ask.says:
+            yield refused(_words(target, "reasoning_content", "", index=number))
         if ask.replay == "never" and message.get("reasoning_content") and "replay" in ask.says:
             yield refused(ask.says["replay"])
         if not message.get("content") and not calls and message.keys() <= {"role", "content"}:

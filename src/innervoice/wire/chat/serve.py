@@ -1,4 +1,4 @@
-"""The body of a Chat Completions request -> a request."""
+"""The server's side of Chat Completions: requests are read here, answers written in `answer.py`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ from typing import Any
 
 from innervoice.canon.messages import Message, Role
 from innervoice.canon.request import Request
+from innervoice.wire.chat.answer import (
+    write_answer,
+    write_error,
+    write_stream,
+    write_stream_error,
+)
 from innervoice.wire.chat.read import ChatReader
 from innervoice.wire.protocol import Context
 from innervoice.wire.serving import (
@@ -18,7 +24,13 @@ from innervoice.wire.serving import (
 )
 from innervoice.wire.shapes import as_dict, as_list
 
-__all__ = ["read_request"]
+__all__ = [
+    "read_request",
+    "write_answer",
+    "write_error",
+    "write_stream",
+    "write_stream_error",
+]
 
 _ROLES: dict[Any, Role] = {
     "system": "system",

@@ -1,4 +1,4 @@
-"""Tokens as chat hosts count them -> one arithmetic.
+"""Tokens as chat hosts count them -> one arithmetic, and back.
 
 Most hosts count reasoning inside `completion_tokens`. xAI's chat and DeepInfra count it beside, Perplexity
 in a field of its own, and Gemini's compatible endpoint only in the total. The sums tell which it is.
@@ -11,7 +11,7 @@ from typing import Any
 from innervoice.canon.usage import Usage
 from innervoice.wire.shapes import as_count, as_dict
 
-__all__ = ["usage_of"]
+__all__ = ["usage_of", "write_usage"]
 
 
 def usage_of(raw: dict[str, Any], *, separate: bool) -> Usage:
@@ -55,3 +55,18 @@ def _output(
     if total is not None and prompt is not None and total > prompt + answer:
         return total - prompt
     return answer
+
+
+def write_usage(usage: Usage) -> dict[str, Any]:
+    """The `usage` object as OpenAI counts; what nobody reported is not in it."""
+    counts = {
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.total_tokens,
+    }
+    written: dict[str, Any] = {name: count for name, count in counts.items() if count is not None}
+    if usage.cached_input_tokens is not None:
+        written["prompt_tokens_details"] = {"cached_tokens": usage.cached_input_tokens}
+    if usage.reasoning_tokens is not None:
+        written["completion_tokens_details"] = {"reasoning_tokens": usage.reasoning_tokens}
+    return written

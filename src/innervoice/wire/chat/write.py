@@ -25,10 +25,12 @@ from innervoice.wire.requests import (
     wholes,
 )
 
-__all__ = ["write", "write_message"]
+__all__ = ["write", "write_assistant", "write_message"]
 
 _SENT_BACK = (DETAILS, "extra_content", "prefix")
 """What of a message beside its parts goes back."""
+_ENTRY = {"text", "summary", "signature", "data"}
+"""Members that only an entry of the details has, also where a host gives it no type."""
 
 
 def write(request: Request, model: str, limit: str) -> dict[str, Any]:
@@ -71,7 +73,7 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
 def write_message(message: Message) -> list[dict[str, Any]]:
     """A message; one with several results is several on the wire."""
     if message.role == "assistant":
-        return [_assistant(message)]
+        return [write_assistant(message)]
     rest = message.origin.block if message.origin and isinstance(message.origin.block, dict) else {}
     results = [part for part in message.parts if isinstance(part, ToolResult)]
     others: list[Part] = [part for part in message.parts if not isinstance(part, ToolResult)]
@@ -89,7 +91,8 @@ def _result(part: ToolResult) -> Any:
     return part.content if isinstance(part.content, str) else _content(list(part.content))
 
 
-def _assistant(message: Message) -> dict[str, Any]:
+def write_assistant(message: Message) -> dict[str, Any]:
+    """A turn of the model."""
     parts = list(wholes(message.parts))
     kept = message.origin.block if message.origin and isinstance(message.origin.block, dict) else {}
     written: dict[str, Any] = {"role": "assistant"}
@@ -100,7 +103,7 @@ def _assistant(message: Message) -> dict[str, Any]:
         text = "".join(part.text for part in parts if isinstance(part, Text))
         calls = any(isinstance(part, ToolCall) for part in parts)
         written["content"] = text if text or not calls else kept.get("content")
-        written.update(_reasoning(parts))
+    written.update(_reasoning(parts))
     calls_written = [_call(part) for part in parts if isinstance(part, ToolCall)]
     if calls_written:
         written["tool_calls"] = calls_written
@@ -112,9 +115,15 @@ def _is_chunk(part: Part) -> bool:
     """Whether a part can only have come, or go, in a list of chunks."""
     value = part.value if isinstance(part, Opaque) else block_of(part)
     kind = value.get("type") if isinstance(value, dict) else None
-    if isinstance(part, Opaque):
-        return isinstance(kind, str) and not kind.startswith("reasoning.")
-    return kind in ("thinking", "reasoning")
+    match part:
+        case Opaque():
+            return isinstance(kind, str) and not kind.startswith("reasoning.")
+        case Thinking():
+            return kind in ("thinking", "reasoning")
+        case Text():
+            return kind in ("text", "output_text")
+        case _:
+            return False
 
 
 def _reasoning(parts: list[Part]) -> dict[str, Any]:
@@ -122,26 +131,24 @@ def _reasoning(parts: list[Part]) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for part in parts:
         block = part.value if isinstance(part, Opaque) else block_of(part)
-        if not isinstance(block, dict) or isinstance(part, (Text, ToolCall)):
+        if not isinstance(block, dict) or isinstance(part, (Text, ToolCall)) or _is_chunk(part):
             continue
-        if (
-            str(block.get("type", "")).startswith("reasoning.")
-            or "signature" in block
-            or "data" in block
-        ):
+        if str(block.get("type", "")).startswith("reasoning.") or not _ENTRY.isdisjoint(block):
             fields.setdefault(DETAILS, []).append(block)
         elif isinstance(part, Thinking) and not is_inline(part):
-            fields.update(block)
+            for name, text in block.items():
+                # A field is one text; what would be two is told apart as the views do.
+                fields[name] = f"{fields[name]}\n\n{text}" if fields.get(name) else text
     return fields
 
 
 def _chunk(part: Part) -> Any:
     block = block_of(part)
-    if isinstance(part, Opaque):
-        return part.value
-    if isinstance(block, dict) and not isinstance(part, ToolCall):
-        return block
-    return {"type": "text", "text": part.text} if isinstance(part, Text) else None
+    if isinstance(part, Text):
+        return block if isinstance(block, dict) else {"type": "text", "text": part.text}
+    if not _is_chunk(part):
+        return None
+    return part.value if isinstance(part, Opaque) else block
 
 
 def _call(part: ToolCall) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The body of a Cohere chat request -> a request."""
+"""The server's side of Cohere's chat API: requests are read here, answers written in `answer.py`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,24 @@ from typing import Any
 
 from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
+from innervoice.wire.cohere.answer import (
+    write_answer,
+    write_error,
+    write_stream,
+    write_stream_error,
+)
 from innervoice.wire.cohere.read import CohereReader
 from innervoice.wire.protocol import Context
 from innervoice.wire.serving import assistant_turn, content_parts, request_of, result_of
 from innervoice.wire.shapes import as_dict, as_list
 
-__all__ = ["read_request"]
+__all__ = [
+    "read_request",
+    "write_answer",
+    "write_error",
+    "write_stream",
+    "write_stream_error",
+]
 
 _OPTIONS = ("max_tokens", "temperature", "tools", "stream", "response_format")
 

@@ -15,7 +15,7 @@ from innervoice.wire.requests import (
     wholes,
 )
 
-__all__ = ["write"]
+__all__ = ["write", "write_assistant"]
 
 _CHOICES = {"required": "REQUIRED", "any": "REQUIRED", "none": "NONE"}
 
@@ -55,14 +55,7 @@ def _message(message: Message) -> list[dict[str, Any]]:
     ]
     others = [part for part in message.parts if not isinstance(part, ToolResult)]
     if message.role == "assistant":
-        turn: dict[str, Any] = {"role": "assistant"}
-        content = [chunk for part in wholes(others) if (chunk := _chunk(part)) is not None]
-        calls = [_call(part) for part in others if isinstance(part, ToolCall)]
-        if content:
-            turn["content"] = content
-        if calls:
-            turn["tool_calls"] = calls
-        return [*written, turn]
+        return [*written, write_assistant(message)]
     if others:
         role = "user" if message.role == "tool" else message.role
         plain = len(others) == 1 and isinstance(others[0], Text)
@@ -76,6 +69,18 @@ def _message(message: Message) -> list[dict[str, Any]]:
     return written
 
 
+def write_assistant(message: Message) -> dict[str, Any]:
+    """A turn of the model."""
+    turn: dict[str, Any] = {"role": "assistant"}
+    content = [chunk for part in wholes(message.parts) if (chunk := _chunk(part)) is not None]
+    calls = [_call(part) for part in message.parts if isinstance(part, ToolCall)]
+    if content:
+        turn["content"] = content
+    if calls:
+        turn["tool_calls"] = calls
+    return turn
+
+
 def _result(part: ToolResult) -> Any:
     return (
         part.content if isinstance(part.content, str) else [_chunk(inner) for inner in part.content]
@@ -85,6 +90,8 @@ def _result(part: ToolResult) -> Any:
 def _chunk(part: Part) -> Any:
     block = block_of(part)
     match part:
+        case Opaque(value={"content": block, **rest}) if not rest:
+            return block  # content that the reader did not know, under the name of its place
         case Opaque():
             return part.value
         case Thinking() if isinstance(block, dict) and "tool_plan" not in block:

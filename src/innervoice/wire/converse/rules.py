@@ -82,10 +82,14 @@ def _history(body: dict[str, Any], fields: dict[str, Any], target: Target) -> It
             )
         for position, block in enumerate(blocks):
             yield from _block(block, number, position, target)
-        if target.ask.control.startswith("anthropic") and turn.get("role") == "assistant":
-            if blocks and "reasoningContent" in blocks[-1]:
-                text = f"messages.{number}: The final block in an assistant message cannot be `thinking`."
-                yield _wrapped(refused(text))
+        ends_in_thinking = turn.get("role") == "assistant" and "reasoningContent" in (
+            blocks[-1] if blocks else {}
+        )
+        if ends_in_thinking and target.ask.control.startswith("anthropic"):
+            text = (
+                f"messages.{number}: The final block in an assistant message cannot be `thinking`."
+            )
+            yield _wrapped(refused(text))
     enabled = as_dict(fields.get("thinking")).get("type") == "enabled"
     if enabled and len(turns) > 1 and answers(turns[-1]) and turns[-2].get("role") == "assistant":
         first = next(map(as_dict, as_list(turns[-2].get("content"))), {})

@@ -9,13 +9,13 @@ from innervoice.canon.request import Request, Tool
 from innervoice.errors import UsageError
 from innervoice.wire.requests import block_of, input_of, split_system, turns_of
 
-__all__ = ["write"]
+__all__ = ["write", "write_part"]
 
 
 def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     """The body; the model is in the path."""
     system, messages = split_system(request)
-    body: dict[str, Any] = {"messages": turns_of(messages, _block)}
+    body: dict[str, Any] = {"messages": turns_of(messages, write_part)}
     if system is not None:
         body["system"] = [{"text": system}]
     config: dict[str, Any] = {
@@ -35,7 +35,8 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     return body
 
 
-def _block(part: Part) -> Any:
+def write_part(part: Part) -> Any:
+    """The block of a part, or None for what is not sent."""
     block = block_of(part)
     match part:
         case Opaque():
@@ -70,7 +71,7 @@ def _result(part: ToolResult) -> dict[str, Any]:
     content = (
         [{"text": part.content}]
         if isinstance(part.content, str)
-        else [_block(inner) for inner in part.content]
+        else [write_part(inner) for inner in part.content]
     )
     result = {"toolUseId": part.call_id, "content": content}
     return {**result, "status": "error"} if part.error else result

@@ -1,4 +1,4 @@
-"""The body of a generateContent request -> a request."""
+"""The body of a generateContent request -> a request, and an answer -> what the API sends."""
 
 from __future__ import annotations
 
@@ -8,12 +8,18 @@ from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, ToolCall, ToolResult
 from innervoice.canon.request import Request
+from innervoice.wire.gemini.answer import (
+    write_answer,
+    write_error,
+    write_stream,
+    write_stream_error,
+)
 from innervoice.wire.gemini.read import GeminiReader
 from innervoice.wire.protocol import Context
 from innervoice.wire.serving import assistant_turn, content_parts, request_of
 from innervoice.wire.shapes import as_dict, as_list, as_text
 
-__all__ = ["read_request"]
+__all__ = ["read_request", "write_answer", "write_error", "write_stream", "write_stream_error"]
 
 
 def read_request(body: dict[str, Any]) -> Request:

@@ -18,7 +18,7 @@ from innervoice.wire.requests import (
 )
 from innervoice.wire.shapes import parsed
 
-__all__ = ["write"]
+__all__ = ["write", "write_part"]
 
 _MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY", "any": "ANY"}
 
@@ -50,11 +50,12 @@ def _contents(messages: list[Message]) -> list[dict[str, Any]]:
     names = call_names(messages)
     invented = {call.id for message in messages for call in message.tool_calls if _invented(call)}
     return turns_of(
-        messages, lambda part: _part(part, names, invented), model="model", member="parts"
+        messages, lambda part: write_part(part, names, invented), model="model", member="parts"
     )
 
 
-def _part(part: Part, names: dict[str, str], invented: set[str]) -> Any:
+def write_part(part: Part, names: dict[str, str], invented: set[str]) -> Any:
+    """The wire's part; results need the names of all calls, and whose ids were invented."""
     block = block_of(part)
     match part:
         case Opaque():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from innervoice.wire.chat.read import ChatReader
+from innervoice.wire.shapes import as_dict, as_list, as_text
 
 __all__ = ["MistralReader"]
 
@@ -13,3 +14,11 @@ class MistralReader(ChatReader):
     """Reads one completion of Mistral."""
 
     dialect: ClassVar[str] = "mistral"
+
+    def fail(self, error: Any) -> None:
+        """Takes an error; one of validation says in a list of details what is wrong."""
+        super().fail(error)
+        details = as_list(as_dict(as_dict(error).get("message")).get("detail"))
+        said = [text for entry in details if (text := as_text(as_dict(entry).get("msg")))]
+        if said and self.error and not self.error.message:
+            self.error = self.error.but(message="; ".join(said))

@@ -1,4 +1,4 @@
-"""The body of an Ollama chat request -> a request."""
+"""The server's side of Ollama's /api/chat: requests are read here, answers written in `answer.py`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,24 @@ from typing import Any
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Part
 from innervoice.canon.request import Request
+from innervoice.wire.ollama.answer import (
+    write_answer,
+    write_error,
+    write_stream,
+    write_stream_error,
+)
 from innervoice.wire.ollama.read import OllamaReader
 from innervoice.wire.protocol import Context
 from innervoice.wire.serving import assistant_turn, content_parts, request_of, result_of
 from innervoice.wire.shapes import as_dict, as_list, as_text
 
-__all__ = ["read_request"]
+__all__ = [
+    "read_request",
+    "write_answer",
+    "write_error",
+    "write_stream",
+    "write_stream_error",
+]
 
 
 def read_request(body: dict[str, Any]) -> Request:

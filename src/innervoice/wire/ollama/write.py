@@ -10,7 +10,7 @@ from innervoice.canon.request import Request, Tool
 from innervoice.errors import UsageError
 from innervoice.wire.requests import block_of, input_of, json_schema, result_text, wholes
 
-__all__ = ["write"]
+__all__ = ["write", "write_assistant"]
 
 
 def write(request: Request, model: str, limit: str) -> dict[str, Any]:
@@ -38,6 +38,11 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     return body
 
 
+def write_assistant(message: Message) -> dict[str, Any]:
+    """A turn of the model."""
+    return _message(message)[-1]
+
+
 def _message(message: Message) -> list[dict[str, Any]]:
     written: list[dict[str, Any]] = []
     turn: dict[str, Any] = {
@@ -53,7 +58,9 @@ def _message(message: Message) -> list[dict[str, Any]]:
             case Text():
                 turn["content"] += part.text
             case Thinking() if block_of(part) is not None and not is_inline(part):
-                turn["thinking"] = turn.get("thinking", "") + part.text
+                # The field is one text; what would be two is told apart as the views do.
+                known = turn.get("thinking")
+                turn["thinking"] = f"{known}\n\n{part.text}" if known else part.text
             case ToolCall():
                 call = {"function": {"name": part.name, "arguments": input_of(part)}}
                 turn.setdefault("tool_calls", []).append(block_of(part) or {"id": part.id, **call})

@@ -23,9 +23,9 @@ from innervoice.wire.protocol import Context, Reader, Slot
 from innervoice.wire.responses.items import Item
 from innervoice.wire.shapes import as_count, as_dict, as_list, as_text
 
-__all__ = ["ResponsesReader"]
+__all__ = ["INCOMPLETE", "ResponsesReader"]
 
-_INCOMPLETE: dict[str, FinishReason] = {
+INCOMPLETE: dict[str, FinishReason] = {
     "max_output_tokens": "length",
     "max_tokens": "length",
     "max_messages": "length",
@@ -181,7 +181,7 @@ class ResponsesReader(Reader):
         if status == "incomplete":
             reason = as_text(as_dict(response.get("incomplete_details")).get("reason"))
             self.wire_finish_reason = reason or status
-            self.finish_reason = _INCOMPLETE.get(reason or "", "length")
+            self.finish_reason = INCOMPLETE.get(reason or "", "length")
         elif status in ("failed", "cancelled"):
             self.finish_reason = "error"
         elif self.ended:

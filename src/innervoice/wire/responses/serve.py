@@ -1,4 +1,4 @@
-"""The body of a Responses request -> a request."""
+"""The server's side of the Responses API: requests are read here, answers written in `answer.py`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Opaque
 from innervoice.canon.request import Request
 from innervoice.wire.protocol import Context
+from innervoice.wire.responses.answer import (
+    write_answer,
+    write_error,
+    write_stream,
+    write_stream_error,
+)
 from innervoice.wire.responses.read import ResponsesReader
 from innervoice.wire.serving import (
     assistant_turn,
@@ -20,7 +26,13 @@ from innervoice.wire.serving import (
 )
 from innervoice.wire.shapes import as_dict, as_list
 
-__all__ = ["read_request"]
+__all__ = [
+    "read_request",
+    "write_answer",
+    "write_error",
+    "write_stream",
+    "write_stream_error",
+]
 
 _OPTIONS = ("temperature", "top_p", "tools", "tool_choice", "stream")
 _RESULTS = ("function_call_output", "custom_tool_call_output")
