@@ -8,7 +8,7 @@ whose response says so.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from innervoice.canon.cards import Card, Host
 from innervoice.canon.events import Event, Finish, Heartbeat
@@ -21,6 +21,7 @@ from innervoice.canon.response import Failure, Response
 from innervoice.errors import DecodeError, UsageError
 from innervoice.frames.frame import LIMIT, Frame
 from innervoice.frames.sniff import AnyFraming
+from innervoice.history.plan import Planner
 from innervoice.hosts.lookup import card_of, host_of, names_of
 from innervoice.inline.rows import DEFAULT_TAGS
 from innervoice.inline.splitter import Splitter
@@ -58,8 +59,9 @@ class Decoder:
         self._provider, self._model = names_of(provider, model)
         self._host: Host | None = host_of(self._provider) if self._provider else None
         self._dialect = dialect
-        self._report = _report_of(request)
-        self._scope = scope
+        asked = _asked(request)
+        self._report, self._prefix = asked.report, asked.prefix
+        self._scope = scope if scope is not None else asked.scope
         self._inline = inline
         self._limit = limit
         self._framing: AnyFraming | None = None  # made when bytes come
@@ -184,6 +186,7 @@ class Decoder:
             model=self._model,
             dialect=dialect,
             scope=self._scope,
+            prefix=self._prefix,
             cumulative=host.cumulative if host else False,
             separate_reasoning=host.separate_reasoning if host else False,
         )
@@ -277,15 +280,24 @@ class Decoder:
         return tuple(found)
 
 
-def _report_of(request: Any) -> ReasoningReport | None:
-    """What was asked for and what was sent, from the request or from what was made of it."""
+class _Asked(NamedTuple):
+    """What the request says of the answer: what was asked for, all that stood before, and the account."""
+
+    report: ReasoningReport | None = None
+    prefix: str | None = None
+    scope: str | None = None
+
+
+def _asked(request: Any) -> _Asked:
+    """From the request, or from what encode made of it."""
     match request:
         case None:
-            return None
+            return _Asked()
         case Wire():
-            return request.reasoning
+            return _Asked(request.reasoning, request.prefix, request.scope)
         case Request():
-            return Settled(request).report
+            settled = Settled(request)
+            return _Asked(settled.report, Planner(settled).plan().prefix, request.scope)
         case _:
             kind = type(request).__name__
             raise UsageError(f"request must be a Request or what encode made of it, not {kind}")

@@ -87,6 +87,8 @@ class _Encoding:
             dialect=self.dialect,
             notes=self.notebook.notes(),
             reasoning=settled.report,
+            prefix=planned.prefix,
+            scope=request.scope,
         )
 
     def _planned(self) -> Plan:

@@ -110,6 +110,10 @@ class Ask(Row, frozen=True, kw_only=True):
     """What becomes of reasoning that is sent back."""
     replay_field: str | None = None
     """The field in which it goes back; none: the one it came in."""
+    reads: tuple[str, ...] = ("*",)
+    """Whose reasoning it reads, beside its own: names of models of its family."""
+    readable_by: tuple[str, ...] = ("*",)
+    """Who can read its reasoning."""
     bound: Literal["no", "refused", "dropped"] = "no"
     """What becomes of its reasoning once anything before it has changed."""
     off_up_to: str | None = None

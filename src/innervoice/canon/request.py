@@ -78,6 +78,8 @@ class Request(_Head, frozen=True, kw_only=True):
     mode: Mode = "clamp"
     foreign: Foreign = "omit"
     store: bool = False
+    scope: str | None = None
+    """The account it is sent from; reasoning that another account sealed is not sent."""
     base_url: str | None = None
     extra: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it for each request
 
@@ -125,3 +127,6 @@ class Wire(Value, frozen=True, kw_only=True):
     dialect: str
     notes: tuple[Note, ...] = ()
     reasoning: ReasoningReport | None = None
+    prefix: str | None = None
+    """The digest of all that is sent, which what the model then says may be bound to."""
+    scope: str | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import ToolCall, ToolResult
@@ -23,6 +23,9 @@ _BY_NOTE: dict[str, tuple[Severity, str]] = {
     "opaque_dropped": ("refused", "leave it unsent; it stays in the history"),
     "reasoning_filled": ("refused", "send the field, empty where the reasoning is lost"),
     "signature_filled": ("refused", "send the documented value that skips the check"),
+    "prefix_changed": ("refused", "undo the change, or leave the reasoning unsent"),
+    "held_by_server": ("degraded", "what the server holds cannot be seen here, and is not checked"),
+    "calls_moved": ("refused", "move the calls of a turn behind all else of it"),
     "id_mapped": ("refused", "map the id, in the call and in its result"),
 }
 
@@ -42,14 +45,22 @@ class Problem(Value, frozen=True, kw_only=True):
         return f"{place}: {self.why} ({self.code}, {self.severity}); {self.fix}"
 
 
-def lint(messages: Sequence[Message], target: str, dialect: str | None = None) -> list[Problem]:
-    """What is wrong with a history for a target, `provider/model`."""
-    settled = Settled(Request(target, tuple(messages), dialect=dialect, mode="passthrough"))
+def lint(
+    messages: Sequence[Message], target: str, dialect: str | None = None, **settings: Any
+) -> list[Problem]:
+    """What is wrong with a history for a target, `provider/model`.
+
+    `settings` are other fields of a `Request` (system, tools, reasoning, scope, ...): what they change is seen, too.
+    """
+    request = Request(target, tuple(messages), dialect=dialect, mode="passthrough", **settings)
+    settled = Settled(request)
     planned = Planner(settled).plan()
     found = [*_of_structure(messages)]
     for decision in planned.decisions:
         if decision.note:
             severity, fix = _BY_NOTE[decision.note]
+            if decision.action == "kept":
+                severity = "degraded"  # it is sent, and the host makes nothing of it
             found.append(
                 Problem(
                     code=decision.note,

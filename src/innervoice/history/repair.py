@@ -8,6 +8,7 @@ would not send is left out. A history that needs nothing comes back equal.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from innervoice.canon.messages import Message, tool_result
 from innervoice.canon.parts import Part, ToolCall, ToolResult
@@ -20,11 +21,13 @@ __all__ = ["repair"]
 UNANSWERED = "This call was interrupted and has no result."
 
 
-def repair(messages: Sequence[Message], target: str, dialect: str | None = None) -> list[Message]:
-    """The history, acceptable for a target, `provider/model`."""
+def repair(
+    messages: Sequence[Message], target: str, dialect: str | None = None, **settings: Any
+) -> list[Message]:
+    """The history, acceptable for a target, `provider/model`; `settings` are other fields of a `Request`."""
     whole = _with_results(_without_strays(messages))
-    settled = Settled(Request(target, tuple(whole), dialect=dialect, mode="passthrough"))
-    return [message for message in Planner(settled).plan().messages if message.parts]
+    request = Request(target, tuple(whole), dialect=dialect, mode="passthrough", **settings)
+    return [message for message in Planner(Settled(request)).plan().messages if message.parts]
 
 
 def _without_strays(messages: Sequence[Message]) -> list[Message]:

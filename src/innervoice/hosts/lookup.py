@@ -23,6 +23,7 @@ __all__ = [
     "ask_of",
     "card_of",
     "family_of",
+    "fits",
     "host_of",
     "names_of",
     "use_overrides",
@@ -151,6 +152,13 @@ def _patterns() -> tuple[tuple[int, re.Pattern[str], Card], ...]:
     )
 
 
+def fits(patterns: Iterable[str], model: str) -> bool:
+    """Whether one of these patterns is found in a model's name."""
+    name = _last_segment(model)
+    return any(_compile(pattern).search(name) for pattern in patterns)
+
+
+@lru_cache(maxsize=1024)
 def _compile(match: str) -> re.Pattern[str]:
     body = ".*".join(re.escape(piece) for piece in match.split("*"))
     return re.compile(rf"(?:^|[^a-z0-9]){body}$")

@@ -1,0 +1,61 @@
+"""What becomes of the parts of a history, and the record of it."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from innervoice.canon.value import Value
+
+__all__ = ["Action", "Decision", "Ledger", "Place"]
+
+Action: TypeAlias = Literal["kept", "omitted", "converted", "filled"]
+Place: TypeAlias = tuple[int, int | None]
+"""The number of a message, and of a part in it; None for the message as a whole."""
+
+
+class Decision(Value, frozen=True, kw_only=True):
+    """What becomes of one part of a history, by which rule, and why."""
+
+    message: int
+    part: int | None
+    kind: str
+    action: Action
+    rule: str
+    note: str | None = None
+    """The code of the note that tells it, for what is not sent as it is."""
+    why: str
+
+
+class Ledger:
+    """Writes decisions down."""
+
+    def __init__(self) -> None:
+        self.decisions: list[Decision] = []
+
+    def kept(self, place: Place, kind: str, rule: str, why: str, note: str | None = None) -> None:
+        """A part goes as it is."""
+        self._add(place, kind, "kept", rule, why, note)
+
+    def omitted(
+        self, place: Place, kind: str, rule: str, why: str, note: str = "thinking_omitted"
+    ) -> None:
+        """A part stays in the history and is not sent."""
+        self._add(place, kind, "omitted", rule, why, note)
+
+    def converted(self, place: Place, kind: str, rule: str, why: str, note: str) -> None:
+        """A part is sent in another form."""
+        self._add(place, kind, "converted", rule, why, note)
+
+    def filled(self, place: Place, kind: str, rule: str, why: str, note: str) -> None:
+        """Something is sent that the history does not have."""
+        self._add(place, kind, "filled", rule, why, note)
+
+    def _add(
+        self, place: Place, kind: str, action: Action, rule: str, why: str, note: str | None
+    ) -> None:
+        message, part = place
+        self.decisions.append(
+            Decision(
+                message=message, part=part, kind=kind, action=action, rule=rule, note=note, why=why
+            )
+        )

@@ -1,0 +1,87 @@
+"""What stood before a piece of reasoning when it was made, as a digest (rule H7).
+
+Claude from 5.1 on, and the newest OpenAI models, bind reasoning to all that stood before it: system, tools, and
+every earlier message. `Prefix` grows with what is sent; its value goes into the origin of what the model then
+says. When the conversation is sent again, the value at the same place must be the same, or the block is dead.
+
+The value has four fields: system, tools, how many parts stood before, and the digest of them. So a change of the
+system or of the tools can be told from an edit of a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from typing import Any
+
+from innervoice.canon.jsontext import dump_json
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from innervoice.canon.request import Request
+
+__all__ = ["Prefix", "difference"]
+
+
+class Prefix:
+    """A digest that grows with what is sent."""
+
+    def __init__(self, request: Request) -> None:
+        told = [request.system] if request.system is not None else []
+        told += [message.text for message in request.messages if message.role == "system"]
+        tools = [[tool.name, tool.description, tool.parameters, tool.raw] for tool in request.tools]
+        self._head = f"{_digest(told)}.{_digest(tools)}"
+        self._hash = blake2b(digest_size=12)
+        self._count = 0
+
+    @property
+    def value(self) -> str:
+        """The digest of all that was added."""
+        return f"{self._head}.{self._count}.{self._hash.hexdigest()}"
+
+    def add(self, message: Message, parts: Iterable[Part]) -> None:
+        """More of what is sent; what the system says is in the head."""
+        if message.role == "system":
+            return
+        role = "assistant" if message.role == "assistant" else "user"
+        for part in parts:
+            self._hash.update(dump_json([role, *_said(part)]))
+            self._count += 1
+
+
+def difference(made: str, now: str) -> str:
+    """What changed between two digests, for people."""
+    before, after = made.split("."), now.split(".")
+    if len(before) != len(after):
+        return "what stood before it changed"
+    changed = [
+        what
+        for what, one, other in zip(("the system prompt", "the tools"), before, after, strict=False)
+        if one != other
+    ]
+    if before[2] != after[2]:
+        changed.append(f"{after[2]} parts stand before it instead of {before[2]}")
+    elif before[3] != after[3]:
+        changed.append("a message before it was edited")
+    return " and ".join(changed) + (" changed" if changed and "the " in changed[-1] else "")
+
+
+def _said(part: Part) -> Sequence[Any]:
+    match part:
+        case Text():
+            return ("text", part.text)
+        case Thinking():
+            return ("thinking", part.text, part.origin.block if part.origin else None)
+        case ToolCall():
+            return ("call", part.id, part.name, part.arguments)
+        case ToolResult():
+            inner = part.content
+            content = inner if isinstance(inner, str) else [_said(item) for item in inner]
+            return ("result", part.call_id, content, part.error)
+        case Media():
+            return ("media", part.mime, part.data, part.url)
+        case Opaque():
+            return ("opaque", part.value)
+
+
+def _digest(value: Any) -> str:
+    return blake2b(dump_json(value), digest_size=4).hexdigest()

@@ -1,0 +1,133 @@
+"""What becomes of each piece of reasoning: rules H1, H2, H3, H5 and H7."""
+
+from __future__ import annotations
+
+from innervoice.canon.origin import Origin
+from innervoice.canon.parts import Part, Text, Thinking, is_inline
+from innervoice.errors import RuleError
+from innervoice.history.decisions import Ledger, Place
+from innervoice.history.prefix import Prefix, difference
+from innervoice.hosts.home import is_home
+from innervoice.hosts.lookup import family_of
+from innervoice.settling import Settled
+
+__all__ = ["ReasoningRules"]
+
+
+class ReasoningRules:
+    """Decides what goes back, and in which field."""
+
+    def __init__(self, settled: Settled, ledger: Ledger, prefix: Prefix) -> None:
+        self._settled = settled
+        self._ask, self._dialect, self._host = settled.ask, settled.dialect, settled.host
+        self._request = settled.asked
+        self._ledger = ledger
+        self._prefix = prefix
+        self.is_claude = family_of(settled.model) == "claude" and self._dialect in (
+            "anthropic",
+            "bedrock-converse",
+        )
+        self._sealed_only = bool(self._host and self._host.sealed_only)
+
+    def is_home(self, origin: Origin | None) -> bool:
+        """H1: whether what came from there can be read here."""
+        settled = self._settled
+        return is_home(
+            origin, self._ask, settled.model, self._host, self._dialect, self._request.scope
+        )
+
+    def fitted(self, place: Place, part: Thinking) -> Part | None:
+        """The part as it goes to the target, or None if it does not."""
+        if not self.is_home(part.origin):
+            return self._abroad(place, part)
+        if is_inline(part):
+            self._ledger.kept(place, "thinking", "H1", "it stands in the text it came in")
+            return part
+        block = part.origin.block if part.origin else None
+        for rule, refused, why in (
+            ("H1", not part.complete, "it was interrupted"),
+            ("H3", self._ask.replay == "never", "this host refuses it"),
+            ("H1", self.is_claude and _is_unsigned(block), "it was never signed"),
+            (
+                "H5",
+                self._is_unreadable(block),
+                "nothing is stored, and it has no encrypted content",
+            ),
+        ):
+            if refused:
+                self._ledger.omitted(place, "thinking", rule, why)
+                return None
+        return self._bound(place, part)
+
+    def _bound(self, place: Place, part: Thinking) -> Part | None:
+        """H7: reasoning that is dead, because something before it changed."""
+        made = part.origin.prefix if part.origin else None
+        if self._ask.bound == "no" or made is None or made == self._prefix.value:
+            self._ledger.kept(place, "thinking", "H1", "it came from here")
+            return self._under_its_name(part)
+        why = difference(made, self._prefix.value)
+        if self._ask.bound == "dropped":
+            self._ledger.kept(
+                place, "thinking", "H7", f"the host will not read it: {why}", "prefix_changed"
+            )
+            return self._under_its_name(part)
+        self._ledger.omitted(place, "thinking", "H7", why, "prefix_changed")
+        return None
+
+    def _abroad(self, place: Place, part: Thinking) -> Part | None:
+        """H2: reasoning that this model cannot read."""
+        if self._request.foreign == "text" and part.text.strip():
+            if family_of(self._settled.model) == "claude":
+                raise RuleError(
+                    "foreign_text_refused", "Claude refuses prompts that hold such text"
+                )
+            why = "sent as labelled text, as asked"
+            self._ledger.converted(place, "thinking", "H2", why, "thinking_as_text")
+            return Text(f"[Reasoning of an earlier turn]\n{part.text}\n")
+        origin = part.origin
+        if origin is None or origin.provider is None:
+            why = "nobody knows whose it is"
+        elif self._request.scope and origin.scope and origin.scope != self._request.scope:
+            why = f"it belongs to the account {origin.scope}"
+        else:
+            why = f"it came from {origin.provider}/{origin.model}"
+        self._ledger.omitted(place, "thinking", "H2", why)
+        return None
+
+    def _is_unreadable(self, block: object) -> bool:
+        """H5: an item that the host would have to look up, but did not store."""
+        return (
+            self._sealed_only
+            and self._dialect == "openai-responses"
+            and not self._request.store
+            and isinstance(block, dict)
+            and not block.get("encrypted_content")
+        )
+
+    def _under_its_name(self, part: Thinking) -> Part:
+        """Reasoning of this model, in the field and as far as its host wants it back."""
+        origin = part.origin
+        block = origin.block if origin else None
+        if not origin or not isinstance(block, dict):
+            return part
+        if self._sealed_only and block.get("content"):
+            sealed = {key: item for key, item in block.items() if key != "content"}
+            return part.but(origin=origin.but(block=sealed))
+        if self._dialect != "openai-chat" or "type" in block:
+            return part
+        if self._ask.replay == "tags":
+            return Text(f"<think>{part.text}</think>\n", origin=origin.but(block=None))
+        if self._ask.replay_field and self._ask.replay_field != "reasoning_details":
+            return part.but(origin=origin.but(block={self._ask.replay_field: part.text}))
+        return part
+
+
+def _is_unsigned(block: object) -> bool:
+    """Whether Claude's thinking lacks the signature without which it is refused."""
+    match block:
+        case {"type": "thinking", **rest}:
+            return not rest.get("signature")
+        case {"reasoningContent": {"reasoningText": dict(text)}}:
+            return not text.get("signature")
+        case _:
+            return False

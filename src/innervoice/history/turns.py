@@ -1,0 +1,132 @@
+"""What becomes of whole turns: rules H3, H4, H5, H9 and H10."""
+
+from __future__ import annotations
+
+import re
+
+from innervoice.canon.messages import Message
+from innervoice.canon.origin import Origin
+from innervoice.canon.parts import Part, Thinking, ToolCall, ToolResult, is_inline
+from innervoice.canon.request import Request
+from innervoice.history.decisions import Ledger
+from innervoice.settling import Settled
+from innervoice.wire.requests import input_of
+
+__all__ = ["SKIP", "TurnRules", "is_said", "new_from"]
+
+SKIP = "skip_thought_signature_validator"
+"""What Gemini takes for a signature that nobody has (ai.google.dev, thought signatures, read 2026-11-15)."""
+
+_HELD = ("previous_response_id", "previous_interaction_id", "conversation", "thread")
+
+
+def is_said(message: Message) -> bool:
+    """Whether a message is the user's own, and not only results."""
+    return message.role == "user" and not all(
+        isinstance(part, ToolResult) for part in message.parts
+    )
+
+
+def new_from(request: Request) -> int:
+    """H10: the first message that is new to a server which holds the conversation; 0 if none does."""
+    if not any(request.extra.get(name) for name in _HELD):
+        return 0
+    turns = [n for n, message in enumerate(request.messages) if message.role == "assistant"]
+    return turns[-1] + 1 if turns else 0
+
+
+class TurnRules:
+    """Fits turns to a target."""
+
+    def __init__(self, settled: Settled, ledger: Ledger) -> None:
+        self._settled, self._ask, self._dialect = settled, settled.ask, settled.dialect
+        self._ledger = ledger
+
+    def with_field(self, number: int, parts: list[Part]) -> list[Part]:
+        """H3: the field that the host wants on a turn with calls, empty where it is unknown."""
+        wanted = self._ask.replay == "must" and self._ask.replay_field == "reasoning_content"
+        wanted = wanted and self._dialect == "openai-chat" and self._settled.reasons
+        has_call = any(isinstance(part, ToolCall) for part in parts)
+        has_thinking = any(isinstance(part, Thinking) and not is_inline(part) for part in parts)
+        if not wanted or not has_call or has_thinking:
+            return parts
+        why = "the host wants it on a turn with calls"
+        self._ledger.filled((number, None), "thinking", "H3", why, "reasoning_filled")
+        origin = Origin(dialect=self._dialect, block={self._ask.replay_field or "": ""})
+        return [Thinking("", "hidden", origin=origin), *parts]
+
+    def without_loose_ends(self, number: int, parts: list[Part], *, rule: str) -> list[Part]:
+        """Claude's turns must not end in thinking, and a reasoning item needs what it produced."""
+        kept = list(parts)
+        while kept and isinstance(kept[-1], Thinking):
+            kept.pop()
+        if len(kept) != len(parts):
+            why = "nothing follows it in its turn"
+            self._ledger.omitted((number, None), "thinking", rule, why)
+        return kept
+
+    def with_calls_last(self, number: int, parts: list[Part]) -> list[Part]:
+        """H5: DeepSeek's Responses want nothing between the calls of a turn and their results."""
+        host = self._settled.host
+        calls: list[Part] = [part for part in parts if isinstance(part, ToolCall)]
+        if self._dialect != "openai-responses" or not host or not host.calls_last or not calls:
+            return parts
+        others = [part for part in parts if not isinstance(part, ToolCall)]
+        if [*others, *calls] != parts:
+            why = "the host wants calls behind all else of a turn"
+            self._ledger.converted((number, None), "tool_call", "H5", why, "calls_moved")
+        return [*others, *calls]
+
+    def without_latest_thinking(self, messages: list[Message]) -> list[Message]:
+        """H1: Claude refuses thinking in its latest turn when it is told not to think."""
+        choice = self._settled.choice
+        if not choice or not choice.off or not self._ask.control.startswith("anthropic"):
+            return messages
+        latest = max((n for n, item in enumerate(messages) if item.role == "assistant"), default=-1)
+        if latest < 0:
+            return messages
+        turn = messages[latest]
+        parts = tuple(part for part in turn.parts if not isinstance(part, Thinking))
+        if len(parts) == len(turn.parts):
+            return messages
+        why = "thinking is off, and the latest turn must not hold any then"
+        self._ledger.omitted((latest, None), "thinking", "H1", why)
+        return [*messages[:latest], turn.but(parts=parts), *messages[latest + 1 :]]
+
+    def with_skip_values(self, messages: list[Message]) -> list[Message]:
+        """H4: the skip value on the first call of each step of the current turn that nobody signed."""
+        version = re.match(r"gemini-(\d+)", self._settled.model.rsplit("/", 1)[-1])
+        if self._dialect != "gemini" or not version or int(version[1]) < 3:
+            return messages
+        start = max((n for n, message in enumerate(messages) if is_said(message)), default=-1)
+        return [
+            self._signed(number, message)
+            if number > start and message.role == "assistant"
+            else message
+            for number, message in enumerate(messages)
+        ]
+
+    def _signed(self, number: int, message: Message) -> Message:
+        calls = [part for part in message.parts if isinstance(part, ToolCall)]
+        if not calls or any(part.origin and part.origin.seals for part in calls):
+            return message
+        first = calls[0]
+        place = (number, message.parts.index(first))
+        self._ledger.filled(place, "tool_call", "H4", "nobody signed this step", "signature_filled")
+        block = (
+            first.origin.block if first.origin and isinstance(first.origin.block, dict) else None
+        )
+        call = {"name": first.name, "args": input_of(first)}
+        made = {**(block or {"functionCall": {"id": first.id, **call}}), "thoughtSignature": SKIP}
+        signed = first.but(origin=Origin(dialect="gemini", block=made, seals=("thoughtSignature",)))
+        return message.but(parts=tuple(signed if part is first else part for part in message.parts))
+
+    def began_elsewhere(self, messages: list[Message]) -> bool:
+        """H9: an open tool loop whose turn does not begin with Claude's own thinking."""
+        if self._ask.control != "anthropic-enabled" or not messages:
+            return False
+        turns = [message for message in messages if message.role == "assistant"]
+        results = any(isinstance(part, ToolResult) for part in messages[-1].parts)
+        if not turns or messages[-1].role == "assistant" or not results or not turns[-1].tool_calls:
+            return False
+        return not isinstance(turns[-1].parts[0], Thinking)

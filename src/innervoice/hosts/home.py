@@ -1,0 +1,37 @@
+"""Where reasoning is at home: who can read what a model sealed.
+
+Home is the same host, the same dialect, no other account, and a model that reads the origin's. Models read their
+own family, unless the row of either says otherwise: `reads` of the reader, `readable_by` of the one who wrote.
+"""
+
+from __future__ import annotations
+
+from innervoice.canon.cards import Ask, Host
+from innervoice.canon.origin import Origin
+from innervoice.hosts.lookup import ask_of, family_of, fits
+
+__all__ = ["is_home", "reads"]
+
+
+def reads(ask: Ask, model: str, writer: str, host: str | None, dialect: str) -> bool:
+    """Whether a model can read what another one sealed at the same host."""
+    if family_of(model) != family_of(writer):
+        return False
+    row = ask_of(writer, host, dialect)
+    if model == writer or row is None or row == ask:
+        return True
+    return fits(ask.reads, writer) and fits(row.readable_by, model)
+
+
+def is_home(
+    origin: Origin | None, ask: Ask, model: str, host: Host | None, dialect: str, scope: str | None
+) -> bool:
+    """Whether what came from this origin can go back to this target as it came."""
+    if origin is None or origin.dialect != dialect:
+        return False
+    if host and origin.provider not in (None, host.id):
+        return False
+    if scope is not None and origin.scope is not None and scope != origin.scope:
+        return False
+    writer = origin.model
+    return writer is None or reads(ask, model, writer, host.id if host else None, dialect)
