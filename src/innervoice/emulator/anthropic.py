@@ -1,0 +1,42 @@
+"""The Messages API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from innervoice.canon.jsontext import dump_json
+from innervoice.canon.parts import Part
+from innervoice.emulator import claude
+from innervoice.emulator.brain import Draft
+from innervoice.emulator.call import Call
+from innervoice.wire.refusals import Refusal
+from innervoice.wire.shapes import as_dict, as_list
+
+__all__ = ["check", "is_on", "parts"]
+
+
+def is_on(call: Call) -> bool:
+    """Whether it thinks in this call."""
+    return claude.is_on(call.body, call)
+
+
+def check(call: Call) -> Iterator[Refusal]:
+    """Which seals are refused."""
+    messages = [as_dict(message) for message in as_list(call.body.get("messages"))]
+    return claude.check(call, messages, call.body.get("system"), call.body.get("tools"), call.body)
+
+
+def parts(call: Call, draft: Draft) -> list[Part]:
+    """The turn, sealed."""
+    body = call.body
+    messages = [as_dict(message) for message in as_list(body.get("messages"))]
+    prefix = claude.prefix_of(body.get("system"), body.get("tools"), messages)
+    made: list[Part] = [
+        call.thinking(block.get("thinking", ""), block)
+        for block in claude.thinking_blocks(call, draft, body, prefix)
+    ]
+    if draft.text:
+        made.append(call.text(draft.text))
+    for position, (name, values) in enumerate(draft.calls):
+        made.append(call.tool_call(name, dump_json(values).decode(), call.id("toolu_", position)))
+    return made

@@ -1,0 +1,203 @@
+"""A small deterministic mind: it does arithmetic, and looks things up through the caller's tools.
+
+A question is taken in steps, cut at the word "then". A step that concerns a tool (a word of the tool's name
+stands in it, or the choice is forced) makes one call for each thing it names, at once; a step with arithmetic
+is computed. When every step has its results, they are put together as the answer. The same conversation
+always gives the same thoughts.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Text, ToolResult
+from innervoice.canon.request import Tool
+from innervoice.canon.value import Value
+from innervoice.wire.shapes import as_dict, as_text
+
+__all__ = ["Draft", "think"]
+
+_ARITHMETIC = re.compile(r"-?\d+(?:\.\d+)?(?:\s*(?:\*\*|[-+*/×x])\s*-?\d+(?:\.\d+)?)+")
+_QUOTED = re.compile(r"[\"'“]([^\"'”]{1,60})[\"'”]")
+_NAMED = re.compile(r"(?<![.?!] )(?<!^)\b[A-Z][\w-]+(?: [A-Z][\w-]+)*")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_MOST_CALLS = 8
+
+
+class Draft(Value, frozen=True, kw_only=True):
+    """What the mind came to: thoughts, then calls or an answer."""
+
+    thoughts: tuple[str, ...]
+    text: str = ""
+    calls: tuple[tuple[str, dict[str, Any]], ...] = ()
+
+
+def think(
+    messages: Sequence[Message], tools: Sequence[Tool], *, forced: bool, pieces: int
+) -> Draft:
+    """The next turn of a conversation."""
+    start = max((n for n, message in enumerate(messages) if _is_question(message)), default=-1)
+    question = _question(messages[start]) if start >= 0 else ""
+    steps = [step.strip() for step in re.split(r"(?i)\bthen\b", question) if step.strip()]
+    since = messages[start + 1 :]
+    rounds = sum(bool(message.tool_calls) for message in since)
+    found = [_result_text(part) for message in since for part in message.parts if _is_result(part)]
+    for step in steps[rounds:]:
+        calls = _calls(step, tools, forced=forced and not rounds)
+        if calls:
+            return Draft(thoughts=_thoughts(question, step, calls, pieces), calls=calls)
+    sums = [_computed(found_sum[0]) for found_sum in _ARITHMETIC.finditer(question)]
+    answer = ". ".join([*found, *(line for line in sums if line)])
+    answer = f"{answer}." if answer else f"You said: {question}"
+    return Draft(thoughts=_closing_thoughts(question, found, sums, pieces), text=answer)
+
+
+# ---- what is asked ---------------------------------------------------------------------------------
+
+
+def _is_result(part: Any) -> bool:
+    return isinstance(part, ToolResult)
+
+
+def _is_question(message: Message) -> bool:
+    return message.role == "user" and any(isinstance(part, Text) for part in message.parts)
+
+
+def _question(message: Message) -> str:
+    return " ".join(part.text for part in message.parts if isinstance(part, Text)).strip()
+
+
+def _result_text(part: Any) -> str:
+    if isinstance(part.content, str) and part.content:
+        return part.content.strip().rstrip(".")
+    if part.content:
+        return " ".join(item.text for item in part.content if isinstance(item, Text)).rstrip(".")
+    response = as_dict(
+        as_dict(as_dict(part.origin.block if part.origin else None).get("functionResponse")).get(
+            "response"
+        )
+    )
+    value = next(iter(response.values()), "")
+    return (as_text(value) or str(value)).rstrip(".")
+
+
+# ---- calls -----------------------------------------------------------------------------------------
+
+
+def _calls(
+    step: str, tools: Sequence[Tool], *, forced: bool
+) -> tuple[tuple[str, dict[str, Any]], ...]:
+    fitting = [tool for tool in tools if _concerns(tool, step)]
+    if not fitting and forced:
+        fitting = [tool for tool in tools if tool.parameters is not None][:1]
+    made = [(tool.name, arguments) for tool in fitting for arguments in _arguments(tool, step)]
+    return tuple(made[:_MOST_CALLS])
+
+
+def _concerns(tool: Tool, step: str) -> bool:
+    words = {word for word in re.split(r"[^a-z]+", tool.name.lower()) if len(word) > 3}
+    return bool(words & set(re.findall(r"[a-z]+", step.lower())))
+
+
+def _arguments(tool: Tool, step: str) -> list[dict[str, Any]]:
+    """One set of arguments for each thing that a step names."""
+    schema = as_dict(tool.parameters)
+    members = {key: as_dict(value) for key, value in as_dict(schema.get("properties")).items()}
+    numbers = [float(text) if "." in text else int(text) for text in _NUMBER.findall(step)]
+    things = _QUOTED.findall(step) or _NAMED.findall(step) or [step.rstrip("?.! ")]
+    wanted = schema.get("required") or list(members)
+    texts = [
+        name
+        for name in wanted
+        if str(members.get(name, {}).get("type", "string")).lower() == "string"
+    ]
+    made = []
+    for thing in list(dict.fromkeys(things)) if texts else things[:1]:
+        values: dict[str, Any] = {}
+        for name in wanted:
+            values[name] = _argument(members.get(name, {}), thing, numbers)
+        made.append(values)
+    return made
+
+
+def _argument(schema: dict[str, Any], thing: str, numbers: list[int | float]) -> Any:
+    match str(schema.get("type", "string")).lower():
+        case "integer":
+            return int(numbers.pop(0)) if numbers else 1
+        case "number":
+            return numbers.pop(0) if numbers else 1.0
+        case "boolean":
+            return True
+        case _ if schema.get("enum"):
+            return schema["enum"][0]
+        case "array":
+            return [_argument(as_dict(schema.get("items")), thing, numbers)]
+        case _:
+            return thing
+
+
+# ---- thoughts --------------------------------------------------------------------------------------
+
+
+def _computed(expression: str) -> str | None:
+    """An expression and its value; None for what cannot be computed."""
+    try:
+        tree = ast.parse(expression.replace("×", "*").replace("x", "*"), mode="eval")
+        value = _value(tree.body)
+    except (SyntaxError, ZeroDivisionError, KeyError, TypeError, OverflowError):
+        return None
+    return (
+        f"{expression.strip()} = {value:g}"
+        if isinstance(value, float)
+        else f"{expression.strip()} = {value}"
+    )
+
+
+def _value(node: ast.AST) -> Any:
+    match node:
+        case ast.BinOp(left, how, right):
+            return _OPERATORS[type(how)](_value(left), _value(right))
+        case ast.UnaryOp(ast.USub(), operand):
+            return -_value(operand)
+        case ast.Constant(value) if isinstance(value, (int, float)):
+            return value
+        case _:
+            raise TypeError("no arithmetic")
+
+
+def _thoughts(
+    question: str, step: str, calls: Sequence[tuple[str, dict[str, Any]]], pieces: int
+) -> tuple[str, ...]:
+    names = ", ".join(f"{name}({', '.join(map(str, values.values()))})" for name, values in calls)
+    told = [f"The user asks: {question}\nFor this step I need to look something up: {step}."]
+    told.append(f"I call {names} and wait for what comes back.")
+    return _in_pieces(told, pieces)
+
+
+def _closing_thoughts(
+    question: str, found: Sequence[str], sums: Sequence[str | None], pieces: int
+) -> tuple[str, ...]:
+    told = [f"The user asks: {question}"]
+    told += [f"The tools gave {len(found)} results; I read them in order."] if found else []
+    told += [f"Computed: {line}." for line in sums if line]
+    told.append("That is all I need to answer.")
+    return _in_pieces(told, pieces)
+
+
+def _in_pieces(told: list[str], pieces: int) -> tuple[str, ...]:
+    """The thoughts as so many pieces; more pieces than thoughts make the last one a check."""
+    while len(told) < pieces:
+        told.append(f"Checking once more, pass {len(told)}.")
+    head, tail = told[: len(told) - pieces + 1], told[len(told) - pieces + 1 :]
+    return ("\n".join(head), *tail)

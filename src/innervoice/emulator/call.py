@@ -1,0 +1,122 @@
+"""One request as the emulator sees it, and what all dialects do with it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+from innervoice.canon.origin import Origin
+from innervoice.canon.parts import Form, Part, Text, Thinking, ToolCall
+from innervoice.canon.request import Request, Tool
+from innervoice.emulator.behaviour import Behaviour
+from innervoice.emulator.seals import Sealer, digest
+from innervoice.wire.refusals import Target
+from innervoice.wire.shapes import as_dict, as_list
+
+__all__ = ["Call", "Ledger", "tokens", "tools_of"]
+
+_REMEMBERED = 4096
+
+
+class Ledger:
+    """What a server remembers of what it sent: stored responses, and which reasoning made which item."""
+
+    def __init__(self) -> None:
+        self.responses: OrderedDict[str, dict[str, Any]] = OrderedDict()
+        self.items: OrderedDict[str, dict[str, Any]] = OrderedDict()
+        self.made_by: OrderedDict[str, str] = OrderedDict()
+
+    def keep(self, shelf: OrderedDict[str, Any], name: str, value: Any) -> None:
+        """Remembers a value, and forgets the oldest beyond the bound."""
+        shelf[name] = value
+        while len(shelf) > _REMEMBERED:
+            shelf.popitem(last=False)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request that reached a host."""
+
+    provider: str
+    dialect: str
+    body: dict[str, Any]
+    request: Request
+    target: Target
+    account: str
+    behaviour: Behaviour
+    stream: bool
+    sealer: Sealer
+    ledger: Ledger
+    number: str = field(default="")
+    """Tells this request from others, in the ids of what it gives."""
+
+    @property
+    def model(self) -> str:
+        """The model's name as its host spells it."""
+        return self.target.model
+
+    def seal(self, **claims: Any) -> str:
+        """A seal of this host, for this model and account."""
+        return self.sealer.seal(
+            host=self.provider, model=self.model, account=self.account, **claims
+        )
+
+    def claims(self, seal: Any) -> dict[str, Any] | None:
+        """What a seal claims, or None if it is not of this host."""
+        claims = self.sealer.claims(seal)
+        return claims if claims and claims.get("host") == self.provider else None
+
+    def id(self, start: str, position: int = 0) -> str:
+        """An id for a thing that this call makes."""
+        return f"{start}{digest([self.number, start, position])}"
+
+    # ---- parts with the wire blocks of this host ---------------------------------------------------
+
+    def thinking(
+        self, text: str, block: dict[str, Any], form: Form = "full", item: str | None = None
+    ) -> Part:
+        """A piece of reasoning that leaves as this block."""
+        return Thinking(text, form, origin=Origin(dialect=self.dialect, block=block, item=item))
+
+    def text(self, text: str, block: dict[str, Any] | None = None) -> Part:
+        """A piece of the answer."""
+        return Text(text, origin=Origin(dialect=self.dialect, block=block) if block else None)
+
+    def tool_call(
+        self, name: str, arguments: str, given_id: str, block: dict[str, Any] | None = None
+    ) -> Part:
+        """A call."""
+        origin = Origin(dialect=self.dialect, block=block) if block else None
+        return ToolCall(given_id, name, arguments, origin=origin)
+
+
+def tokens(text: str) -> int:
+    """How many tokens a text has here: one for four characters."""
+    return (len(text) + 3) // 4
+
+
+def tools_of(body: dict[str, Any]) -> list[Tool]:
+    """The functions that a request offers, in whichever dialect."""
+    config = as_dict(body.get("toolConfig")).get("tools")
+    found: list[Tool] = []
+    for tool in map(as_dict, as_list(config if config is not None else body.get("tools"))):
+        spec = as_dict(tool.get("toolSpec"))
+        if spec:
+            schema = as_dict(spec.get("inputSchema")).get("json")
+            found.append(Tool(str(spec.get("name")), spec.get("description"), schema))
+            continue
+        declared = tool.get("functionDeclarations", tool.get("function_declarations"))
+        if declared is not None:
+            for function in map(as_dict, as_list(declared)):
+                schema = function.get("parametersJsonSchema", function.get("parameters"))
+                found.append(
+                    Tool(str(function.get("name")), function.get("description"), schema or {})
+                )
+            continue
+        made = Tool.of(tool)
+        if made.raw is None or "" in made.raw:
+            found.append(
+                made.but(parameters=made.parameters if made.parameters is not None else {})
+            )
+    return found

@@ -1,0 +1,145 @@
+"""Chat Completions and its kin: which field carries the reasoning, and OpenRouter's sealed details."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from innervoice.canon.jsontext import dump_json
+from innervoice.canon.parts import Part
+from innervoice.emulator.brain import Draft
+from innervoice.emulator.call import Call
+from innervoice.emulator.seals import digest
+from innervoice.wire.chat.reasoning import FIELDS
+from innervoice.wire.chat.rules import is_on as rules_say_on
+from innervoice.wire.refusals import Refusal
+from innervoice.wire.rules import refused
+from innervoice.wire.shapes import as_dict, as_list
+
+__all__ = ["check", "is_on", "parts"]
+
+_DETAILS = "reasoning_details"
+_FORMATS = {
+    "anthropic": "anthropic-claude-v1",
+    "google": "google-gemini-v1",
+    "openai": "openai-responses-v1",
+    "x-ai": "xai-responses-v1",
+}
+_SIGNED = {
+    "anthropic-claude-v1": "Invalid signature in thinking block",
+    "google-gemini-v1": "Corrupted thought signature.",
+}
+
+
+def is_on(call: Call) -> bool:
+    """Whether it reasons in this call."""
+    return rules_say_on(call.body, call.target)
+
+
+def check(call: Call) -> Iterator[Refusal]:
+    """Which of OpenRouter's details are refused: unsigned, edited, or sent twice."""
+    if call.provider != "openrouter":
+        return
+    seen: set[str] = set()
+    for message in map(as_dict, as_list(call.body.get("messages"))):
+        details = [as_dict(entry) for entry in as_list(message.get(_DETAILS))]
+        if message.get("reasoning") and not details and _format(call) in _SIGNED:
+            yield refused(_SIGNED[_format(call)])
+        for entry in details:
+            name = str(entry.get("id") or entry.get("data") or entry.get("signature") or "")
+            if name and name in seen:
+                yield refused(f"Duplicate item found with id {name}")
+            seen.add(name)
+            yield from _detail(call, entry)
+
+
+def _detail(call: Call, entry: dict[str, Any]) -> Iterator[Refusal]:
+    form = str(entry.get("format"))
+    if entry.get("type") == "reasoning.text" and form in _SIGNED:
+        claims = call.claims(entry.get("signature"))
+        if not claims or claims.get("text") != digest(entry.get("text", "")):
+            yield refused(_SIGNED[form])
+    elif entry.get("type") == "reasoning.encrypted" and not call.claims(entry.get("data")):
+        yield refused(
+            f"The encrypted content for item {entry.get('id')} could not be verified. Reason: Encrypted content could "
+            "not be decrypted or parsed.",
+            code="invalid_encrypted_content",
+        )
+
+
+def parts(call: Call, draft: Draft) -> list[Part]:
+    """The turn, its reasoning in the field of this host."""
+    field = _field(call)
+    text = draft.text
+    made: list[Part] = []
+    if field == "inline":
+        text = _inline(call, draft) + text
+    elif field == _DETAILS:
+        made += [
+            call.thinking(entry.get("text", entry.get("summary", "")), entry)
+            for entry in _details(call, draft)
+        ]
+    elif field and draft.thoughts:
+        thought = "\n\n".join(draft.thoughts)
+        fields = ("reasoning_content", "reasoning") if call.behaviour.mirror else (field,)
+        made.append(call.thinking(thought, dict.fromkeys(fields, thought)))
+    if text:
+        made.append(call.text(text))
+    for position, (name, values) in enumerate(draft.calls):
+        given = call.id("call_", position)
+        made.append(call.tool_call(name, dump_json(values).decode(), given))
+    return made
+
+
+def _field(call: Call) -> str | None:
+    """Where this host puts the reasoning of this model; None where it shows none."""
+    body, ask, host = call.body, call.target.ask, call.target.host
+    hidden = as_dict(body.get("reasoning")).get("exclude") is True
+    hidden = (
+        hidden or body.get("reasoning_format") == "hidden" or body.get("include_reasoning") is False
+    )
+    if call.behaviour.show == "hidden" or hidden:
+        return None
+    if call.behaviour.inline or body.get("reasoning_format") == "raw":
+        return "inline"
+    if body.get("reasoning_split"):
+        return _DETAILS
+    usual = host.fields[0] if host else "reasoning_content"
+    if usual.startswith("<think>"):
+        return "inline"
+    return usual if usual in FIELDS else ask.replay_field
+
+
+def _inline(call: Call, draft: Draft) -> str:
+    if not draft.thoughts:
+        return ""
+    tag = call.behaviour.inline or "think"
+    thought = "\n".join(draft.thoughts)
+    if call.behaviour.unclosed:
+        return f"<{tag}>\n{thought}\n"
+    again = f"ok.\n</{tag}>\n" if call.behaviour.stutter else ""
+    return f"<{tag}>\n{thought}\n</{tag}>\n{again}\n"
+
+
+def _format(call: Call) -> str:
+    return _FORMATS.get(call.model.split("/", 1)[0], "unknown")
+
+
+def _details(call: Call, draft: Draft) -> list[dict[str, Any]]:
+    form = _format(call)
+    entries: list[dict[str, Any]] = []
+    for index, thought in enumerate(draft.thoughts):
+        common = {"format": form, "index": index}
+        match form:
+            case "anthropic-claude-v1" | "google-gemini-v1":
+                signature = call.seal(kind="detail", text=digest(thought))
+                entry = {"type": "reasoning.text", "text": thought, "signature": signature}
+                entries.append({**entry, **common})
+            case "openai-responses-v1" | "xai-responses-v1":
+                entries.append({"type": "reasoning.summary", "summary": thought, **common})
+                data = call.seal(kind="detail", text=digest(thought))
+                name = call.id("rs_", index)
+                entries.append({"type": "reasoning.encrypted", "data": data, "id": name, **common})
+            case _:
+                entries.append({"type": "reasoning.text", "text": thought, **common})
+    return entries

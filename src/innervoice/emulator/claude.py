@@ -1,0 +1,116 @@
+"""Claude's thinking, wherever it is served: how it is sealed, and which seals are refused.
+
+Blocks are in the form of the Messages API here; Converse brings its own into it and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from innervoice.emulator.brain import Draft
+from innervoice.emulator.call import Call
+from innervoice.emulator.seals import digest
+from innervoice.hosts.home import reads
+from innervoice.wire.refusals import Refusal
+from innervoice.wire.rules import claude_is_on, refused
+from innervoice.wire.shapes import as_dict, as_list
+
+__all__ = ["check", "is_on", "prefix_of", "thinking_blocks"]
+
+_THINKING = ("thinking", "redacted_thinking")
+_INVALID = "messages.{turn}.content.{place}: Invalid `signature` in `thinking` block"
+_BOUND = (
+    " The block is bound to a different conversation. Remove the block, or set "
+    'thinking.block_binding.prefix_mismatch_behavior to "drop_block".'
+)
+_MODIFIED = (
+    "messages.{turn}.content.{place}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot "
+    "be modified. These blocks must remain as they were in the original response."
+)
+
+
+def is_on(fields: dict[str, Any], call: Call) -> bool:
+    """Whether it thinks in this call."""
+    return claude_is_on(fields, call.target.ask)
+
+
+def prefix_of(system: Any, tools: Any, messages: list[dict[str, Any]]) -> str:
+    """A digest of all that stands before a block: cache marks do not count, nor how a text is written."""
+    return digest([_plain(system), _plain(tools), [_plain(message) for message in messages]])
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        plain = {key: _plain(item) for key, item in value.items() if key != "cache_control"}
+        if isinstance(plain.get("content"), str):
+            plain["content"] = [{"type": "text", "text": plain["content"]}]
+        return plain
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value
+
+
+def thinking_blocks(
+    call: Call, draft: Draft, fields: dict[str, Any], prefix: str
+) -> list[dict[str, Any]]:
+    """The sealed blocks of what it thought."""
+    ask, behaviour = call.target.ask, call.behaviour
+    display = as_dict(fields.get("thinking")).get("display")
+    shown = {"summarized": "summary", "omitted": "hidden"}.get(display or "", ask.shown)
+    shown = behaviour.show or shown
+    blocks: list[dict[str, Any]] = []
+    for place, thought in enumerate(draft.thoughts):
+        text = "" if shown == "hidden" else thought
+        claims = {"place": place, "prefix": prefix, "bound": ask.bound == "refused"}
+        if behaviour.redact and place % 2 == 0:
+            data = call.seal(kind="redacted", text=digest(thought), **claims)
+            blocks.append({"type": "redacted_thinking", "data": data})
+        else:
+            signature = call.seal(kind="thinking", text=digest(text), **claims)
+            blocks.append({"type": "thinking", "thinking": text, "signature": signature})
+    return blocks
+
+
+def check(
+    call: Call, messages: list[dict[str, Any]], system: Any, tools: Any, fields: dict[str, Any]
+) -> Iterator[Refusal]:
+    """Which seals of a history are refused: forged, edited, moved, or bound to something else."""
+    latest = max(
+        (n for n, turn in enumerate(messages) if turn.get("role") == "assistant"), default=-1
+    )
+    drops = as_dict(as_dict(fields.get("thinking")).get("block_binding")).get(
+        "prefix_mismatch_behavior"
+    )
+    for number, turn in enumerate(messages):
+        if turn.get("role") != "assistant":
+            continue
+        expected = 0
+        for place, block in enumerate(map(as_dict, as_list(turn.get("content")))):
+            if block.get("type") not in _THINKING:
+                continue
+            spot = {"turn": number, "place": place}
+            claims = _claims(call, block)
+            if claims is None:
+                yield refused(_INVALID.format(**spot))
+                return
+            if not reads(call.target.ask, call.model, claims["model"], call.provider, call.dialect):
+                continue  # dropped without a word
+            edited = block["type"] == "thinking" and claims["text"] != digest(block.get("thinking"))
+            if number == latest and (edited or claims["place"] != expected):
+                yield refused(_MODIFIED.format(**spot))
+                return
+            expected += 1
+            if edited:
+                yield refused(_INVALID.format(**spot))
+                return
+            bound = claims["bound"] and drops != "drop_block"
+            if bound and claims["prefix"] != prefix_of(system, tools, messages[:number]):
+                yield refused(_INVALID.format(**spot) + _BOUND)
+                return
+
+
+def _claims(call: Call, block: dict[str, Any]) -> dict[str, Any] | None:
+    kind = "thinking" if block["type"] == "thinking" else "redacted"
+    claims = call.claims(block.get("signature") if kind == "thinking" else block.get("data"))
+    return claims if claims and claims.get("kind") == kind else None

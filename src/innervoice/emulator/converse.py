@@ -1,0 +1,103 @@
+"""Bedrock Converse: Claude's rules in Converse's blocks, and models that sign nothing."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
+from typing import Any
+
+from innervoice.canon.jsontext import dump_json
+from innervoice.canon.parts import Part
+from innervoice.emulator import claude
+from innervoice.emulator.brain import Draft
+from innervoice.emulator.call import Call
+from innervoice.wire.refusals import Refusal
+from innervoice.wire.shapes import as_dict, as_list, as_text
+
+__all__ = ["check", "is_on", "parts"]
+
+
+def is_on(call: Call) -> bool:
+    """Whether it thinks in this call."""
+    fields = _fields(call)
+    if _is_claude(call):
+        return claude.is_on(fields, call)
+    off = as_dict(fields.get("reasoningConfig")).get("type") == "disabled"
+    return not off and (bool(fields) or call.target.ask.default != "none")
+
+
+def check(call: Call) -> Iterator[Refusal]:
+    """Which seals are refused."""
+    if not _is_claude(call):
+        return
+    for refusal in claude.check(call, *_conversation(call), _fields(call)):
+        yield refusal.but(text=f"The model returned the following errors: {refusal.text}")
+
+
+def parts(call: Call, draft: Draft) -> list[Part]:
+    """The turn, sealed."""
+    made: list[Part] = []
+    if _is_claude(call):
+        messages, system, tools = _conversation(call)
+        prefix = claude.prefix_of(system, tools, messages)
+        made += [
+            call.thinking(block.get("thinking", ""), _from_claude(block))
+            for block in claude.thinking_blocks(call, draft, _fields(call), prefix)
+        ]
+    else:
+        made += [
+            call.thinking(thought, {"reasoningContent": {"reasoningText": {"text": thought}}})
+            for thought in draft.thoughts
+        ]
+    if draft.text:
+        made.append(call.text(draft.text))
+    for position, (name, values) in enumerate(draft.calls):
+        made.append(call.tool_call(name, dump_json(values).decode(), call.id("tooluse_", position)))
+    return made
+
+
+def _is_claude(call: Call) -> bool:
+    return call.target.ask.control.startswith("anthropic")
+
+
+def _fields(call: Call) -> dict[str, Any]:
+    fields = as_dict(call.body.get("additionalModelRequestFields"))
+    alias = fields.get("reasoning_config") if _is_claude(call) else None
+    return {"thinking": alias, **fields} if isinstance(alias, dict) else fields
+
+
+def _conversation(call: Call) -> tuple[list[dict[str, Any]], Any, Any]:
+    messages = [
+        {
+            **as_dict(turn),
+            "content": [_to_claude(block) for block in as_list(as_dict(turn).get("content"))],
+        }
+        for turn in as_list(call.body.get("messages"))
+    ]
+    return messages, call.body.get("system"), call.body.get("toolConfig")
+
+
+def _to_claude(block: Any) -> Any:
+    reasoning = as_dict(as_dict(block).get("reasoningContent"))
+    text = as_dict(reasoning.get("reasoningText"))
+    if text:
+        return {
+            "type": "thinking",
+            "thinking": text.get("text"),
+            "signature": text.get("signature"),
+        }
+    if "redactedContent" in reasoning:
+        try:
+            data = b64decode(as_text(reasoning["redactedContent"]) or "").decode("ascii")
+        except ValueError:
+            data = ""
+        return {"type": "redacted_thinking", "data": data}
+    return block
+
+
+def _from_claude(block: dict[str, Any]) -> dict[str, Any]:
+    if block["type"] == "redacted_thinking":
+        # The wire has a blob: the base64 of what is base64 already.
+        return {"reasoningContent": {"redactedContent": b64encode(block["data"].encode()).decode()}}
+    text = {"text": block["thinking"], "signature": block["signature"]}
+    return {"reasoningContent": {"reasoningText": text}}

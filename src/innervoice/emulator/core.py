@@ -1,0 +1,231 @@
+"""The emulator without a socket: the bytes of a request -> the bytes of a reply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from itertools import islice
+from typing import Any
+
+from innervoice.canon.cards import Ask
+from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.messages import Message
+from innervoice.canon.response import FinishReason, Response
+from innervoice.canon.usage import Usage
+from innervoice.emulator.behaviour import HEADER, behaviour_of
+from innervoice.emulator.brain import Draft, think
+from innervoice.emulator.call import Call, Ledger, tokens, tools_of
+from innervoice.emulator.gemini import spelled
+from innervoice.emulator.routes import Route, route_of
+from innervoice.emulator.seals import Sealer, digest
+from innervoice.errors import DecodeError
+from innervoice.hosts.lookup import ask_of, host_of
+from innervoice.wire.converse.answer import error_type
+from innervoice.wire.dialects import framing_of, request_reader_of, rules_of, server_of
+from innervoice.wire.refusals import Refusal, Target
+from innervoice.wire.rules import is_forced
+from innervoice.wire.shapes import as_dict
+
+__all__ = ["Emulator", "Reply"]
+
+_DESKS = {
+    "anthropic": "anthropic",
+    "bedrock-converse": "converse",
+    "cohere": "unsealed",
+    "gemini": "gemini",
+    "mistral": "unsealed",
+    "ollama": "unsealed",
+    "openai-chat": "chat",
+    "openai-responses": "responses",
+}
+_MEDIA = {
+    "bedrock-converse": "application/vnd.amazon.eventstream",
+    "ollama": "application/x-ndjson",
+}
+_KEYS = ("x-api-key", "api-key", "x-goog-api-key", "authorization")
+_UNKNOWN = Ask(match=("*",), control="none", off="never", source="nothing is known")
+# How hosts say that they have too much to do: Anthropic in its own way, the others with the usual status.
+_OVERLOADED = {"anthropic": Refusal(text="Overloaded", status=529, type="overloaded_error")}
+_BUSY = Refusal(text="The model is overloaded. Please try again later.", status=503)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What goes back: bytes piece by piece, with a pause between two."""
+
+    status: int
+    media: str
+    pieces: Iterator[bytes]
+    pause: float = 0.0
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def body(self) -> bytes:
+        """All of it at once."""
+        return b"".join(self.pieces)
+
+
+class Emulator:
+    """Answers as the providers do. Seals of one emulator are not those of another with a different key."""
+
+    def __init__(self, key: bytes = b"innervoice") -> None:
+        self._sealer = Sealer(key)
+        self._ledger = Ledger()
+
+    def reply(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Reply:
+        """The reply to one request; `path` may carry a query."""
+        lowered = {name.lower(): value for name, value in headers.items()}
+        route = route_of(path)
+        if route is None or method.upper() != "POST":
+            text = f"{method} {path.partition('?')[0]} is not served here"
+            return _json(404, {"error": {"message": text, "type": "not_found_error"}})
+        try:
+            value = load_json(body)
+            call = self._call(route, as_dict(value), lowered, path)
+        except (ValueError, DecodeError) as error:
+            return _refusal(route.dialect, Refusal(text=f"the body cannot be read: {error}"))
+        return self._answered(call)
+
+    def _call(self, route: Route, body: dict[str, Any], headers: dict[str, str], path: str) -> Call:
+        if route.dialect == "gemini":
+            body = spelled(body)
+        given = route.model or str(body.get("model") or "")
+        name, behaviour = behaviour_of(given, headers.get(HEADER), str(body)[-20_000:])
+        ask = ask_of(name, route.provider, route.dialect) or _UNKNOWN
+        if behaviour.unverified:
+            headers = {**headers, "verified": "no"}
+        target = Target(model=name, ask=ask, host=host_of(route.provider), headers=headers)
+        stream = route.stream
+        if stream is None:
+            stream = bool(body.get("stream", route.dialect == "ollama"))
+        return Call(
+            provider=route.provider,
+            dialect=route.dialect,
+            body=body,
+            request=request_reader_of(route.dialect)({**body, "model": name}),
+            target=target,
+            account=_account(headers, path),
+            behaviour=behaviour,
+            stream=stream,
+            sealer=self._sealer,
+            ledger=self._ledger,
+            number=digest([route.provider, name, body]),
+        )
+
+    def _answered(self, call: Call) -> Reply:
+        desk = import_module(f"innervoice.emulator.{_DESKS[call.dialect]}")
+        refusal = next(rules_of(call.dialect)(call.body, call.target), None)
+        refusal = refusal or next(iter(desk.check(call)), None)
+        if refusal is None and call.behaviour.fail == 0:
+            refusal = _OVERLOADED.get(call.dialect, _BUSY)
+        if refusal:
+            return _refusal(call.dialect, refusal)
+        answer = _answer(call, desk)
+        server = server_of(call.dialect)
+        if not call.stream:
+            return _json(200, server.write_answer(answer))
+        return Reply(
+            200,
+            _MEDIA.get(call.dialect, "text/event-stream"),
+            _stream(call, answer),
+            call.behaviour.slow,
+        )
+
+
+# ---- the answer ------------------------------------------------------------------------------------
+
+
+def _answer(call: Call, desk: Any) -> Response:
+    draft = _drafted(call, on=desk.is_on(call))
+    draft, finish = _within_limit(call, draft)
+    made = desk.parts(call, draft)
+    thought = sum(tokens(text) for text in draft.thoughts)
+    said = tokens(draft.text) + sum(tokens(str(values)) for _, values in draft.calls)
+    return Response(
+        parts=tuple(made),
+        id=call.id(_ID_STARTS.get(call.dialect, "")),
+        model=call.model,
+        provider=call.provider,
+        ended=True,
+        finish_reason=finish,
+        usage=Usage(
+            input_tokens=tokens(str(call.body)),
+            output_tokens=thought + said,
+            reasoning_tokens=thought,
+        ),
+    )
+
+
+_ID_STARTS = {"anthropic": "msg_", "openai-responses": "resp_", "openai-chat": "chatcmpl-"}
+
+
+def _drafted(call: Call, *, on: bool) -> Draft:
+    body = call.body
+    if call.dialect == "openai-responses":
+        from innervoice.emulator import responses  # noqa: PLC0415 - only this one holds conversations
+
+        body = responses.conversation(call)
+    messages: tuple[Message, ...] = request_reader_of(call.dialect)(
+        {**body, "model": call.model}
+    ).messages
+    config = as_dict(as_dict(body.get("toolConfig")).get("functionCallingConfig"))
+    forced = is_forced(body.get("tool_choice")) or config.get("mode") == "ANY"
+    pieces = max(call.behaviour.pieces, 2 if call.behaviour.redact else 1)
+    draft = think(messages, tools_of(body), forced=forced, pieces=pieces)
+    if call.behaviour.silent:
+        draft = draft.but(text="", calls=())
+    return draft if on else draft.but(thoughts=())
+
+
+def _within_limit(call: Call, draft: Draft) -> tuple[Draft, FinishReason]:
+    """The draft as far as the limit on its tokens lets it come."""
+    limit = call.request.max_tokens
+    left = limit * 4 if limit else 10**9
+    thoughts: list[str] = []
+    for thought in draft.thoughts:
+        thoughts.append(thought[:left])
+        left -= len(thought)
+        if left <= 0:
+            return draft.but(thoughts=tuple(thoughts), text="", calls=()), "length"
+    if len(draft.text) > left:
+        return draft.but(text=draft.text[:left], calls=()), "length"
+    return draft, "tool_calls" if draft.calls else "stop"
+
+
+def _stream(call: Call, answer: Response) -> Iterator[bytes]:
+    server, framing, behaviour = server_of(call.dialect), framing_of(call.dialect), call.behaviour
+    frames = server.write_stream(answer, behaviour.size)
+    if behaviour.cut is not None:
+        frames = islice(frames, behaviour.cut)
+    elif behaviour.fail is not None:
+        for frame in islice(frames, behaviour.fail):
+            yield framing(frame)
+        yield framing(server.write_stream_error(_OVERLOADED.get(call.dialect, _BUSY)))
+        return
+    for frame in frames:
+        yield framing(frame)
+
+
+# ---- replies ---------------------------------------------------------------------------------------
+
+
+def _json(status: int, value: Any) -> Reply:
+    return Reply(status, "application/json", iter([dump_json(value)]))
+
+
+def _refusal(dialect: str, refusal: Refusal) -> Reply:
+    reply = _json(refusal.status, server_of(dialect).write_error(refusal))
+    if dialect == "bedrock-converse":
+        # botocore reads the kind of an error from this header and nowhere else.
+        reply.headers["x-amzn-errortype"] = error_type(refusal)
+    return reply
+
+
+def _account(headers: dict[str, str], path: str) -> str:
+    """A digest of the key: the account that seals are bound to."""
+    given = next((headers[name] for name in _KEYS if headers.get(name)), "")
+    if given.startswith("AWS4-HMAC-SHA256"):
+        given = given.partition("Credential=")[2].partition("/")[0]
+    key = given.removeprefix("Bearer ").strip() or path.partition("key=")[2].partition("&")[0]
+    return digest(key)

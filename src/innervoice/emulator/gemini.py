@@ -1,0 +1,98 @@
+"""Gemini's generateContent: signatures on calls and on the last text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from innervoice.canon.jsontext import dump_json
+from innervoice.canon.parts import Part
+from innervoice.emulator.brain import Draft
+from innervoice.emulator.call import Call
+from innervoice.wire.gemini.rules import SKIPS, signature_of
+from innervoice.wire.refusals import Refusal
+from innervoice.wire.rules import refused
+from innervoice.wire.shapes import as_dict, as_list
+
+__all__ = ["check", "is_on", "parts", "spelled"]
+
+# Members whose value is the caller's own JSON.
+_FREE = {"args", "parameters", "parametersJsonSchema", "response", "responseJsonSchema", "responseSchema"}  # fmt: skip
+
+
+def spelled(value: Any) -> Any:
+    """A body with its members in camel case: Google takes both spellings, and its SDK (3.1.0) mixes them."""
+    if isinstance(value, list):
+        return [spelled(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    named = {re.sub(r"_([a-z])", _raised, key): item for key, item in value.items()}
+    return {key: item if key in _FREE else spelled(item) for key, item in named.items()}
+
+
+def _raised(found: re.Match[str]) -> str:
+    return found[1].upper()
+
+
+def is_on(call: Call) -> bool:
+    """Whether it thinks in this call."""
+    budget = _config(call).get("thinkingBudget")
+    return budget != 0 and (bool(_config(call)) or call.target.ask.default != "none")
+
+
+def check(call: Call) -> Iterator[Refusal]:
+    """Which signatures are refused: forged ones, and those of another call, model or account."""
+    for content in map(as_dict, as_list(call.body.get("contents"))):
+        for part in map(as_dict, as_list(content.get("parts"))):
+            signature = signature_of(part)
+            if signature is None or signature in SKIPS:
+                continue
+            claims = call.claims(signature)
+            name = as_dict(part.get("functionCall")).get("name")
+            moved = claims is not None and claims.get("call") is not None and name != claims["call"]
+            if not claims or claims["account"] != call.account or (moved and name is not None):
+                yield refused("Corrupted thought signature.")
+
+
+def parts(call: Call, draft: Draft) -> list[Part]:
+    """The turn: thoughts if they were asked for, and a signature where Gemini puts it."""
+    made: list[Part] = []
+    shown = _config(call).get("includeThoughts") is True
+    shown = call.behaviour.show != "hidden" if call.behaviour.show else shown
+    thinks = bool(draft.thoughts)
+    if shown:
+        made += [
+            call.thinking(thought, {"text": thought, "thought": True}, "summary")
+            for thought in draft.thoughts
+        ]
+    if draft.text:
+        made += _text(call, draft.text, signed=thinks)
+    for position, (name, values) in enumerate(draft.calls):
+        given = call.id("call_", position)
+        block: dict[str, Any] = {"functionCall": {"name": name, "args": values}}
+        if _version(call) >= 3:
+            block["functionCall"] = {"id": given, **block["functionCall"]}
+        if thinks and position == 0:
+            block["thoughtSignature"] = call.seal(kind="thought", call=name)
+        made.append(call.tool_call(name, dump_json(values).decode(), given, block))
+    return made
+
+
+def _text(call: Call, text: str, *, signed: bool) -> Iterator[Part]:
+    """The answer; in a stream its signature comes behind it, on a part without text."""
+    seal = {"thoughtSignature": call.seal(kind="thought", call=None)} if signed else {}
+    if signed and call.stream:
+        yield call.text(text, {"text": text})
+        yield call.text("", {"text": "", **seal})
+    else:
+        yield call.text(text, {"text": text, **seal})
+
+
+def _config(call: Call) -> dict[str, Any]:
+    return as_dict(as_dict(call.body.get("generationConfig")).get("thinkingConfig"))
+
+
+def _version(call: Call) -> int:
+    found = re.match(r"gemini-(\d+)", call.model.rsplit("/", 1)[-1])
+    return int(found[1]) if found else 0

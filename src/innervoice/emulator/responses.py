@@ -1,0 +1,190 @@
+"""The Responses API: encrypted items, what is stored, and which item belongs to which reasoning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from innervoice.canon.jsontext import dump_json
+from innervoice.canon.parts import Part
+from innervoice.emulator.brain import Draft
+from innervoice.emulator.call import Call
+from innervoice.wire.protocol import Context
+from innervoice.wire.refusals import Refusal
+from innervoice.wire.responses.read import ResponsesReader
+from innervoice.wire.rules import refused
+from innervoice.wire.serving import assistant_turn
+from innervoice.wire.shapes import as_dict, as_list
+
+__all__ = ["check", "conversation", "is_on", "parts"]
+
+_UNVERIFIED = "The encrypted content for item {item} could not be verified. Reason: {reason}"
+_REASONS = {
+    "parse": "Encrypted content could not be decrypted or parsed.",
+    "item": "Encrypted content item_id did not match the target item id.",
+    "account": "Encrypted content organization_id did not match the target organization.",
+}
+# Hosts that say it in other words, whatever is wrong.
+_WORDS = {
+    "xai": "Could not decrypt the provided encrypted_content. Ensure the value is the unmodified encrypted_content from "
+    "a previous response.",
+    "bedrock-mantle": "encrypted content missing recognized prefix (expected 'rsn_' or 'smry_')",
+}
+_OTHER_RESOURCE = (
+    "The requested item was created under a different Azure OpenAI resource. Items can only be used with the resource "
+    "that created them."
+)
+
+
+def is_on(call: Call) -> bool:
+    """Whether it reasons in this call."""
+    word = as_dict(call.body.get("reasoning")).get("effort")
+    return word != "none" if word else call.target.ask.default != "none"
+
+
+def conversation(call: Call) -> dict[str, Any]:
+    """The body with what the server holds of the conversation before what is new."""
+    held = call.ledger.responses.get(str(call.body.get("previous_response_id")))
+    new = call.body.get("input")
+    items = [{"role": "user", "content": new}] if isinstance(new, str) else as_list(new)
+    return {**call.body, "input": [*as_list(as_dict(held).get("items")), *items]}
+
+
+# ---- what is refused -------------------------------------------------------------------------------
+
+
+def check(call: Call) -> Iterator[Refusal]:
+    """Which items are refused: not decryptable, not stored, sent twice, or without their reasoning."""
+    items = [as_dict(item) for item in as_list(call.body.get("input"))]
+    yield from _state(call, items)
+    if not call.target.host or (not call.target.host.sealed_only and call.provider != "xai"):
+        return
+    sent = {item.get("id") for item in items if item.get("type") == "reasoning"}
+    for item in items:
+        name = item.get("id")
+        if item.get("type") == "reasoning" and item.get("encrypted_content"):
+            yield from _encrypted(call, item)
+        elif item.get("type") in ("reasoning", "item_reference") and name not in call.ledger.items:
+            yield refused(
+                f"Item with id '{name}' not found. Items are not persisted when 'store' is set to false. Try again "
+                "with 'store' set to true, or remove this item from your input.",
+                status=404,
+                param="input",
+            )
+        needed = call.ledger.made_by.get(str(name))
+        if needed and needed not in sent and item.get("type") != "item_reference":
+            yield refused(
+                f"Item '{name}' of type '{item.get('type')}' was provided without its required 'reasoning' item: "
+                f"'{needed}'.",
+                param="input",
+            )
+
+
+def _state(call: Call, items: list[dict[str, Any]]) -> Iterator[Refusal]:
+    previous = call.body.get("previous_response_id")
+    if not previous:
+        return
+    held = call.ledger.responses.get(str(previous))
+    if held is None:
+        yield refused(
+            f"Previous response with id '{previous}' not found.",
+            code="previous_response_not_found",
+            param="previous_response_id",
+        )
+        return
+    known = {item.get("id") for item in held["items"] if item.get("id")}
+    for item in items:
+        if item.get("id") in known:
+            yield refused(
+                f"Duplicate item found with id {item['id']}. Remove duplicate items from your input and try again.",
+                param="input",
+            )
+
+
+def _encrypted(call: Call, item: dict[str, Any]) -> Iterator[Refusal]:
+    claims = call.claims(item["encrypted_content"])
+    reason = None
+    if claims is None:
+        reason = "parse"
+    elif claims["account"] != call.account:
+        reason = "account"
+    elif item.get("id") and claims["item"] != item["id"]:
+        reason = "item"
+    if reason is None:
+        return
+    if call.provider in _WORDS:
+        yield refused(_WORDS[call.provider])
+    elif call.provider == "azure" and reason == "account":
+        yield refused(_OTHER_RESOURCE)
+    else:
+        text = _UNVERIFIED.format(item=item.get("id") or "rs_unknown", reason=_REASONS[reason])
+        yield refused(text, code="invalid_encrypted_content")
+
+
+# ---- what is answered ------------------------------------------------------------------------------
+
+
+def parts(call: Call, draft: Draft) -> list[Part]:
+    """The turn as items, and the parts that they are."""
+    items = [*_reasoning(call, draft), *_made(call, draft)]
+    reasoning = items[0].get("id") if items and items[0]["type"] == "reasoning" else None
+    ledger = call.ledger
+    for item in items:
+        if reasoning and item["type"] != "reasoning":
+            ledger.keep(ledger.made_by, item["id"], reasoning)
+        if call.body.get("store") is not False:
+            ledger.keep(ledger.items, item["id"], item)
+    if call.body.get("store") is not False:
+        held = [*as_list(conversation(call).get("input")), *items]
+        ledger.keep(ledger.responses, call.id("resp_"), {"items": held})
+    turn = assistant_turn(
+        ResponsesReader(Context(model=call.model)), {"object": "response", "output": items}
+    )
+    return list(turn.parts)
+
+
+def _reasoning(call: Call, draft: Draft) -> list[dict[str, Any]]:
+    if not draft.thoughts:
+        return []
+    name = call.id("rs_")
+    summary = as_dict(call.body.get("reasoning")).get("summary")
+    shown = call.behaviour.show or ("summary" if summary else "hidden")
+    if call.target.host and not call.target.host.sealed_only and call.provider != "xai":
+        texts = [{"type": "reasoning_text", "text": thought} for thought in draft.thoughts]
+        return [{"type": "reasoning", "id": name, "summary": [], "content": texts}]
+    entries = [{"type": "summary_text", "text": thought} for thought in draft.thoughts]
+    made: dict[str, Any] = {
+        "type": "reasoning",
+        "id": name,
+        "summary": [] if shown == "hidden" else entries,
+    }
+    if call.provider != "xai" or "reasoning.encrypted_content" in as_list(call.body.get("include")):
+        made["encrypted_content"] = call.seal(kind="encrypted", item=name)
+    return [made]
+
+
+def _made(call: Call, draft: Draft) -> list[dict[str, Any]]:
+    made: list[dict[str, Any]] = []
+    if draft.text:
+        content = [{"type": "output_text", "text": draft.text, "annotations": []}]
+        made.append(
+            {
+                "type": "message",
+                "id": call.id("msg_"),
+                "role": "assistant",
+                "status": "completed",
+                "content": content,
+            }
+        )
+    for position, (name, values) in enumerate(draft.calls):
+        made.append(
+            {
+                "type": "function_call",
+                "id": call.id("fc_", position),
+                "call_id": call.id("call_", position),
+                "name": name,
+                "arguments": dump_json(values).decode(),
+                "status": "completed",
+            }
+        )
+    return made

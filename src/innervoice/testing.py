@@ -1,0 +1,24 @@
+"""A pytest fixture: the providers on this machine, without a key.
+
+Put `pytest_plugins = ["innervoice.testing"]` into conftest.py and take `innervoice_emulator`:
+
+    def test_my_agent(innervoice_emulator):
+        client = anthropic.Anthropic(base_url=innervoice_emulator.base_url("anthropic"), api_key="any")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from innervoice.emulator.server import EmulatorServer
+
+__all__ = ["EmulatorServer", "innervoice_emulator"]
+
+
+@pytest.fixture(scope="session")
+def innervoice_emulator() -> Iterator[EmulatorServer]:
+    """An emulator of all providers, on a free port, for the whole run."""
+    with EmulatorServer() as server:
+        yield server
