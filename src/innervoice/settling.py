@@ -33,8 +33,9 @@ _NOTHING_KNOWN = Ask(match=("*",), control="none", off="never", source="nothing 
 class Settled:
     """A request with its target, and with settings that the target takes."""
 
-    def __init__(self, asked: Request) -> None:
+    def __init__(self, asked: Request, *, checked: bool = True) -> None:
         self.asked = asked
+        self._checked = checked  # without it, what only the whole request can break is left alone
         self.notebook = Notebook()
         self.host, self.model = _target(asked)
         self.dialect = asked.dialect or (self.host.dialect if self.host else "")
@@ -86,7 +87,8 @@ class Settled:
             compiler.bend("reasoning_off_unstreamed", self.model)
             self.choice = Choice(off=True)
         request = self._with_tools(request, compiler)
-        self._check_prefill(request)
+        if self._checked:
+            self._check_prefill(request)
         return self._without_refused(request, compiler)
 
     def _expressible(self, request: Request, compiler: Compiler) -> Request:
@@ -143,6 +145,8 @@ class Settled:
         if forced and not self.ask.forced_tools:
             compiler.bend("tool_choice_relaxed", str(request.tool_choice))
             return request.but(tool_choice="auto")
+        if not self._checked:
+            return request
         raise RuleError(
             "reasoning_off_for_tools", "this model takes no function tools in this dialect"
         )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["accepted", "differences"]
+__all__ = ["accepted", "differences", "refused"]
 
 _SAID_BY_DEFAULT = {
     "stream": False,
@@ -24,12 +24,20 @@ _BENIGN = {"stream_options"}
 
 def accepted(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every recorded request that its API answered, by the name of its file."""
+    return _with_status(folder, lambda status: status == 200)
+
+
+def refused(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every recorded request that its API refused."""
+    return _with_status(folder, lambda status: status >= 400)
+
+
+def _with_status(folder: Path, fits: Callable[[int], bool]) -> Iterator[tuple[str, dict[str, Any]]]:
     for path in sorted(folder.glob("*.json")):
         exchange = json.loads(path.read_text("utf-8"))
-        body = (exchange.get("request") or {}).get("json") or (exchange.get("request") or {}).get(
-            "body"
-        )
-        if exchange["status"] == 200 and exchange["dialect"] != "other" and isinstance(body, dict):
+        request = exchange.get("request") or {}
+        body = request.get("json") or request.get("body")
+        if fits(exchange["status"]) and exchange["dialect"] != "other" and isinstance(body, dict):
             yield path.stem, {**exchange, "request_body": body}
 
 

@@ -57,10 +57,9 @@ class Call:
         return self.target.model
 
     def seal(self, **claims: Any) -> str:
-        """A seal of this host, for this model and account."""
-        return self.sealer.seal(
-            host=self.provider, model=self.model, account=self.account, **claims
-        )
+        """A seal of this host, for this model, account and request."""
+        bound = {"host": self.provider, "model": self.model, "account": self.account}
+        return self.sealer.seal(**bound, request=self.number, **claims)
 
     def claims(self, seal: Any) -> dict[str, Any] | None:
         """What a seal claims, or None if it is not of this host."""

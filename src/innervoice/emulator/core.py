@@ -195,6 +195,10 @@ def _within_limit(call: Call, draft: Draft) -> tuple[Draft, FinishReason]:
 
 def _stream(call: Call, answer: Response) -> Iterator[bytes]:
     server, framing, behaviour = server_of(call.dialect), framing_of(call.dialect), call.behaviour
+    options = as_dict(call.body.get("stream_options"))
+    if call.dialect == "openai-chat" and not options.get("include_usage"):
+        # A chunk with the counts has no choice, which nobody who did not ask for it expects.
+        answer = answer.but(usage=Usage())
     frames = server.write_stream(answer, behaviour.size)
     if behaviour.cut is not None:
         frames = islice(frames, behaviour.cut)

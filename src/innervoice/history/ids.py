@@ -1,46 +1,75 @@
 """Ids of calls that a target takes (rule H6).
 
-Most APIs take up to 64 letters, digits, `_` and `-`; Mistral takes nine letters and digits. An id that does
-not fit is mapped to one made of it, the same every time, in the call and in its result. The history keeps
-the id that was received, and what goes home as a received block is never touched.
+Most APIs take up to 64 letters, digits, `_` and `-`; Mistral takes nine letters and digits; none takes the same
+id for two calls of a conversation. An id that does not fit is mapped to one made of it, the same every time, in
+the call and in its result. The history keeps the id that was received, and what goes home as a received block is
+never touched.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from hashlib import blake2b
 
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Part, ToolCall, ToolResult
 
-__all__ = ["refused_ids", "with_mapped_ids"]
+__all__ = ["with_taken_ids"]
 
 _TAKEN = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _TAKEN_BY = {"mistral": re.compile(r"[A-Za-z0-9]{9}")}
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
-def refused_ids(messages: Iterable[Message], dialect: str) -> dict[str, tuple[int, int]]:
-    """Ids that a dialect refuses, and the call that has each: the number of its message, and in it."""
-    taken = _TAKEN_BY.get(dialect, _TAKEN)
-    found: dict[str, tuple[int, int]] = {}
+def with_taken_ids(
+    messages: list[Message], dialect: str
+) -> tuple[list[Message], list[tuple[int, int]]]:
+    """The messages with ids that a dialect takes, and which calls got another one."""
+    names = _Names(dialect)
+    changed: list[tuple[int, int]] = []
+    written: list[Message] = []
     for number, message in enumerate(messages):
+        parts: list[Part] = []
         for position, part in enumerate(message.parts):
-            if isinstance(part, ToolCall) and not _is_block(part) and not taken.fullmatch(part.id):
-                found.setdefault(part.id, (number, position))
-    return found
+            fitted = names.fitted(part)
+            if fitted is not part and isinstance(part, ToolCall):
+                changed.append((number, position))
+            parts.append(fitted)
+        same = all(one is other for one, other in zip(parts, message.parts, strict=True))
+        written.append(message if same else message.but(parts=tuple(parts)))
+    return written, changed
 
 
-def with_mapped_ids(messages: list[Message], ids: Iterable[str], dialect: str) -> list[Message]:
-    """The messages with other ids in the place of these."""
-    names = {given: _short(given, dialect) for given in ids}
-    if not names:
-        return messages
-    return [
-        message.but(parts=tuple(_renamed(part, names) for part in message.parts))
-        for message in messages
-    ]
+class _Names:
+    """The ids that are sent, in the order of a conversation."""
+
+    def __init__(self, dialect: str) -> None:
+        self._dialect = dialect
+        self._taken = _TAKEN_BY.get(dialect, _TAKEN)
+        self._used: set[str] = set()
+        self._current: dict[str, str] = {}
+        """The id that was received -> the one under which the last call of it was sent."""
+
+    def fitted(self, part: Part) -> Part:
+        if isinstance(part, ToolCall):
+            name = part.id if _is_block(part) else self._free(part.id)
+            self._used.add(name)
+            self._current[part.id] = name
+            return part if name == part.id else part.but(id=name)
+        if isinstance(part, ToolResult):
+            name = self._current.get(part.call_id, part.call_id)
+            return part if name == part.call_id else part.but(call_id=name)
+        return part
+
+    def _free(self, given: str) -> str:
+        if self._taken.fullmatch(given) and given not in self._used:
+            return given
+        number = 0
+        while (
+            made := _short(f"{given}#{number}" if number else given, self._dialect)
+        ) in self._used:
+            number += 1
+        return made
 
 
 def _is_block(part: ToolCall) -> bool:
@@ -56,11 +85,3 @@ def _short(given: str, dialect: str) -> str:
         number, rest = divmod(number, len(_LETTERS))
         letters.append(_LETTERS[rest])
     return "".join(letters) if dialect in _TAKEN_BY else f"call_{''.join(letters)}"
-
-
-def _renamed(part: Part, names: dict[str, str]) -> Part:
-    if isinstance(part, ToolCall) and part.id in names:
-        return part.but(id=names[part.id])
-    if isinstance(part, ToolResult) and part.call_id in names:
-        return part.but(call_id=names[part.call_id])
-    return part

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import ToolCall, ToolResult
 from innervoice.canon.request import Request
 from innervoice.canon.value import Value
+from innervoice.history.pairs import pairs_of
 from innervoice.history.plan import Planner
 from innervoice.settling import Settled
 
@@ -26,6 +26,8 @@ _BY_NOTE: dict[str, tuple[Severity, str]] = {
     "prefix_changed": ("refused", "undo the change, or leave the reasoning unsent"),
     "held_by_server": ("degraded", "what the server holds cannot be seen here, and is not checked"),
     "calls_moved": ("refused", "move the calls of a turn behind all else of it"),
+    "turn_removed": ("refused", "leave the turn unsent"),
+    "call_omitted": ("refused", "leave it unsent"),
     "id_mapped": ("refused", "map the id, in the call and in its result"),
 }
 
@@ -52,12 +54,12 @@ def lint(
 
     `settings` are other fields of a `Request` (system, tools, reasoning, scope, ...): what they change is seen, too.
     """
-    request = Request(target, tuple(messages), dialect=dialect, mode="passthrough", **settings)
-    settled = Settled(request)
+    request = Request(target, tuple(messages), dialect=dialect, **settings)
+    settled = Settled(request, checked=False)
     planned = Planner(settled).plan()
     found = [*_of_structure(messages)]
     for decision in planned.decisions:
-        if decision.note:
+        if decision.note and decision.note != "result_filled":  # which the structure has told
             severity, fix = _BY_NOTE[decision.note]
             if decision.action == "kept":
                 severity = "degraded"  # it is sent, and the host makes nothing of it
@@ -89,27 +91,17 @@ def _loop_problem(messages: Sequence[Message]) -> Problem:
 
 def _of_structure(messages: Sequence[Message]) -> Iterator[Problem]:
     """Calls without results, and results without calls; the last turn's calls may wait for theirs."""
-    called: dict[str, tuple[int, int]] = {}
-    answered: set[str] = set()
-    last_assistant = max(
-        (n for n, message in enumerate(messages) if message.role == "assistant"), default=-1
-    )
-    for number, message in enumerate(messages):
-        for position, part in enumerate(message.parts):
-            if isinstance(part, ToolCall):
-                called[part.id] = (number, position)
-            elif isinstance(part, ToolResult) and part.call_id not in called:
-                why = f"a result for the call {part.call_id!r}, which nobody made"
-                yield _refused("result_without_call", number, why, "remove it", position)
-            elif isinstance(part, ToolResult):
-                answered.add(part.call_id)
-    for name, (number, position) in called.items():
-        waits = number == last_assistant and number == len(messages) - 1
-        if name not in answered and not waits:
-            why = f"the call {name!r} has no result"
-            yield _refused(
-                "call_without_result", number, why, "add a result that says so", position
-            )
+    pairs = pairs_of(messages)
+    for number, position in pairs.strays:
+        part = messages[number].parts[position]
+        why = f"a result for the call {getattr(part, 'call_id', '')!r}, which nobody made"
+        yield _refused("result_without_call", number, why, "remove it", position)
+    for number, position in pairs.unanswered:
+        if number < len(messages) - 1:
+            part = messages[number].parts[position]
+            why = f"the call {getattr(part, 'id', '')!r} has no result"
+            fix = "add a result that says so"
+            yield _refused("call_without_result", number, why, fix, position)
 
 
 def _refused(code: str, message: int, why: str, fix: str, part: int | None = None) -> Problem:

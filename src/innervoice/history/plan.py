@@ -26,7 +26,7 @@ from innervoice.canon.request import Request
 from innervoice.canon.value import Value
 from innervoice.history.cache import CacheEffect, cache_effect
 from innervoice.history.decisions import Action, Decision, Ledger
-from innervoice.history.ids import refused_ids, with_mapped_ids
+from innervoice.history.ids import with_taken_ids
 from innervoice.history.prefix import Prefix
 from innervoice.history.reasoning import ReasoningRules
 from innervoice.history.turns import TurnRules, new_from
@@ -71,8 +71,8 @@ def plan(
     `last` is the plan of the request before, to see what a prompt cache keeps. `settings` are other fields of a
     `Request`: system, tools, reasoning, scope, ...
     """
-    request = Request(target, tuple(messages), dialect=dialect, mode="passthrough", **settings)
-    made = Planner(Settled(request)).plan()
+    request = Request(target, tuple(messages), dialect=dialect, **settings)
+    made = Planner(Settled(request, checked=False)).plan()
     return made.but(cache=cache_effect(last, made)) if last else made
 
 
@@ -86,6 +86,7 @@ class Planner:
         self._prefix = Prefix(settled.asked)
         self._reasoning = ReasoningRules(settled, self._ledger, self._prefix)
         self._turns = TurnRules(settled, self._ledger)
+        self._cut_calls: set[str] = set()
         host = settled.host
         self._grouped = self._dialect == "openai-responses" and bool(host and host.sealed_only)
 
@@ -104,14 +105,14 @@ class Planner:
             fitted.append(made if number >= start else made.but(parts=()))
         fitted = self._turns.without_latest_thinking(fitted)
         fitted = self._turns.with_skip_values(fitted)
-        refused = refused_ids(fitted, self._dialect)
-        for place in refused.values():
+        fitted, renamed = with_taken_ids(fitted, self._dialect)
+        for place in renamed:
             why = "its id is refused here"
             self._ledger.converted(place, "tool_call", "H6", why, "id_mapped")
-        fitted = with_mapped_ids(fitted, refused, self._dialect)
+        fitted = self._turns.with_results(fitted, start)
         return Plan(
             target=self._request.model,
-            messages=tuple(self._without_empty(fitted)),
+            messages=tuple(fitted),
             decisions=tuple(self._ledger.decisions),
             thinking_off=self._turns.began_elsewhere(fitted),
             prefix=self._prefix.value,
@@ -119,7 +120,7 @@ class Planner:
 
     def _fitted(self, number: int, message: Message) -> Message:
         if message.role != "assistant":
-            return message
+            return self._without_results(number, message) if self._cut_calls else message
         parts: list[Part] = []
         for position, part in enumerate(message.parts):
             fitted = self._fitted_part((number, position), part)
@@ -138,6 +139,13 @@ class Planner:
             return self._reasoning.fitted(place, part)
         home = part.origin is None or self._reasoning.is_home(part.origin)
         match part:
+            case Text(text="", complete=False):
+                return None  # it was cut before its first character
+            case ToolCall() if not part.complete:
+                why = "it was interrupted before it was whole"
+                self._ledger.omitted(place, "tool_call", "H1", why, "call_omitted")
+                self._cut_calls.add(part.id)
+                return None
             case Opaque() if not home:
                 why = "a block of another provider"
                 self._ledger.omitted(place, "opaque", "H2", why, "opaque_dropped")
@@ -147,6 +155,13 @@ class Planner:
             case _:
                 return part
 
-    def _without_empty(self, messages: list[Message]) -> list[Message]:
-        """A turn of the model of which nothing is left is no turn; it was said which parts went."""
-        return [message for message in messages if message.parts or message.role != "assistant"]
+    def _without_results(self, number: int, message: Message) -> Message:
+        """A message without results of calls that are not sent."""
+        parts: list[Part] = []
+        for position, part in enumerate(message.parts):
+            if isinstance(part, ToolResult) and part.call_id in self._cut_calls:
+                place, why = (number, position), "its call is not sent"
+                self._ledger.omitted(place, "tool_result", "H1", why, "call_omitted")
+            else:
+                parts.append(part)
+        return message if len(parts) == len(message.parts) else message.but(parts=tuple(parts))

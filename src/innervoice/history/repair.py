@@ -10,55 +10,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from innervoice.canon.messages import Message, tool_result
-from innervoice.canon.parts import Part, ToolCall, ToolResult
+from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
+from innervoice.history.pairs import pairs_of
 from innervoice.history.plan import Planner
 from innervoice.settling import Settled
 
 __all__ = ["repair"]
-
-UNANSWERED = "This call was interrupted and has no result."
 
 
 def repair(
     messages: Sequence[Message], target: str, dialect: str | None = None, **settings: Any
 ) -> list[Message]:
     """The history, acceptable for a target, `provider/model`; `settings` are other fields of a `Request`."""
-    whole = _with_results(_without_strays(messages))
-    request = Request(target, tuple(whole), dialect=dialect, mode="passthrough", **settings)
-    return [message for message in Planner(Settled(request)).plan().messages if message.parts]
+    whole = _without_strays(messages)
+    request = Request(target, tuple(whole), dialect=dialect, **settings)
+    return [
+        message
+        for message in Planner(Settled(request, checked=False)).plan().messages
+        if message.parts
+    ]
 
 
 def _without_strays(messages: Sequence[Message]) -> list[Message]:
-    called: set[str] = set()
+    strays = set(pairs_of(messages).strays)
     kept: list[Message] = []
-    for message in messages:
-        parts: list[Part] = []
-        for part in message.parts:
-            if isinstance(part, ToolCall):
-                called.add(part.id)
-            if not isinstance(part, ToolResult) or part.call_id in called:
-                parts.append(part)
+    for number, message in enumerate(messages):
+        parts = tuple(
+            part for position, part in enumerate(message.parts) if (number, position) not in strays
+        )
         if len(parts) == len(message.parts):
             kept.append(message)
         elif parts:
-            kept.append(message.but(parts=tuple(parts)))
+            kept.append(message.but(parts=parts))
     return kept
-
-
-def _with_results(messages: list[Message]) -> list[Message]:
-    answered = {
-        part.call_id
-        for message in messages
-        for part in message.parts
-        if isinstance(part, ToolResult)
-    }
-    whole: list[Message] = []
-    for number, message in enumerate(messages):
-        whole.append(message)
-        if number == len(messages) - 1:
-            break
-        missing = [call for call in message.tool_calls if call.id not in answered]
-        whole += [tool_result(call.id, UNANSWERED, error=True) for call in missing]
-    return whole

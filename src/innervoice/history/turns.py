@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 
-from innervoice.canon.messages import Message
+from innervoice.canon.messages import Message, tool_result
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Thinking, ToolCall, ToolResult, is_inline
 from innervoice.canon.request import Request
 from innervoice.history.decisions import Ledger
+from innervoice.history.pairs import pairs_of
 from innervoice.settling import Settled
 from innervoice.wire.requests import input_of
 
-__all__ = ["SKIP", "TurnRules", "is_said", "new_from"]
+__all__ = ["SKIP", "UNANSWERED", "TurnRules", "is_said", "new_from"]
 
 SKIP = "skip_thought_signature_validator"
 """What Gemini takes for a signature that nobody has (ai.google.dev, thought signatures, read 2026-11-15)."""
 
+UNANSWERED = "This call was interrupted and has no result."
 _HELD = ("previous_response_id", "previous_interaction_id", "conversation", "thread")
 
 
@@ -121,12 +123,33 @@ class TurnRules:
         signed = first.but(origin=Origin(dialect="gemini", block=made, seals=("thoughtSignature",)))
         return message.but(parts=tuple(signed if part is first else part for part in message.parts))
 
+    def with_results(self, messages: list[Message], start: int) -> list[Message]:
+        """H1: a result for every call that never got one; a turn of which nothing is left is no turn."""
+        unanswered = set(pairs_of(messages).unanswered)
+        whole: list[Message] = []
+        for number, message in enumerate(messages):
+            if not message.parts and message.role in ("assistant", "tool"):
+                if message.role == "assistant" and number >= start:
+                    why = "nothing of the turn is left"
+                    self._ledger.omitted((number, None), "message", "H1", why, "turn_removed")
+                continue
+            whole.append(message)
+            if number == len(messages) - 1:
+                break
+            for position, call in enumerate(message.parts):
+                if isinstance(call, ToolCall) and (number, position) in unanswered:
+                    place = (number, position)
+                    why = "the call never got a result"
+                    self._ledger.filled(place, "tool_result", "H1", why, "result_filled")
+                    whole.append(tool_result(call.id, UNANSWERED, error=True))
+        return whole
+
     def began_elsewhere(self, messages: list[Message]) -> bool:
         """H9: an open tool loop whose turn does not begin with Claude's own thinking."""
         if self._ask.control != "anthropic-enabled" or not messages:
             return False
-        turns = [message for message in messages if message.role == "assistant"]
-        results = any(isinstance(part, ToolResult) for part in messages[-1].parts)
-        if not turns or messages[-1].role == "assistant" or not results or not turns[-1].tool_calls:
+        latest = max((n for n, item in enumerate(messages) if item.role == "assistant"), default=-1)
+        since = [part for message in messages[latest + 1 :] for part in message.parts]
+        if latest < 0 or not any(isinstance(part, ToolResult) for part in since):
             return False
-        return not isinstance(turns[-1].parts[0], Thinking)
+        return not isinstance(messages[latest].parts[0], Thinking)

@@ -16,6 +16,7 @@ from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = [
     "answers", "claude", "claude_is_on", "company", "is_forced", "last_turn", "quoted", "refused", "supported",
+    "turns_of",
 ]  # fmt: skip
 
 LEAST_BUDGET = 1024
@@ -81,6 +82,18 @@ def answers(message: dict[str, Any]) -> bool:
         as_dict(block).get("type") == "tool_result" or "toolResult" in as_dict(block)
         for block in as_list(message.get("content"))
     )
+
+
+def turns_of(messages: Any, member: str = "content") -> list[dict[str, Any]]:
+    """Turns as an API sees them that takes several messages of one role for one."""
+    turns: list[dict[str, Any]] = []
+    for message in map(as_dict, as_list(messages)):
+        blocks = as_list(message.get(member))
+        if turns and turns[-1].get("role") == message.get("role"):
+            turns[-1] = {**turns[-1], member: [*as_list(turns[-1].get(member)), *blocks]}
+        else:
+            turns.append({**message, member: blocks})
+    return turns
 
 
 def claude(fields: dict[str, Any], ask: Ask, limit: Any) -> Iterator[Refusal]:

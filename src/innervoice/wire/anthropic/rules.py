@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from innervoice.wire.refusals import Refusal, Target
-from innervoice.wire.rules import answers, claude, claude_is_on, is_forced, last_turn, refused
+from innervoice.wire.rules import (
+    answers,
+    claude,
+    claude_is_on,
+    is_forced,
+    last_turn,
+    refused,
+    turns_of,
+)
 from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = ["problems"]
@@ -69,6 +78,8 @@ def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refu
     for number, turn in enumerate(turns):
         if turn.get("role") == "assistant":
             yield from _turn(turn, number)
+    for number, (turn, following) in enumerate(pairwise(turns_of(turns))):
+        yield from _answered(turn, following, number)
     if latest < 0:
         return
     blocks = [as_dict(block) for block in as_list(turns[latest].get("content"))]
@@ -102,6 +113,22 @@ def _turn(turn: dict[str, Any], number: int) -> Iterator[Refusal]:
     if blocks and blocks[-1].get("type") in THINKING:
         yield refused(
             f"messages.{number}: The final block in an assistant message cannot be `thinking`."
+        )
+
+
+def _answered(turn: dict[str, Any], following: dict[str, Any], number: int) -> Iterator[Refusal]:
+    called = [
+        str(as_dict(block).get("id"))
+        for block in as_list(turn.get("content"))
+        if as_dict(block).get("type") == "tool_use"
+    ]
+    given = {as_dict(block).get("tool_use_id") for block in as_list(following.get("content"))}
+    missing = [name for name in called if name not in given]
+    if missing:
+        yield refused(
+            f"messages.{number + 1}: `tool_use` ids were found without `tool_result` blocks immediately after: "
+            f"{', '.join(missing)}. Each `tool_use` block must have a corresponding `tool_result` block in the next "
+            "message."
         )
 
 

@@ -31,10 +31,10 @@ _SWITCHES = ("reasoning_effort", "enable_thinking", "thinking", "reasoning", "ch
 def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
     ask, on = target.ask, is_on(body, target)
+    yield from _together(body, target)
     yield from _effort(body.get("reasoning_effort"), target, "reasoning_effort")
     yield from _switches(body, target, on=on)
     yield from _reasoning(body, target)
-    yield from _together(body, target)
     yield from company(body, target, _NAMES, on=on)
     if ask.limit == "max_completion_tokens" and "max_tokens" in body:
         yield refused(
@@ -149,7 +149,9 @@ def _together(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
 def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refusal]:
     ask, host = target.ask, target.host
     called: set[Any] = set()
-    for number, message in enumerate(map(as_dict, as_list(body.get("messages")))):
+    messages = [as_dict(message) for message in as_list(body.get("messages"))]
+    yield from _answered(messages)
+    for number, message in enumerate(messages):
         if message.get("role") == "tool" and message.get("tool_call_id") not in called:
             yield refused(
                 "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with "
@@ -171,4 +173,18 @@ def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refu
         if not message.get("content") and not calls and message.keys() <= {"role", "content"}:
             yield refused(
                 "Invalid assistant message: content or tool_calls must be set", param="messages"
+            )
+
+
+def _answered(messages: list[dict[str, Any]]) -> Iterator[Refusal]:
+    given = {message.get("tool_call_id") for message in messages if message.get("role") == "tool"}
+    for message in messages[:-1]:
+        calls = [as_dict(call).get("id") for call in as_list(message.get("tool_calls"))]
+        missing = [str(name) for name in calls if name not in given]
+        if missing:
+            yield refused(
+                "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
+                "'tool_call_id'. The following tool_call_ids did not have response messages: "
+                + ", ".join(missing),
+                param="messages",
             )

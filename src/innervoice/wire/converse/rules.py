@@ -90,6 +90,8 @@ def _history(body: dict[str, Any], fields: dict[str, Any], target: Target) -> It
                 f"messages.{number}: The final block in an assistant message cannot be `thinking`."
             )
             yield _wrapped(refused(text))
+        following = as_dict(turns[number + 1]) if number + 1 < len(turns) else None
+        yield from _answered(blocks, following, number)
     enabled = as_dict(fields.get("thinking")).get("type") == "enabled"
     if enabled and len(turns) > 1 and answers(turns[-1]) and turns[-2].get("role") == "assistant":
         first = next(map(as_dict, as_list(turns[-2].get("content"))), {})
@@ -101,6 +103,23 @@ def _history(body: dict[str, Any], fields: dict[str, Any], target: Target) -> It
                 "`tool_result` blocks)."
             )
             yield _wrapped(refused(text))
+
+
+def _answered(
+    blocks: list[dict[str, Any]], following: dict[str, Any] | None, number: int
+) -> Iterator[Refusal]:
+    called = [as_dict(block["toolUse"]).get("toolUseId") for block in blocks if "toolUse" in block]
+    if not called or following is None:
+        return
+    given = {
+        as_dict(as_dict(block).get("toolResult")).get("toolUseId")
+        for block in as_list(following.get("content"))
+    }
+    missing = [str(name) for name in called if name not in given]
+    if missing:
+        yield refused(
+            f"Expected toolResult blocks at messages.{number + 1}.content for the following Ids: {', '.join(missing)}"
+        )
 
 
 def _block(block: dict[str, Any], number: int, position: int, target: Target) -> Iterator[Refusal]:

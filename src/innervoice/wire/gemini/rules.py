@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from innervoice.wire.refusals import Refusal, Target
-from innervoice.wire.rules import refused
+from innervoice.wire.rules import refused, turns_of
 from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = ["SKIPS", "current_turn", "problems", "signature_of"]
@@ -28,6 +29,7 @@ def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     for number, content in enumerate(contents):
         for part in map(as_dict, as_list(content.get("parts"))):
             yield from _signature(signature_of(part), number)
+    yield from _answered(contents)
     version = re.match(r"gemini-(\d+)", target.model.rsplit("/", 1)[-1])
     if version and int(version[1]) >= 3 and "image" not in target.model:
         yield from _signed_steps(contents)
@@ -106,6 +108,19 @@ def _signed_steps(contents: list[dict[str, Any]]) -> Iterator[Refusal]:
                 "work correctly, and missing thought_signature may lead to degraded model performance. Additional "
                 f"data, function call `default_api:{name}` , position {position - len(calls) + 1}. Please refer to "
                 "https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
+            )
+
+
+def _answered(contents: list[dict[str, Any]]) -> Iterator[Refusal]:
+    for content, following in pairwise(turns_of(contents, "parts")):
+        calls, results = (
+            sum(name in as_dict(part) for part in as_list(turn.get("parts")))
+            for turn, name in ((content, "functionCall"), (following, "functionResponse"))
+        )
+        if calls and calls != results:
+            yield refused(
+                "Please ensure that the number of function response parts is equal to the number of function call "
+                "parts of the function call turn."
             )
 
 

@@ -47,6 +47,12 @@ def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     for number, item in enumerate(items):
         yield from _item(item, number, target, pro=reasoning.get("mode") == "pro")
     yield from _groups(items, target)
+    given = {item.get("call_id") for item in items if str(item.get("type")).endswith("_output")}
+    for item in items[:-1]:
+        if item.get("type") == "function_call" and item.get("call_id") not in given:
+            yield refused(
+                f"No tool output found for function call {item.get('call_id')}.", param="input"
+            )
     if target.host and target.host.calls_last:
         yield from _calls(items, target, on=on)
 

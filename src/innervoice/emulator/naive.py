@@ -1,0 +1,86 @@
+"""What a program without a plan would send: the history turned into the target's form, seals and all.
+
+It is what people do who carry reasoning from one provider to the next, or lose it on the way: whatever looks
+like a thought becomes a thought of the target, whatever looks like a seal its seal, and a field that the
+format has no place for is gone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.messages import Message
+from innervoice.canon.origin import Origin
+from innervoice.canon.parts import Opaque, Part, Thinking, is_inline
+from innervoice.canon.request import Request, Wire
+from innervoice.wire.dialects import writer_of
+from innervoice.wire.shapes import as_dict
+from innervoice.writing import encode
+
+__all__ = ["naive_wire"]
+
+_MEMBERS = {
+    "gemini": "contents",
+    "openai-responses": "input",
+}
+
+
+def naive_wire(request: Request) -> Wire:
+    """The wire of a request whose history nobody planned."""
+    last = tuple(request.messages[-1:]) if request.messages else ()
+    asked = encode(request.but(messages=last if last and last[0].role == "user" else ()))
+    messages = tuple(_carried(message, asked.dialect) for message in request.messages)
+    member = _MEMBERS.get(asked.dialect, "messages")
+    model = request.model.partition("/")[2]
+    written = writer_of(asked.dialect)(
+        request.but(messages=messages, store=True), model, "max_tokens"
+    )
+    return asked.but(body={**asked.body, member: written[member]})
+
+
+def _carried(message: Message, dialect: str) -> Message:
+    if message.role != "assistant":
+        return message
+    parts = [carried for part in message.parts if (carried := _part(part, dialect)) is not None]
+    home = message.origin and message.origin.dialect == dialect
+    return message.but(parts=tuple(parts), origin=message.origin if home else None)
+
+
+def _part(part: Part, dialect: str) -> Part | None:
+    if isinstance(part, Thinking) and not is_inline(part):
+        if part.origin and part.origin.dialect == dialect:
+            return part
+        block = _block(part.text, _seal(part), dialect)
+        return part.but(origin=Origin(dialect=dialect, block=block)) if block else None
+    if part.origin is None or part.origin.dialect == dialect:
+        return part
+    return None if isinstance(part, Opaque) else part.but(origin=None)
+
+
+def _seal(part: Part) -> str:
+    """The first thing in a block that looks like a seal."""
+    origin = part.origin
+    for path in origin.seals if origin else ():
+        value: Any = origin.block if origin else None
+        for name in path.split("."):
+            value = as_dict(value).get(name)
+        if isinstance(value, str) and len(value) > 40:
+            return value
+    return ""
+
+
+def _block(text: str, seal: str, dialect: str) -> dict[str, Any] | None:
+    match dialect:
+        case "anthropic":
+            return {"type": "thinking", "thinking": text, "signature": seal}
+        case "bedrock-converse":
+            return {"reasoningContent": {"reasoningText": {"text": text, "signature": seal}}}
+        case "gemini":
+            thought = {"text": text, "thought": True}
+            return {**thought, "thoughtSignature": seal} if seal else thought
+        case "openai-responses":
+            entries = [{"type": "summary_text", "text": text}] if text else []
+            item = {"type": "reasoning", "summary": entries}
+            return {**item, "encrypted_content": seal} if seal else item
+        case _:
+            return None  # a chat client of today has no field for it
