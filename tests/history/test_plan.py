@@ -286,3 +286,129 @@ def test_any_history_can_be_planned_repaired_and_sent(steps, target):
     for answer in ANSWERS:
         if not target.startswith(f"{answer.provider}/"):
             assert not any(seal in text for seal in answer.seals)
+
+
+class TestPrefix:
+    """H7, P11: what changed before a block is said, and which blocks are dead of it."""
+
+    MODEL = "anthropic/claude-opus-5-5"
+
+    def history(self, **settings):
+        from emulator.talk import converse
+        from innervoice.emulator import Emulator
+
+        messages: list[iv.Message] = []
+        emulator = Emulator()
+        converse(emulator, self.MODEL, messages, "What is 2 + 2?", **settings)
+        converse(emulator, self.MODEL, messages, "What is 3 + 3?", **settings)
+        return [*messages, iv.user("And now?")]
+
+    def lint(self, messages, **settings):
+        from emulator.talk import TOOL
+
+        settings = {"tools": [TOOL], **settings}
+        problems = iv.lint(messages, self.MODEL, **settings)
+        return [(problem.code, problem.message, problem.why) for problem in problems]
+
+    def test_nothing_changed(self):
+        assert [] == self.lint(self.history(system="S"), system="S")
+
+    def test_the_system_prompt_changed(self):
+        found = self.lint(self.history(system="S"), system="T")
+        why = "the system prompt changed"
+        assert [("prefix_changed", 1, why), ("prefix_changed", 3, why)] == found
+
+    def test_the_tools_changed(self):
+        found = self.lint(self.history(), tools=[])
+        assert [1, 3] == [number for _, number, _ in found]
+        assert all("the tools" in why for *_, why in found)
+
+    def test_a_message_was_edited(self):
+        messages = self.history()
+        messages[2] = iv.user("What is 3 + 4?")
+        assert [("prefix_changed", 3, "a message before it was edited")] == self.lint(messages)
+
+    def test_messages_were_forgotten(self):
+        found = self.lint(self.history()[2:])
+        assert [("prefix_changed", 1)] == [(code, number) for code, number, _ in found]
+        assert "1 parts stand before it, and 4 stood there when it was made" == found[0][2]
+
+    def test_a_change_that_is_undone(self):
+        messages = self.history()
+        edited = [*messages[:2], iv.user("x"), *messages[3:]]
+        assert self.lint(edited)
+        assert [] == self.lint(messages)
+
+
+class TestServerHeldState:
+    """H10: only what is new is sent."""
+
+    def test_only_what_is_new(self):
+        history = [*loop(turn("responses")), iv.user("go on")]
+        request = iv.Request("openai/gpt-5.6", history, extra={"previous_response_id": "resp_1"})
+        items = iv.encode(request).body["input"]
+        assert {"function_call_output", None} == {item.get("type") for item in items}
+        assert "reasoning" not in json.dumps(items)
+
+    def test_lint_says_what_it_cannot_see(self):
+        history = [*loop(turn("responses")), iv.user("go on")]
+        extra = {"previous_response_id": "resp_1"}
+        problems = iv.lint(history, "openai/gpt-5.6", extra=extra)
+        assert [("held_by_server", "degraded")] == [(p.code, p.severity) for p in problems]
+
+
+class TestCache:
+    def test_what_holds(self):
+        history = loop(turn("anthropic"))
+        model = "anthropic/claude-opus-4-6"
+        first = iv.plan(history, model)
+        more = iv.plan([*history, iv.user("more")], model, last=first)
+        assert more.cache.message is None
+        edited = iv.plan([iv.user("Edited"), *history[1:]], model, last=first)
+        assert (0, "it was edited") == (edited.cache.message, edited.cache.why)
+        told = iv.plan(history, model, last=first, system="New.")
+        assert "the system prompt changed" == told.cache.why
+        elsewhere = iv.plan(history, "openai/gpt-5.6", last=first)
+        assert "another model" in elsewhere.cache.why
+        assert "cache" in str(edited)
+
+    def test_reasoning_that_is_no_longer_sent(self):
+        history = [*loop(turn("anthropic")), iv.user("more")]
+        model = "anthropic/claude-opus-4-6"
+        first = iv.plan(history, model)
+        off = iv.plan(history, model, last=first, reasoning="none")
+        assert (1, True) == (off.cache.message, "thinking is off" in off.cache.why)
+
+
+def test_calls_go_last():
+    """DeepSeek's Responses refuse anything between the calls of a turn and their results."""
+    mixed = iv.Message(
+        "assistant",
+        (iv.ToolCall("a", "f", "{}"), iv.Text("Looking."), iv.ToolCall("b", "g", "{}")),
+    )
+    history = [iv.user("x"), mixed, iv.tool_result("a", "1"), iv.tool_result("b", "2")]
+    request = iv.Request("deepseek/deepseek-v4-pro", history, dialect="openai-responses")
+    wire = iv.encode(request)
+    kinds = [item.get("type", "message") for item in wire.body["input"]]
+    assert ["message", "message", *["function_call"] * 2, *["function_call_output"] * 2] == kinds
+    assert "calls_moved" in {note.code for note in wire.notes}
+
+
+def test_unsigned_thinking_is_never_sent():
+    """P13: a block without a signature, whatever cut it off."""
+    message = iv.decode(
+        {
+            "type": "message",
+            "id": "m",
+            "content": [
+                {"type": "thinking", "thinking": "R", "signature": ""},
+                {"type": "text", "text": "A"},
+            ],
+            "stop_reason": "end_turn",
+        },
+        provider="anthropic",
+        model="claude-opus-4-6",
+    ).message
+    wire = iv.encode(iv.Request("anthropic/claude-opus-4-6", [iv.user("x"), message, iv.user("y")]))
+    assert [{"type": "text", "text": "A"}] == wire.body["messages"][1]["content"]
+    assert "thinking_omitted" in {note.code for note in wire.notes}

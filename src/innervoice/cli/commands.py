@@ -14,7 +14,9 @@ __all__ = ["innervoice"]
 class LazyGroup(click.Group):
     """Commands by name of their module; only the one that runs is imported."""
 
-    modules: ClassVar[tuple[str, ...]] = ("split", "inspect", "lint", "repair", "models")
+    modules: ClassVar[tuple[str, ...]] = (
+        "split", "inspect", "lint", "repair", "models", "emulate",
+    )  # fmt: skip
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.modules)

@@ -72,6 +72,6 @@ def base_urls(root: str) -> dict[str, str]:
     """The base URL of each provider at an emulator that answers at `root`, with the path of the real one."""
     urls = {}
     for host in all_hosts():
-        path = re.sub(r"\{(\w+)\}", r"\1", urlsplit(host.base_url).path).rstrip("/")
-        urls[host.id] = f"{root.rstrip('/')}/{host.id}{path}"
+        path = re.sub(r"\{(\w+)\}", r"\1", urlsplit(host.base_url).path).strip("/")
+        urls[host.id] = f"{root.rstrip('/')}/{host.id}/{path}".rstrip("/")
     return urls

@@ -53,16 +53,13 @@ def difference(made: str, now: str) -> str:
     before, after = made.split("."), now.split(".")
     if len(before) != len(after):
         return "what stood before it changed"
-    changed = [
-        what
-        for what, one, other in zip(("the system prompt", "the tools"), before, after, strict=False)
-        if one != other
-    ]
+    heads = zip(("the system prompt", "the tools"), before, after, strict=False)
+    changed = [what for what, one, other in heads if one != other]
+    if changed:
+        return f"{' and '.join(changed)} changed"
     if before[2] != after[2]:
-        changed.append(f"{after[2]} parts stand before it instead of {before[2]}")
-    elif before[3] != after[3]:
-        changed.append("a message before it was edited")
-    return " and ".join(changed) + (" changed" if changed and "the " in changed[-1] else "")
+        return f"{after[2]} parts stand before it, and {before[2]} stood there when it was made"
+    return "a message before it was edited"
 
 
 def _said(part: Part) -> Sequence[Any]:

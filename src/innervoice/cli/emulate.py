@@ -1,0 +1,50 @@
+"""`innervoice emulate`: the providers on this machine, without a key."""
+
+from __future__ import annotations
+
+import click
+
+from innervoice.emulator.routes import base_urls
+from innervoice.hosts.lookup import all_hosts
+
+__all__ = ["command"]
+
+_EPILOG = """\
+\b
+Examples:
+  innervoice emulate
+  ANTHROPIC_BASE_URL=http://127.0.0.1:8808/anthropic ANTHROPIC_API_KEY=any python my_agent.py
+  curl http://127.0.0.1:8808/deepseek/chat/completions -d '{"model": "deepseek-v4-pro",
+      "messages": [{"role": "user", "content": "What is 15 * 23?"}]}'
+
+\b
+How a model behaves is told by the end of its name, or by the header x-innervoice-emulate:
+  +redact  +summarise  +hide  +full     what it shows of its reasoning
+  +inline=think  +unclosed  +stutter    writes it into the text, well or badly
+  +pieces=3  +silent  +mirror           several blocks; thinks and says nothing; sends it in two fields
+  +cut=5  +fail=5  +slow=0.05           breaks off, fails or crawls after so many frames
+
+Needs the packages of innervoice[emulator].
+"""
+
+
+@click.command("emulate", epilog=_EPILOG)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option("--port", default=8808, show_default=True, help="The port to listen at.")
+def command(*, host: str, port: int) -> None:
+    """Serve every provider's API on this machine, with its real rules and refusals.
+
+    Requests are checked as the real API checks them; signatures and encrypted reasoning are real seals, so that a
+    lost, edited or foreign one is refused in the provider's own words.
+    """
+    try:
+        from innervoice.emulator.server import run
+    except ModuleNotFoundError as error:
+        if error.name not in ("starlette", "uvicorn"):
+            raise
+        raise click.UsageError('the emulator needs: pip install "innervoice[emulator]"') from None
+    dialects = {row.id: row.dialect for row in all_hosts()}
+    for provider, url in base_urls(f"http://{host}:{port}").items():
+        click.echo(f"{provider:16} {dialects[provider]:17} {url}")
+    click.echo("Any key is accepted; two keys are two accounts. Stop with Ctrl+C.")
+    run(host, port)
