@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from innervoice.canon.origin import Origin
@@ -38,6 +39,10 @@ class Message(Value, frozen=True, tag="message", tag_field="type"):
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The calls it asks for, in order."""
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows it."""
+        return str(import_module("innervoice.show.html").render_html(self))
 
 
 def system(text: str) -> Message:

@@ -5,6 +5,7 @@ Status, text, thinking and the message are computed from the parts, never stored
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from innervoice.canon.messages import Message
@@ -105,3 +106,7 @@ class Response(Value, frozen=True, kw_only=True, tag="response", tag_field="type
             return "answered"
         thoughts = [part for part in self.parts if isinstance(part, Thinking)]
         return "stopped_inside_thinking" if thoughts and not thoughts[-1].complete else "empty"
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows it."""
+        return str(import_module("innervoice.show.html").render_html(self))

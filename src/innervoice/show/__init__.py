@@ -1,0 +1,67 @@
+"""Responses, messages, histories and live streams, shown to people.
+
+One word, `show`, says how much of the reasoning is shown, everywhere: see `policy`. Whatever a model
+writes stays text: it cannot end an element, a quote or a spoiler, and cannot act on a terminal.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias, overload
+
+from innervoice.errors import UsageError
+from innervoice.show.discord import render_discord
+from innervoice.show.export import export, export_json
+from innervoice.show.html import render_html
+from innervoice.show.live import Live
+from innervoice.show.markdown import render_markdown
+from innervoice.show.plain import render_plain
+from innervoice.show.policy import Policy, Showable, view_of
+
+__all__ = [
+    "Form",
+    "Live",
+    "Policy",
+    "Showable",
+    "export",
+    "export_json",
+    "render",
+    "render_discord",
+    "render_html",
+    "render_markdown",
+    "render_plain",
+    "view_of",
+]
+
+Form: TypeAlias = Literal["plain", "markdown", "html", "discord"]
+
+_RENDERERS: dict[str, Any] = {
+    "plain": render_plain,
+    "markdown": render_markdown,
+    "html": render_html,
+    "discord": render_discord,
+}
+
+
+@overload
+def render(
+    value: Showable, form: Literal["discord"], show: Policy = "full", **options: Any
+) -> list[str]: ...
+
+
+@overload
+def render(
+    value: Showable,
+    form: Literal["plain", "markdown", "html"] = "plain",
+    show: Policy = "full",
+    **options: Any,
+) -> str: ...
+
+
+def render(
+    value: Showable, form: Form = "plain", show: Policy = "full", **options: Any
+) -> str | list[str]:
+    """A response, a message or a list of them in one of four forms; Discord gets a list of messages."""
+    if form not in _RENDERERS:
+        raise UsageError(f"form must be one of {', '.join(_RENDERERS)}, not {form!r}")
+    rendered: str | list[str] = _RENDERERS[form](value, show, **options)
+    return rendered

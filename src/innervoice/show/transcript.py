@@ -1,0 +1,309 @@
+"""Events of a stream -> what has come so far, in passages, with the time that thinking took.
+
+A passage is what is shown in one piece: neighbouring reasoning is one, as it is one thought in `policy`.
+The clock runs for the part that was written to last. A reasoning field stays open while the answer
+arrives, but the model no longer thinks then.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+
+from innervoice.canon.events import (
+    Event,
+    Finish,
+    PartEnd,
+    PartStart,
+    Recast,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    UsageUpdate,
+)
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall
+from innervoice.canon.response import Response
+from innervoice.canon.usage import Usage
+from innervoice.errors import UsageError
+from innervoice.show.lines import line_of
+from innervoice.show.policy import Answer, Policy, Thought, counted, thought_about, view_of
+from innervoice.show.visible import visible
+
+__all__ = ["Passage", "Slot", "Transcript", "without_blank_lines"]
+
+_BLANK_LINES = re.compile(r"(?:[ \t]*\n)+")
+_NOTICEABLE = 0.05
+"""Less time than this was not measured but is the overhead of reading what came at once."""
+
+
+class Slot:
+    """One part as far as it came, its text already clean."""
+
+    def __init__(self, part: Part, *, is_open: bool) -> None:
+        self.part = part
+        self.is_open = is_open
+        self.elapsed = 0.0
+        self._pieces: list[str] = []
+        self._held = ""
+        self._new: list[str] = []
+        self._has_ink = False
+        self._has_begun = False
+        self.add(_content(part))
+
+    @property
+    def text(self) -> str:
+        """All of its text."""
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
+
+    @property
+    def kind(self) -> str:
+        """Which passages it belongs to: thinking, text, or other."""
+        if isinstance(self.part, Text):
+            return "text"
+        return "thinking" if _is_thinking(self.part) else "other"
+
+    @property
+    def current(self) -> Part:
+        """The part with the text that came."""
+        if self.is_open and isinstance(self.part, (Text, Thinking)):
+            return self.part.but(text=self.text, complete=False)
+        return self.part
+
+    def add(self, text: str) -> None:
+        """More of its text."""
+        text = self._held + text
+        # Half of a line break or of a character waits for the other half.
+        self._held = (
+            text[-1] if text and (text[-1] == "\r" or "\ud800" <= text[-1] < "\udc00") else ""
+        )
+        clean = visible(text.removesuffix(self._held))
+        if clean:
+            self._write(clean)
+
+    def end(self, part: Part) -> None:
+        """It is over, and was this part."""
+        if not self._pieces and not self._held:
+            self.add(_content(part))
+        if self._held:
+            self._write(visible(self._held))
+            self._held = ""
+        self.part = part
+        self.is_open = False
+
+    def take(self) -> str:
+        """What came since the last call, but for white space that nothing has followed yet."""
+        if not self._has_ink:
+            return ""
+        self._has_ink = False
+        text = "".join(self._new)
+        new = text.rstrip()
+        self._new = [text[len(new) :]] if len(new) < len(text) else []
+        if not self._has_begun:
+            self._has_begun = True
+            return without_blank_lines(new)
+        return new
+
+    def _write(self, clean: str) -> None:
+        self._pieces.append(clean)
+        self._new.append(clean)
+        self._has_ink = self._has_ink or not clean.isspace()
+
+
+class Passage:
+    """Neighbouring slots that are shown in one piece."""
+
+    def __init__(self, first: int, slots: Sequence[Slot], *, is_active: bool) -> None:
+        self.kind = slots[0].kind
+        self.first = first
+        self.slots = slots
+        self.is_active = is_active
+        """Whether it was written to last, and may be written to again."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a part of it is not over yet."""
+        return any(slot.is_open for slot in self.slots)
+
+    @property
+    def end(self) -> int:
+        """The number of the slot behind it."""
+        return self.first + len(self.slots)
+
+    def thought(self, show: Policy) -> Thought | None:
+        """What the policy shows of reasoning; blocks that nobody can read count beside it."""
+        thoughts = thought_about([slot.current for slot in self.slots], show)
+        if not thoughts:
+            return None
+        hidden = sum(thought.hidden_blocks for thought in thoughts)
+        return thoughts[0].but(hidden_blocks=hidden)
+
+    def lines(self, show: Policy) -> list[str]:
+        """What the policy shows of a call or a block."""
+        parts = tuple(slot.current for slot in self.slots)
+        items = view_of(Message("assistant", parts), show)[0].items
+        return [line_of(item) for item in items if not isinstance(item, (Thought, Answer))]
+
+
+class Transcript:
+    """Reads events."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._active: Slot | None = None
+        self._since = 0.0
+        self.slots: list[Slot] = []
+        self.usage = Usage()
+        self.response: Response | None = None
+
+    def feed(self, event: Event) -> None:
+        """Takes one event."""
+        match event:
+            case PartStart():
+                self._start(event)
+            case TextDelta() | ThinkingDelta():
+                self._touch(self._slot(event.index))
+                self._slot(event.index).add(event.text)
+            case ToolCallDelta():
+                self._touch(self._slot(event.index))
+            case PartEnd():
+                slot = self._slot(event.index)
+                slot.end(event.part)
+                if slot is self._active:
+                    self._touch(None)
+            case Recast():
+                self._recast(event)
+            case UsageUpdate():
+                self.usage = event.usage
+            case Finish():
+                self._finish(event.response)
+
+    def passages(self, start: int = 0) -> Iterator[Passage]:
+        """The passages from a slot on."""
+        for _, group in groupby(self.slots[start:], key=_passage_of):
+            slots = list(group)
+            yield Passage(start, slots, is_active=self._active in slots)
+            start += len(slots)
+
+    def seconds(self, passage: Passage) -> float:
+        """The time that was spent on a passage."""
+        running = self._clock() - self._since if passage.is_active else 0.0
+        return sum(slot.elapsed for slot in passage.slots) + running
+
+    def tokens(self) -> int | None:
+        """The tokens of reasoning, if there is one passage of it, so that they are its own."""
+        thinking = sum(passage.kind == "thinking" for passage in self.passages())
+        return self.usage.reasoning_tokens if thinking == 1 else None
+
+    def status(self, passage: Passage, show: Policy) -> str:
+        """One line about reasoning that goes on."""
+        thought = passage.thought(show)
+        facts = [duration(self.seconds(passage))]
+        if thought and thought.characters:
+            facts.append(counted(thought.characters, "character"))
+        return f"thinking · {' · '.join(facts)}"
+
+    def outcome(self, passage: Passage, show: Policy) -> str | None:
+        """One line about reasoning that is over; None if there was none."""
+        thought = passage.thought(show)
+        if thought is None:
+            return None
+        seconds = self.seconds(passage)
+        time = duration(seconds) if seconds >= _NOTICEABLE else ""
+        tokens = self.tokens()
+        facts = [counted(tokens, "token")] if tokens is not None else []
+        if not thought.characters:
+            return " · ".join(["hidden reasoning", *filter(None, [time]), *facts])
+        facts.append(counted(thought.characters, "character"))
+        if thought.hidden_blocks:
+            facts.append(counted(thought.hidden_blocks, "hidden block"))
+        return " · ".join([f"thought for {time}" if time else "thought", *facts])
+
+    def _start(self, event: PartStart) -> None:
+        if event.index != len(self.slots):
+            raise UsageError(f"part {event.index} starts, but {len(self.slots)} is the next number")
+        slot = Slot(event.part or _beginning(event.type), is_open=True)
+        self.slots.append(slot)
+        self._touch(slot)
+
+    def _recast(self, event: Recast) -> None:
+        replaced = self.slots[event.index :]
+        was_open = sum(slot.is_open for slot in replaced)
+        was_active = self._active in replaced
+        if was_active:
+            self._touch(None)
+        slots = [Slot(part, is_open=False) for part in event.parts]
+        incomplete = [slot for slot in slots if not getattr(slot.part, "complete", True)]
+        for slot in incomplete[-was_open:] if was_open else ():
+            slot.is_open = True
+            if was_active:
+                self._touch(slot)
+        # The time that went into a text was spent thinking if that is what it was.
+        for slot in [slot for slot in slots if slot.kind == "thinking"][:1]:
+            slot.elapsed += sum(other.elapsed for other in replaced)
+        self.slots[event.index :] = slots
+
+    def _finish(self, response: Response) -> None:
+        self._touch(None)
+        self.response = response
+        self.usage = response.usage
+        if not self.slots:
+            self.slots = [Slot(part, is_open=False) for part in response.parts]
+        elif len(self.slots) == len(response.parts):
+            for slot, part in zip(self.slots, response.parts, strict=True):
+                slot.end(part)
+
+    def _slot(self, index: int) -> Slot:
+        if not 0 <= index < len(self.slots):
+            raise UsageError(f"part {index} did not start; {len(self.slots)} have")
+        return self.slots[index]
+
+    def _touch(self, slot: Slot | None) -> None:
+        """Lets the clock run for a slot."""
+        now = self._clock()
+        if self._active is not None:
+            self._active.elapsed += now - self._since
+        self._active = slot
+        self._since = now
+
+
+def without_blank_lines(text: str) -> str:
+    """The text without the blank lines at its head; the indentation of the first other one stays."""
+    blank = _BLANK_LINES.match(text)
+    return text[blank.end() :] if blank else text
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def _passage_of(slot: Slot) -> tuple[str, int]:
+    """Calls stand each for themselves, so that one is shown as soon as it is whole."""
+    return slot.kind, id(slot) if slot.kind == "other" else 0
+
+
+def _beginning(kind: str) -> Part:
+    match kind:
+        case "text":
+            return Text("", complete=False)
+        case "thinking":
+            return Thinking("", complete=False)
+        case "tool_call":
+            return ToolCall("call", "", complete=False)
+        case _:
+            return Opaque(None, complete=False)
+
+
+def _content(part: Part) -> str:
+    return part.text if isinstance(part, (Text, Thinking)) else ""
+
+
+def _is_thinking(part: Part) -> bool:
+    return isinstance(part, Thinking) or bool(thought_about([part], "length"))
