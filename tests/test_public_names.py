@@ -9,6 +9,8 @@ NAMES = {
     "DecodeError", "Event", "Failure", "Finish", "Heartbeat", "InnervoiceError", "Markup", "Media", "Message", "Note",
     "Opaque", "Origin", "Part", "PartEnd", "PartStart", "ProviderError", "Reasoning", "ReasoningReport", "Recast", "Request", "Decision", "Problem", "lint", "repair", "Plan", "plan", "trim", "RuleError", "Tool", "Wire", "assistant", "decode_request", "encode", "system", "tool_result", "user", "Response", "Splitter", "StreamDecoder",
     "Text", "TextDelta", "Thinking", "ThinkingDelta", "ToolCall", "ToolCallDelta", "ToolResult", "Usage", "UsageError",
+    "AnswerInterruptedError", "AsyncClient", "AuthenticationError", "BadRequestError", "Client", "ConnectionFailedError", "NotFoundError",
+    "OverloadedError", "RateLimitError", "ServerError", "TimedOutError", "TransportError",
     "UsageUpdate", "__version__", "decode", "decode_stream", "fold", "from_json", "restore", "split", "to_json",
 }  # fmt: skip
 

@@ -9,7 +9,23 @@ from __future__ import annotations
 from importlib import import_module
 
 _HOME = {
-    "errors": ("DecodeError", "InnervoiceError", "ProviderError", "RuleError", "UsageError"),
+    "errors": (
+        "AnswerInterruptedError",
+        "AuthenticationError",
+        "BadRequestError",
+        "ConnectionFailedError",
+        "DecodeError",
+        "InnervoiceError",
+        "NotFoundError",
+        "OverloadedError",
+        "ProviderError",
+        "RateLimitError",
+        "RuleError",
+        "ServerError",
+        "TimedOutError",
+        "TransportError",
+        "UsageError",
+    ),
     "canon.events": (
         "Event",
         "Finish",
@@ -40,6 +56,8 @@ _HOME = {
     "canon.response": ("Failure", "Response"),
     "canon.storage": ("from_json", "to_json"),
     "canon.usage": ("Usage",),
+    "client.aio": ("AsyncClient",),
+    "client.sync": ("Client",),
     "folding": ("fold",),
     "history.lint": ("Problem", "lint"),
     "history.plan": ("Decision", "Plan", "plan"),

@@ -108,6 +108,24 @@ from innervoice.canon.storage import (
 from innervoice.canon.usage import (
     Usage as Usage,
 )
+from innervoice.client.aio import (
+    AsyncClient as AsyncClient,
+)
+from innervoice.client.sync import (
+    Client as Client,
+)
+from innervoice.errors import (
+    AnswerInterruptedError as AnswerInterruptedError,
+)
+from innervoice.errors import (
+    AuthenticationError as AuthenticationError,
+)
+from innervoice.errors import (
+    BadRequestError as BadRequestError,
+)
+from innervoice.errors import (
+    ConnectionFailedError as ConnectionFailedError,
+)
 from innervoice.errors import (
     DecodeError as DecodeError,
 )
@@ -115,10 +133,28 @@ from innervoice.errors import (
     InnervoiceError as InnervoiceError,
 )
 from innervoice.errors import (
+    NotFoundError as NotFoundError,
+)
+from innervoice.errors import (
+    OverloadedError as OverloadedError,
+)
+from innervoice.errors import (
     ProviderError as ProviderError,
 )
 from innervoice.errors import (
+    RateLimitError as RateLimitError,
+)
+from innervoice.errors import (
     RuleError as RuleError,
+)
+from innervoice.errors import (
+    ServerError as ServerError,
+)
+from innervoice.errors import (
+    TimedOutError as TimedOutError,
+)
+from innervoice.errors import (
+    TransportError as TransportError,
 )
 from innervoice.errors import (
     UsageError as UsageError,

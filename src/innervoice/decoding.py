@@ -21,7 +21,6 @@ from innervoice.canon.response import Failure, Response
 from innervoice.errors import DecodeError, UsageError
 from innervoice.frames.frame import LIMIT, Frame
 from innervoice.frames.sniff import AnyFraming
-from innervoice.history.plan import Planner
 from innervoice.hosts.lookup import card_of, host_of, names_of
 from innervoice.inline.rows import DEFAULT_TAGS
 from innervoice.inline.splitter import Splitter
@@ -296,6 +295,8 @@ def _asked(request: Any) -> _Asked:
         case Wire():
             return _Asked(request.reasoning, request.prefix, request.scope)
         case Request():
+            from innervoice.history.plan import Planner  # noqa: PLC0415 - only who names the request needs it
+
             settled = Settled(request)
             return _Asked(settled.report, Planner(settled).plan().prefix, request.scope)
         case _:

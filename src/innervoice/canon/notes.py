@@ -58,6 +58,7 @@ SENTENCES: dict[str, str] = {
     "thinking_omitted": "Reasoning that this model cannot read is not sent; it stays in the history.",
     "thinking_as_text": "Reasoning of another model is sent as labelled text, as asked.",
     "call_omitted": "A call was interrupted before it was whole, and is not sent.",
+    "rounds_used_up": "The limit on rounds of tools was reached; the last calls were not run.",
     "turn_removed": "Nothing of a turn was left to send, so it is not sent.",
     "result_filled": "A call never got a result; one that says so is sent.",
     "prefix_changed": "Something before this reasoning changed since it was made, and it is bound to that.",
@@ -70,6 +71,10 @@ SENTENCES: dict[str, str] = {
     "id_mapped": "A call's id is refused by this host; another stands for it, there and in its result.",
     "reasoning_filled": "The host wants the reasoning of every turn with calls; it is unknown here and sent empty.",
     "setting_ignored": "The answer does not show that the setting for reasoning was obeyed.",
+    # what became of a request on its way
+    "retried": "The host was busy or the connection broke before any output; the request was sent again.",
+    "recovered_after_refusal": "The host refused reasoning that was sent back; the request was sent again without it.",
+    "broken_after_end": "The connection broke after the answer had ended; the count of tokens may be missing.",
     # what was looked up
     "unknown_model": "Nobody here has heard of this model; the defaults were used.",
 }

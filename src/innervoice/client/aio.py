@@ -1,0 +1,293 @@
+"""The client that awaits, on asyncio or trio. What it does is decided in `exchange.py`; here is only the waiting."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from importlib import import_module
+from inspect import iscoroutinefunction
+from types import TracebackType
+from typing import Any, Self, Unpack
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+
+from innervoice.canon.events import Event
+from innervoice.canon.response import Response
+from innervoice.client.auth import Key, Outgoing
+from innervoice.client.exchange import Exchange
+from innervoice.client.failing import errors_of
+from innervoice.client.settings import (
+    BODY_LIMIT,
+    LIMITS,
+    BaseUrls,
+    Messages,
+    RequestFields,
+    Settings,
+)
+from innervoice.client.views import Kind, View
+from innervoice.errors import InnervoiceError, UsageError
+
+__all__ = ["AsyncClient", "AsyncEvents"]
+
+
+class AsyncClient:
+    """Asks models; one client serves many tasks of one event loop and keeps its connections.
+
+    Keys come from `keys` (by provider), `api_key` (of `provider`, or of the addresses given here), else from the variables
+    of the environment that each host's row names. `base_urls` are addresses by provider, `base_url` is one for all. `timeout` is
+    what a call may wait in all, its second tries included, `idle_timeout` how long a stream may be silent; any byte ends a
+    silence. `http` is a client of httpx2 or httpx to send with; it is not closed here.
+    """
+
+    def __init__(
+        self,
+        *,
+        api_key: Key | None = None,
+        keys: Mapping[str, Key] | None = None,
+        base_url: str | None = None,
+        base_urls: BaseUrls | None = None,
+        provider: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float | None = 600.0,
+        connect_timeout: float | None = 5.0,
+        idle_timeout: float | None = 300.0,
+        retries: int = 2,
+        http: Any = None,
+        scope: str | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        if http is not None and not iscoroutinefunction(http.send):
+            raise UsageError("http must be a client that awaits; Client takes others")
+        self._settings = Settings(
+            api_key=api_key,
+            keys=keys,
+            base_url=base_url,
+            base_urls=base_urls,
+            provider=provider,
+            headers=headers,
+            timeout=timeout,
+            connect_timeout=connect_timeout,
+            idle_timeout=idle_timeout,
+            retries=retries,
+            scope=scope,
+            environ=environ,
+        )
+        self._own = http is None
+        self._http = http
+        self._closed = False
+        self._sleep = anyio.sleep
+
+    async def ask(
+        self, model: str, messages: Messages, **fields: Unpack[RequestFields]
+    ) -> Response:
+        """Asks and waits for the whole answer; with `stream=True` it is streamed on the way, and folded here."""
+        exchange = self._settings.exchange(model, messages, fields, stream=False)
+        async with AsyncEvents(self, exchange) as events:
+            async for _ in events:
+                pass
+            return events.response
+
+    def stream(
+        self, model: str, messages: Messages, **fields: Unpack[RequestFields]
+    ) -> AsyncEvents:
+        """Asks and gives events as they come: `async with client.stream(...) as events`."""
+        return AsyncEvents(self, self._settings.exchange(model, messages, fields, stream=True))
+
+    def conversation(self, model: str, **settings: Any) -> Any:
+        """A conversation that keeps its history."""
+        return import_module("innervoice.client.conversation").AsyncConversation(
+            self, model, **settings
+        )
+
+    async def close(self) -> None:
+        """Closes the connections; a client that was passed in stays open."""
+        self._closed = True
+        if self._own and self._http is not None:
+            await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def _connected(self) -> Any:
+        """The HTTP client, made when it is first needed."""
+        if self._closed:
+            raise UsageError("the client was closed")
+        if self._http is None:
+            httpx2 = import_module("httpx2")
+            self._http = httpx2.AsyncClient(limits=httpx2.Limits(**LIMITS))
+        return self._http
+
+
+class AsyncEvents:
+    """The events of one answer, for the time of an `async with` block; leaving it closes the connection.
+
+    Iterating gives events up to a `Finish`, and goes on where it stopped. An answer that breaks off or ends in an error raises;
+    what came of it is in `response` and in the error.
+    """
+
+    def __init__(self, client: AsyncClient, exchange: Exchange) -> None:
+        self._client = client
+        self._exchange = exchange
+        self._answer: Any = None
+        self._chunks: Any = None
+        self._errors: tuple[type[Exception], ...] = ()
+        self._position = 0
+        self._entered = False
+
+    @property
+    def response(self) -> Response:
+        """The whole answer after the end; before it what came so far, put together anew each time."""
+        return self._exchange.response
+
+    def text(self, *, settled: bool = False) -> AsyncIterator[str]:
+        """The answer in pieces, from its beginning.
+
+        A piece may turn out to be reasoning (`Recast`), which this cannot take back. With `settled` only that is given
+        which can no longer change: at once where the host separates reasoning; behind reasoning that was found in the text or
+        came in a field, almost at once; else at the end of the answer.
+        """
+        return self._pieces("text", settled=settled)
+
+    def thinking(self) -> AsyncIterator[str]:
+        """The readable reasoning in pieces, from its beginning."""
+        return self._pieces("thinking", settled=False)
+
+    async def close(self) -> None:
+        """Closes the connection; leaving the `async with` block does so, too."""
+        answer, self._answer = self._answer, None
+        chunks, self._chunks = self._chunks, None
+        if answer is None:
+            return
+        # A task that is cancelled closes its connection all the same.
+        with anyio.CancelScope(shield=True):
+            if hasattr(chunks, "aclose"):
+                await chunks.aclose()
+            await answer.aclose()
+            # httpx leaves the end of an inner generator to the event loop: let it come.
+            await anyio.lowlevel.checkpoint()
+
+    async def __aenter__(self) -> Self:
+        if self._entered:
+            raise UsageError("a stream is entered once; ask again for another")
+        self._entered = True
+        await self._open(0.0)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        while self._position >= len(self._exchange.events):
+            if self._exchange.is_over:
+                raise StopAsyncIteration
+            await self._pull()
+        self._position += 1
+        return self._exchange.events[self._position - 1]
+
+    async def _pieces(self, kind: Kind, *, settled: bool) -> AsyncIterator[str]:
+        exchange, view, position = self._exchange, View(kind), 0
+        while True:
+            events = exchange.events[position:]
+            position += len(events)
+            for piece in view.feed(events, exchange.bound if settled else None):
+                yield piece
+            if exchange.is_over and position == len(exchange.events):
+                return
+            if position == len(exchange.events):
+                await self._pull()
+
+    # ---- waiting -------------------------------------------------------------------------------
+
+    async def _open(self, wait: float) -> None:
+        """Sends the request until an answer begins."""
+        exchange, client = self._exchange, self._client
+        while True:
+            if wait:
+                await client._sleep(wait)
+            http = client._connected()
+            self._errors = errors_of(http)
+            problem: Exception | None = None
+            outgoing = await self._outgoing()
+            limit = exchange.patience.limit()
+            try:
+                with exchange.patience, anyio.fail_after(limit):
+                    request = http.build_request(
+                        outgoing.method,
+                        outgoing.url,
+                        headers=outgoing.headers,
+                        content=outgoing.body,
+                        extensions={"timeout": exchange.patience.timeouts()},
+                    )
+                    self._answer = await http.send(request, stream=True)
+            except self._errors as error:
+                problem = error
+            if problem is not None:
+                wait = exchange.failed(problem)
+                continue
+            self._chunks = self._answer.aiter_bytes()
+            if exchange.met(self._answer.status_code, self._answer.headers):
+                return
+            wait = exchange.refused(await self._refusal())
+
+    async def _outgoing(self) -> Outgoing:
+        if self._exchange.blocks:
+            return await anyio.to_thread.run_sync(self._exchange.outgoing)
+        return self._exchange.outgoing()
+
+    async def _pull(self) -> None:
+        """Waits for the next bytes, and sends the request again if that is what comes of them."""
+        exchange = self._exchange
+        if exchange.failure is not None:
+            raise exchange.failure
+        if self._answer is None:
+            raise UsageError("events are read inside of the async with block, and up to its end")
+        chunk, problem = await self._next()
+        try:
+            if chunk is not None and exchange.feed(chunk):
+                return
+            wait = exchange.end(problem)
+        except InnervoiceError:
+            await self.close()
+            raise
+        await self.close()
+        if wait is not None:
+            await self._open(wait)
+
+    async def _next(self) -> tuple[bytes | None, Exception | None]:
+        """The next bytes, None at the end, and what broke the road."""
+        limit = self._exchange.patience.limit()
+        try:
+            with self._exchange.patience, anyio.fail_after(limit):
+                return await anext(self._chunks, None), None
+        except self._errors as error:
+            return None, error
+
+    async def _refusal(self) -> bytes:
+        """The body of a refusal, as far as it comes."""
+        body = b""
+        try:
+            while len(body) < BODY_LIMIT:
+                chunk, _ = await self._next()
+                if chunk is None:
+                    break
+                body += chunk
+        finally:
+            await self.close()
+        return body

@@ -1,0 +1,28 @@
+"""One answer while it is read: a decoder that also says whether it failed, and how far its text is settled."""
+
+from __future__ import annotations
+
+from innervoice.canon.events import Event, Heartbeat, UsageUpdate
+from innervoice.client.firm import Bound, bound_of
+from innervoice.reading import StreamDecoder
+
+__all__ = ["AnswerDecoder", "is_output"]
+
+
+class AnswerDecoder(StreamDecoder):
+    """Reads one answer of a host."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether something came that ends the answer in an error."""
+        return self._failure is not None or bool(self._reader and self._reader.error)
+
+    @property
+    def bound(self) -> Bound:
+        """The first place of the text that could still be recast."""
+        return bound_of(self._stage) if self._stage else None
+
+
+def is_output(event: Event) -> bool:
+    """Whether an event tells of the answer itself, so that after it the request is not sent again."""
+    return not isinstance(event, (Heartbeat, UsageUpdate))

@@ -1,0 +1,98 @@
+"""A conversation: it keeps the history, runs tools, and moves between models.
+
+    chat = client.conversation("anthropic/claude-opus-5-5", tools=[get_weather])
+    chat.ask("What is the weather in Paris?")
+    chat.switch("gemini/gemini-3.5-flash").ask("And in Rome?")
+
+A request that fails leaves the history as it was before that request, so that it can be asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+from innervoice.canon.events import Event, Finish
+from innervoice.canon.response import Response
+from innervoice.client.talk import Talk
+
+__all__ = ["AsyncConversation", "Conversation"]
+
+
+class Conversation(Talk):
+    """A conversation over a `Client`."""
+
+    def ask(self, content: Any, **settings: Any) -> Response:
+        """Says something, runs the tools that are called, and gives the last answer."""
+        with self._turn(content):
+            for last in self._countdown():
+                response = self.client.ask(self.model, self.history, **self._fields(settings))
+                calls = self._took(response, last=last)
+                if not calls:
+                    break
+                self.history += self._tools.run(calls)
+        return self.responses[-1]
+
+    @contextmanager
+    def stream(self, content: Any, **settings: Any) -> Iterator[Iterator[Event]]:
+        """The same, as events: every round of tools ends with a `Finish`, the last one is the answer."""
+        with self._turn(content):
+            events = self._rounds(settings)
+            try:
+                yield events
+            finally:
+                events.close()
+
+    def _rounds(self, settings: dict[str, Any]) -> Generator[Event]:
+        for last in self._countdown():
+            fields = self._fields(settings)
+            with self.client.stream(self.model, self.history, **fields) as events:
+                for event in events:
+                    if not isinstance(event, Finish):
+                        yield event
+                response = events.response
+            calls = self._took(response, last=last)
+            yield Finish(self.responses[-1])
+            if not calls:
+                return
+            self.history += self._tools.run(calls)
+
+
+class AsyncConversation(Talk):
+    """A conversation over an `AsyncClient`."""
+
+    async def ask(self, content: Any, **settings: Any) -> Response:
+        """Says something, runs the tools that are called, and gives the last answer."""
+        with self._turn(content):
+            for last in self._countdown():
+                response = await self.client.ask(self.model, self.history, **self._fields(settings))
+                calls = self._took(response, last=last)
+                if not calls:
+                    break
+                self.history += await self._tools.run_async(calls)
+        return self.responses[-1]
+
+    @asynccontextmanager
+    async def stream(self, content: Any, **settings: Any) -> AsyncIterator[AsyncIterator[Event]]:
+        """The same, as events: every round of tools ends with a `Finish`, the last one is the answer."""
+        with self._turn(content):
+            events = self._rounds(settings)
+            try:
+                yield events
+            finally:
+                await events.aclose()
+
+    async def _rounds(self, settings: dict[str, Any]) -> AsyncGenerator[Event]:
+        for last in self._countdown():
+            fields = self._fields(settings)
+            async with self.client.stream(self.model, self.history, **fields) as events:
+                async for event in events:
+                    if not isinstance(event, Finish):
+                        yield event
+                response = events.response
+            calls = self._took(response, last=last)
+            yield Finish(self.responses[-1])
+            if not calls:
+                return
+            self.history += await self._tools.run_async(calls)

@@ -1,0 +1,93 @@
+"""An HTTP client that reaches no network: requests are answered by a function of this process.
+
+The emulator is such a function. It is how the command line works without a key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Protocol
+
+import httpx2
+
+__all__ = ["ReplyLike", "Replying", "embedded_async_http", "embedded_http"]
+
+
+class ReplyLike(Protocol):
+    """What a reply has: its status, the kind of its body, and the body in pieces with a pause between two."""
+
+    status: int
+    media: str
+    pieces: Iterator[bytes]
+    pause: float
+    headers: dict[str, str]
+
+
+class Replying(Protocol):
+    """Who replies: the emulator, or anything with the same method."""
+
+    def reply(self, method: str, path: str, headers: Any, body: bytes) -> Any:
+        """The reply to one request."""
+        ...
+
+
+def embedded_http(replying: Replying) -> httpx2.Client:
+    """A client whose requests are answered here."""
+    return httpx2.Client(transport=_Transport(replying))
+
+
+def embedded_async_http(replying: Replying) -> httpx2.AsyncClient:
+    """The same for an `AsyncClient`."""
+    return httpx2.AsyncClient(transport=_AsyncTransport(replying))
+
+
+class _Pieces(httpx2.SyncByteStream):
+    def __init__(self, reply: ReplyLike) -> None:
+        self._reply = reply
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self._reply.pieces:
+            yield piece
+            if self._reply.pause:
+                time.sleep(self._reply.pause)
+
+
+class _AsyncPieces(httpx2.AsyncByteStream):
+    def __init__(self, reply: ReplyLike) -> None:
+        self._reply = reply
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._reply.pieces:
+            yield piece
+            if self._reply.pause:
+                await asyncio.sleep(self._reply.pause)
+
+
+class _Transport(httpx2.BaseTransport):
+    def __init__(self, replying: Replying) -> None:
+        self._replying = replying
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        reply = _reply(self._replying, request, request.read())
+        return httpx2.Response(reply.status, headers=_headers(reply), stream=_Pieces(reply))
+
+
+class _AsyncTransport(httpx2.AsyncBaseTransport):
+    def __init__(self, replying: Replying) -> None:
+        self._replying = replying
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        reply = _reply(self._replying, request, await request.aread())
+        return httpx2.Response(reply.status, headers=_headers(reply), stream=_AsyncPieces(reply))
+
+
+def _reply(replying: Replying, request: httpx2.Request, body: bytes) -> ReplyLike:
+    path = request.url.raw_path.decode("ascii")
+    reply: ReplyLike = replying.reply(request.method, path, dict(request.headers), body)
+    return reply
+
+
+def _headers(reply: ReplyLike) -> dict[str, str]:
+    return {"content-type": reply.media, **reply.headers}

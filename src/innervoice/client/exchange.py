@@ -1,0 +1,284 @@
+"""One request's life without input and output: what is sent, what an outcome means, and whether it is tried again.
+
+    Request ──► Wire ──► Outgoing ─ ─ ► failed       ──► wait and send again, or an error
+                                  ─ ─ ► met, refused ──► the same, or a request with less reasoning, or an error
+                                  ─ ─ ► met, feed... ──► events
+                                        end          ──► Finish, or wait and send again, or an error
+
+A client calls these in order and does the waiting. After output was given out nothing is sent again; a whole answer is
+given out when it is there, so that until then it may be.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import NoReturn
+
+from innervoice.canon.events import Event, Finish
+from innervoice.canon.jsontext import dump_json
+from innervoice.canon.notes import Notebook
+from innervoice.canon.request import Request
+from innervoice.canon.response import Failure, Response
+from innervoice.client.answer import AnswerDecoder, is_output
+from innervoice.client.auth import Keyring, Outgoing, Whom
+from innervoice.client.failing import (
+    SHOWN,
+    Problem,
+    failure_error,
+    refusal_error,
+    request_id_of,
+    road_error,
+    scrubbed,
+    secrets_of,
+    status_of,
+)
+from innervoice.client.firm import Bound
+from innervoice.client.patience import Patience
+from innervoice.client.places import with_quoted_model
+from innervoice.client.retry import Backoff, is_transient
+from innervoice.errors import (
+    AnswerInterruptedError,
+    ConnectionFailedError,
+    DecodeError,
+    InnervoiceError,
+    TimedOutError,
+    UsageError,
+)
+from innervoice.folding import fold
+from innervoice.history.recover import recover
+from innervoice.writing import encode
+
+__all__ = ["Exchange"]
+
+_AGENT = "innervoice (python)"
+_KEY_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "x-goog-api-key"})
+_DAMAGED = ("DecodeError", "FrameError")
+
+
+class Exchange:
+    """One request and what becomes of it."""
+
+    def __init__(
+        self,
+        request: Request,
+        whom: Whom,
+        *,
+        keyring: Keyring,
+        headers: Mapping[str, str],
+        backoff: Backoff,
+        patience: Patience,
+    ) -> None:
+        self.patience = patience
+        self.events: list[Event] = []
+        """All that came so far."""
+        self.failure: InnervoiceError | None = None
+        self._request = request
+        self._wire = encode(request)
+        self._whom = whom
+        self._keyring = keyring
+        self._extra_headers = headers
+        self._backoff = backoff
+        self._notebook = Notebook()
+        self._tries = 0
+        self._recovered = False
+        self._secrets: frozenset[str] = frozenset()
+        self._status = 0
+        self._headers: dict[str, str] = {}
+        self._decoder: AnswerDecoder | None = None
+        self._first = b""
+        self._has_output = False
+        self._response: Response | None = None
+
+    # ---- sending -------------------------------------------------------------------------------
+
+    @property
+    def blocks(self) -> bool:
+        """Whether making the request may ask the disk or the network for a key."""
+        return self._needs_key and self._keyring.blocks(self._whom)
+
+    def outgoing(self) -> Outgoing:
+        """What is to be sent now."""
+        wire, whom = self._wire, self._whom
+        outgoing = Outgoing(
+            wire.method,
+            with_quoted_model(wire.url, whom.model, wire.dialect),
+            {"user-agent": _AGENT, **wire.headers, **self._extra_headers},
+            dump_json(wire.body),
+        )
+        if self._needs_key:
+            keys = self._keyring.headers(whom, outgoing)
+            outgoing = outgoing._replace(headers={**keys, **outgoing.headers})
+        self._secrets = secrets_of(outgoing.headers)
+        return outgoing
+
+    @property
+    def _needs_key(self) -> bool:
+        """Who brings an authorization needs no key of ours."""
+        return _KEY_HEADERS.isdisjoint(self._extra_headers)
+
+    def failed(self, error: Exception) -> float:
+        """No answer came; gives the seconds to wait before the next try, or raises."""
+        problem = self._road_error(error, began=False)
+        connecting = isinstance(problem, TimedOutError) and problem.limit == "connect"
+        broken = connecting or isinstance(problem, ConnectionFailedError)
+        return self._again(problem, transient=broken)
+
+    # ---- receiving -----------------------------------------------------------------------------
+
+    def met(self, status: int, headers: Mapping[str, str]) -> bool:
+        """An answer began; gives whether it is one, and not a refusal."""
+        self._status = status
+        self._headers = {name.lower(): value for name, value in headers.items()}
+        self._first = b""
+        self._has_output = False
+        if not self._request.stream:
+            self.events.clear()  # of an earlier try, which nobody has seen
+        self._decoder = AnswerDecoder(
+            provider=self._whom.provider,
+            model=self._whom.model,
+            dialect=self._wire.dialect,
+            request=self._wire,
+        )
+        return 200 <= status < 300
+
+    def refused(self, body: bytes) -> float:
+        """The host refused; gives the seconds to wait before the next try, or raises."""
+        error = refusal_error(
+            self._status, self._headers, body, now=time.time(), secrets=self._secrets
+        ).knowing(provider=self._whom.provider)
+        if self._status == 400 and not self._recovered:
+            reduced = recover(self._request, body.decode("utf-8", "replace"))
+            if reduced is not None:
+                self._recovered = True
+                self._request, self._wire = reduced, encode(reduced)
+                self._notebook.add("recovered_after_refusal", (error.message or "")[:200])
+                return 0.0
+        kind = f"{error.type} {error.code}"
+        return self._again(error, transient=is_transient(self._status, self._headers, kind))
+
+    def feed(self, chunk: bytes) -> bool:
+        """Takes bytes of the answer; gives whether more is wanted."""
+        decoder = self._reading()
+        if len(self._first) < SHOWN:
+            self._first += chunk[:SHOWN]
+        events = decoder.feed(chunk)
+        self._has_output = self._has_output or any(map(is_output, events))
+        self.events += events
+        return not decoder.failed
+
+    def end(self, error: Exception | None = None) -> float | None:
+        """The answer is over, or broke off by this error.
+
+        Gives None if that is the end of it, the seconds to wait before the next try, or raises.
+        """
+        decoder = self._reading()
+        *events, finish = decoder.finish()
+        assert isinstance(finish, Finish)
+        problem, transient = self._verdict(finish.response, error)
+        if problem is not None:
+            delivered = self._has_output and self._request.stream
+            return self._again(problem, transient=transient and not delivered)
+        self._response = self._noted(finish.response)
+        self.events += [*events, Finish(self._response)]
+        return None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the whole answer is there."""
+        return self._response is not None
+
+    @property
+    def bound(self) -> Bound:
+        """The first place of the text that could still be recast."""
+        return self._decoder.bound if self._decoder and not self.is_over else None
+
+    @property
+    def response(self) -> Response:
+        """The whole answer; before its end what came so far."""
+        if self._response is not None:
+            return self._response
+        partial = self.failure and getattr(self.failure, "response", None)
+        if isinstance(partial, Response):
+            return partial
+        folded = fold(self.events)
+        return folded.but(provider=self._whom.provider, model=self._whom.model)
+
+    # ---- what it means -------------------------------------------------------------------------
+
+    def _reading(self) -> AnswerDecoder:
+        assert self._decoder is not None
+        return self._decoder
+
+    def _verdict(
+        self, response: Response, error: Exception | None
+    ) -> tuple[UsageError | Problem | None, bool]:
+        """What is wrong with an answer that is over, and whether another try may mend it."""
+        if error is not None:
+            if response.ended and response.error is None:
+                self._notebook.add("broken_after_end")
+                return None, False
+            problem = self._road_error(error, began=True)
+            return self._told(problem, response), isinstance(problem, AnswerInterruptedError)
+        if not self._first:
+            empty = AnswerInterruptedError("the answer was empty")
+            return self._told(empty, response), True
+        if response.error is not None:
+            return self._error_inside(response, response.error)
+        if not response.ended and self._request.stream:
+            cut = AnswerInterruptedError("the stream ended before the answer did")
+            return self._told(cut, response), True
+        return None, False
+
+    def _error_inside(
+        self, response: Response, failure: Failure
+    ) -> tuple[UsageError | Problem, bool]:
+        if failure.type in _DAMAGED:
+            damaged = DecodeError(scrubbed(failure.message or "", self._secrets))
+            return self._told(damaged, response), False
+        kind = f"{failure.type} {failure.code}"
+        transient = is_transient(status_of(failure), {}, kind)
+        return self._told(failure_error(failure, self._secrets), response), transient
+
+    def _road_error(self, error: Exception, *, began: bool) -> UsageError | Problem:
+        problem = road_error(error, began=began, patience=self.patience, secrets=self._secrets)
+        if not isinstance(problem, UsageError):
+            problem.knowing(provider=self._whom.provider)
+            # The cause is kept for those who look, unless it shows a key.
+            if scrubbed(str(error), self._secrets) == str(error):
+                problem.__cause__ = error
+        return problem
+
+    def _told(self, problem: UsageError | Problem, response: Response) -> UsageError | Problem:
+        if isinstance(problem, UsageError):
+            return problem
+        text = scrubbed(self._first.decode("utf-8", "replace"), self._secrets)
+        return problem.knowing(
+            provider=self._whom.provider,
+            status=self._status,
+            request_id=request_id_of(self._headers),
+            body=text[:SHOWN],
+            response=self._noted(response),
+        )
+
+    def _again(self, error: UsageError | Problem, *, transient: bool) -> float:
+        """Seconds to wait before the next try, if there is one."""
+        known = None if isinstance(error, UsageError) else error
+        hint = known.retry_after if known else None
+        wait = self._backoff.wait(self._tries, hint) if transient else None
+        if wait is None or wait >= self.patience.left:
+            self._fail(error)
+        self._tries += 1
+        status = known.status if known else None
+        self._notebook.add("retried", f"status {status}" if status else type(error).__name__)
+        self.patience.spend(wait)
+        return wait
+
+    def _fail(self, error: InnervoiceError) -> NoReturn:
+        self.failure = error
+        raise error
+
+    def _noted(self, response: Response) -> Response:
+        """The answer with what became of the request before what was seen in it."""
+        notes = (*self._wire.notes, *self._notebook.notes())
+        return response.but(notes=(*notes, *response.notes)) if notes else response

@@ -1,0 +1,278 @@
+"""The client that waits in its thread. What it does is decided in `exchange.py`; here is only the waiting."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from inspect import iscoroutinefunction
+from types import TracebackType
+from typing import Any, Self, Unpack
+
+from innervoice.canon.events import Event
+from innervoice.canon.response import Response
+from innervoice.client.auth import Key
+from innervoice.client.exchange import Exchange
+from innervoice.client.failing import errors_of
+from innervoice.client.settings import (
+    BODY_LIMIT,
+    LIMITS,
+    BaseUrls,
+    Messages,
+    RequestFields,
+    Settings,
+)
+from innervoice.client.views import Kind, View
+from innervoice.errors import InnervoiceError, UsageError
+
+__all__ = ["Client", "Events"]
+
+
+class Client:
+    """Asks models; one client serves many threads and keeps its connections.
+
+    Keys come from `keys` (by provider), `api_key` (of `provider`, or of the addresses given here), else from the variables
+    of the environment that each host's row names. `base_urls` are addresses by provider, `base_url` is one for all. `timeout` is
+    what a call may wait in all, its second tries included, `idle_timeout` how long a stream may be silent; any byte ends a
+    silence. `http` is a client of httpx2 or httpx to send with; it is not closed here.
+    """
+
+    def __init__(
+        self,
+        *,
+        api_key: Key | None = None,
+        keys: Mapping[str, Key] | None = None,
+        base_url: str | None = None,
+        base_urls: BaseUrls | None = None,
+        provider: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float | None = 600.0,
+        connect_timeout: float | None = 5.0,
+        idle_timeout: float | None = 300.0,
+        retries: int = 2,
+        http: Any = None,
+        scope: str | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        if http is not None and iscoroutinefunction(http.send):
+            raise UsageError("http must be a client that does not await; AsyncClient takes others")
+        self._settings = Settings(
+            api_key=api_key,
+            keys=keys,
+            base_url=base_url,
+            base_urls=base_urls,
+            provider=provider,
+            headers=headers,
+            timeout=timeout,
+            connect_timeout=connect_timeout,
+            idle_timeout=idle_timeout,
+            retries=retries,
+            scope=scope,
+            environ=environ,
+        )
+        self._own = http is None
+        self._http = http
+        self._closed = False
+        self._lock = threading.Lock()
+        self._sleep = time.sleep
+
+    def ask(self, model: str, messages: Messages, **fields: Unpack[RequestFields]) -> Response:
+        """Asks and waits for the whole answer; with `stream=True` it is streamed on the way, and folded here."""
+        with Events(self, self._settings.exchange(model, messages, fields, stream=False)) as events:
+            for _ in events:
+                pass
+            return events.response
+
+    def stream(self, model: str, messages: Messages, **fields: Unpack[RequestFields]) -> Events:
+        """Asks and gives events as they come: `with client.stream(...) as events`."""
+        return Events(self, self._settings.exchange(model, messages, fields, stream=True))
+
+    def conversation(self, model: str, **settings: Any) -> Any:
+        """A conversation that keeps its history."""
+        return import_module("innervoice.client.conversation").Conversation(self, model, **settings)
+
+    def close(self) -> None:
+        """Closes the connections; a client that was passed in stays open."""
+        self._closed = True
+        if self._own and self._http is not None:
+            self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _connected(self) -> Any:
+        """The HTTP client, made when it is first needed."""
+        with self._lock:
+            if self._closed:
+                raise UsageError("the client was closed")
+            if self._http is None:
+                httpx2 = import_module("httpx2")
+                self._http = httpx2.Client(limits=httpx2.Limits(**LIMITS))
+            return self._http
+
+
+class Events:
+    """The events of one answer, for the time of a `with` block; leaving it closes the connection.
+
+    Iterating gives events up to a `Finish`, and goes on where it stopped. An answer that breaks off or ends in an error raises;
+    what came of it is in `response` and in the error.
+    """
+
+    def __init__(self, client: Client, exchange: Exchange) -> None:
+        self._client = client
+        self._exchange = exchange
+        self._answer: Any = None
+        self._chunks: Iterator[bytes] = iter(())
+        self._errors: tuple[type[Exception], ...] = ()
+        self._position = 0
+        self._entered = False
+
+    @property
+    def response(self) -> Response:
+        """The whole answer after the end; before it what came so far, put together anew each time."""
+        return self._exchange.response
+
+    def text(self, *, settled: bool = False) -> Iterator[str]:
+        """The answer in pieces, from its beginning.
+
+        A piece may turn out to be reasoning (`Recast`), which this cannot take back. With `settled` only that is given
+        which can no longer change: at once where the host separates reasoning; behind reasoning that was found in the text or
+        came in a field, almost at once; else at the end of the answer.
+        """
+        return self._pieces("text", settled=settled)
+
+    def thinking(self) -> Iterator[str]:
+        """The readable reasoning in pieces, from its beginning."""
+        return self._pieces("thinking", settled=False)
+
+    def close(self) -> None:
+        """Closes the connection; leaving the `with` block does so, too."""
+        answer, self._answer = self._answer, None
+        chunks, self._chunks = self._chunks, iter(())
+        if answer is not None:
+            getattr(chunks, "close", lambda: None)()
+            answer.close()
+
+    def __enter__(self) -> Self:
+        if self._entered:
+            raise UsageError("a stream is entered once; ask again for another")
+        self._entered = True
+        self._open(0.0)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Event:
+        while self._position >= len(self._exchange.events):
+            if self._exchange.is_over:
+                raise StopIteration
+            self._pull()
+        self._position += 1
+        return self._exchange.events[self._position - 1]
+
+    def _pieces(self, kind: Kind, *, settled: bool) -> Iterator[str]:
+        exchange, view, position = self._exchange, View(kind), 0
+        while True:
+            events = exchange.events[position:]
+            position += len(events)
+            yield from view.feed(events, exchange.bound if settled else None)
+            if exchange.is_over and position == len(exchange.events):
+                return
+            if position == len(exchange.events):
+                self._pull()
+
+    # ---- waiting -------------------------------------------------------------------------------
+
+    def _open(self, wait: float) -> None:
+        """Sends the request until an answer begins."""
+        exchange, client = self._exchange, self._client
+        while True:
+            if wait:
+                client._sleep(wait)
+            http = client._connected()
+            self._errors = errors_of(http)
+            problem: Exception | None = None
+            outgoing = exchange.outgoing()
+            timeouts = exchange.patience.timeouts()
+            try:
+                with exchange.patience:
+                    request = http.build_request(
+                        outgoing.method,
+                        outgoing.url,
+                        headers=outgoing.headers,
+                        content=outgoing.body,
+                        extensions={"timeout": timeouts},
+                    )
+                    self._answer = http.send(request, stream=True)
+            except self._errors as error:
+                problem = error
+            if problem is not None:
+                wait = exchange.failed(problem)
+                continue
+            # httpx looks at this dict again when the body begins.
+            timeouts["read"] = exchange.patience.limit()
+            self._chunks = self._answer.iter_bytes()
+            if exchange.met(self._answer.status_code, self._answer.headers):
+                return
+            wait = exchange.refused(self._refusal())
+
+    def _pull(self) -> None:
+        """Waits for the next bytes, and sends the request again if that is what comes of them."""
+        exchange = self._exchange
+        if exchange.failure is not None:
+            raise exchange.failure
+        if self._answer is None:
+            raise UsageError("events are read inside of the with block, and up to its end")
+        chunk, problem = self._next()
+        try:
+            if chunk is not None and exchange.feed(chunk):
+                return
+            wait = exchange.end(problem)
+        except InnervoiceError:
+            self.close()
+            raise
+        self.close()
+        if wait is not None:
+            self._open(wait)
+
+    def _next(self) -> tuple[bytes | None, Exception | None]:
+        """The next bytes, None at the end, and what broke the road."""
+        limit = self._exchange.patience.limit()
+        if limit is not None and limit <= 0:
+            return None, TimeoutError()
+        try:
+            with self._exchange.patience:
+                return next(self._chunks, None), None
+        except self._errors as error:
+            return None, error
+
+    def _refusal(self) -> bytes:
+        """The body of a refusal, as far as it comes."""
+        body = b""
+        try:
+            while len(body) < BODY_LIMIT:
+                chunk, _ = self._next()
+                if chunk is None:
+                    break
+                body += chunk
+        finally:
+            self.close()
+        return body

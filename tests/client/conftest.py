@@ -1,0 +1,32 @@
+"""Fixtures: either client, and the providers on this machine."""
+
+import pytest
+
+from client.harness import KINDS
+from innervoice.emulator.server import EmulatorServer
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    """Which of the two clients."""
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def emulator():
+    """All providers, on one port."""
+    with EmulatorServer() as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def _no_proxies(monkeypatch):
+    for name in (
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "http_proxy",
+        "https_proxy",
+        "all_proxy",
+    ):
+        monkeypatch.delenv(name, raising=False)
