@@ -31,14 +31,21 @@ def test_every_note_code_is_used():
         assert f'"{code}"' in source, code
 
 
-@pytest.mark.parametrize(
-    "page", ["README.md", "docs/reading.md", "docs/asking.md", "docs/histories.md"]
-)
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PAGES = [
+    "README.md",
+    *(
+        str(path.relative_to(ROOT))
+        for path in sorted((ROOT / "docs").rglob("*.md"))
+        if PYTHON.search(path.read_text("utf-8"))
+    ),
+]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_examples_run(page):
     """The Python of a page runs from top to bottom, and its assertions hold."""
-    text = (ROOT / page).read_text("utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    assert blocks
+    blocks = PYTHON.findall((ROOT / page).read_text("utf-8"))
     namespace: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, page, "exec"), namespace)

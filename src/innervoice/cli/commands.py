@@ -15,7 +15,7 @@ class LazyGroup(click.Group):
     """Commands by name of their module; only the one that runs is imported."""
 
     modules: ClassVar[tuple[str, ...]] = (
-        "split", "inspect", "lint", "repair", "models", "emulate",
+        "ask", "chat", "demo", "emulate", "split", "inspect", "lint", "repair", "models",
     )  # fmt: skip
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -2,9 +2,21 @@
 
     bytes ──► core.Emulator.reply ──► route ──► wire/*/rules.py ──► seals of this dialect ──► brain ──► sealed parts ──► bytes
 
-`Emulator` answers without a socket; `app` puts it behind one (starlette), and `server` runs that (uvicorn).
+`Emulator` answers without a socket; `emulated_client` is a client that talks to one in this process. `app` puts it behind a
+socket (starlette), and `server` runs that (uvicorn).
 """
+
+from typing import Any
 
 from innervoice.emulator.core import Emulator, Reply
 
-__all__ = ["Emulator", "Reply"]
+__all__ = ["Emulator", "Reply", "emulated_async_client", "emulated_client"]
+
+
+def __getattr__(name: str) -> Any:
+    """The clients are loaded when they are used: the emulator alone needs no HTTP."""
+    if name in ("emulated_client", "emulated_async_client"):
+        from innervoice.emulator import embedded  # noqa: PLC0415
+
+        return getattr(embedded, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -180,7 +180,9 @@ def _thoughts(
     question: str, step: str, calls: Sequence[tuple[str, dict[str, Any]]], pieces: int
 ) -> tuple[str, ...]:
     names = ", ".join(f"{name}({', '.join(map(str, values.values()))})" for name, values in calls)
-    told = [f"The user asks: {question}\nFor this step I need to look something up: {step}."]
+    told = [
+        f"The user asks: {question}\nFor this step I need to look something up: {step.strip(' ,.?!')}."
+    ]
     told.append(f"I call {names} and wait for what comes back.")
     return _in_pieces(told, pieces)
 
@@ -189,7 +191,9 @@ def _closing_thoughts(
     question: str, found: Sequence[str], sums: Sequence[str | None], pieces: int
 ) -> tuple[str, ...]:
     told = [f"The user asks: {question}"]
-    told += [f"The tools gave {len(found)} results; I read them in order."] if found else []
+    if found:
+        given = "one result" if len(found) == 1 else f"{len(found)} results"
+        told.append(f"The tools gave {given}; I read what came, in order.")
     told += [f"Computed: {line}." for line in sums if line]
     told.append("That is all I need to answer.")
     return _in_pieces(told, pieces)

@@ -1,0 +1,108 @@
+"""`innervoice ask`: one question, one answer."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from innervoice.canon.events import Finish
+from innervoice.canon.storage import to_json
+from innervoice.cli.connect import chosen_model, connect, setting_of, tools_in
+from innervoice.cli.output import Output
+from innervoice.errors import InnervoiceError
+from innervoice.show.export import export_json
+from innervoice.show.live import Live
+from innervoice.show.policy import thought_about
+
+__all__ = ["command"]
+
+_EPILOG = """\
+\b
+Examples:
+  innervoice ask "What is 15 * 23?"
+  innervoice ask -m gemini/gemini-3.5-flash -e high "Why is the sky blue?" --show summary
+  cat question.txt | innervoice ask - -m deepseek/deepseek-v4-pro --show none > answer.txt
+  innervoice ask "The weather in Paris?" --tools tools.py      functions of a file as tools
+  innervoice ask "Why?" --raw > turn.json                      everything, seals included, to send back later
+
+In a pipe the answer goes to stdout and the reasoning to stderr. Without a key an emulator answers.
+"""
+
+
+@click.command("ask", epilog=_EPILOG)
+@click.argument("question")
+@click.option("-m", "--model", help="Who is asked, as provider/model.")
+@click.option(
+    "-e", "--effort", help="none, minimal, low, medium, high, xhigh, max, or a number of tokens."
+)
+@click.option("-s", "--system", help="What the model is told before all else.")
+@click.option("--show", type=click.Choice(["full", "summary", "length", "none"]), default="full", show_default=True, help="How much of the reasoning is shown.")  # fmt: skip
+@click.option("--keep", is_flag=True, help="Leave the reasoning standing in the terminal.")
+@click.option("--tools", "tools_file", help="A Python file whose functions the model may call.")
+@click.option("--max-tokens", type=int, help="The most it may write, reasoning included.")
+@click.option("--base-url", help="Another address for the provider's API.")
+@click.option("--emulate", is_flag=True, help="Let the emulator answer, even if there is a key.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON, without seals.")
+@click.option(
+    "--raw",
+    is_flag=True,
+    help="Print all of it as JSON that innervoice reads back, seals included.",
+)
+def command(
+    *,
+    question: str,
+    model: str | None,
+    effort: str | None,
+    system: str | None,
+    show: Any,
+    keep: bool,
+    tools_file: str | None,
+    max_tokens: int | None,
+    base_url: str | None,
+    emulate: bool,
+    as_json: bool,
+    raw: bool,
+) -> None:
+    """Ask a model QUESTION (or what stands in a pipe, with -) and show what it thinks apart from what it says."""
+    text = sys.stdin.read() if question == "-" else question
+    name = chosen_model(model)
+    try:
+        settings = {"reasoning": setting_of(effort, show), "max_tokens": max_tokens}
+        known = {key: value for key, value in settings.items() if value is not None}
+        tools = tools_in(tools_file)
+        connection = connect(name, base_url=base_url, emulate=emulate)
+        chat = connection.client.conversation(name, system=system, tools=tools, **known)
+        if as_json or raw:
+            response = chat.ask(text)
+            click.echo(to_json(response) if raw else export_json(response, show))
+        elif sys.stdout.isatty():
+            with chat.stream(text) as events:
+                _follow(events, show, keep=keep)
+        else:
+            _piped(chat.ask(text), show)
+    except InnervoiceError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _follow(events: Any, show: Any, *, keep: bool) -> None:
+    """One display for each round of tools."""
+    live = Live(show=show, keep=keep)
+    for event in events:
+        live.feed(event)
+        if isinstance(event, Finish):
+            live.close()
+            live = Live(show=show, keep=keep)
+
+
+def _piped(response: Any, show: Any) -> None:
+    output = Output()
+    if show == "full":
+        output.thinking(response.thinking or "")
+    elif show != "none":
+        for thought in thought_about(response.parts, show):
+            output.thinking("\n".join(filter(None, (thought.title, thought.text))))
+    output.end_thinking()
+    output.answer(response.text)
+    output.end()

@@ -1,0 +1,210 @@
+"""`innervoice chat`: a session that keeps its history and moves between models."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from innervoice.canon.events import Finish
+from innervoice.cli.connect import Connection, chosen_model, connect, setting_of, tools_in
+from innervoice.errors import InnervoiceError
+from innervoice.show.live import Live
+from innervoice.show.policy import check_policy
+
+__all__ = ["command"]
+
+_COMMANDS = """\
+/model [NAME]    who answers; NAME, as provider/model, goes on with another
+/effort [WORD]   how hard it thinks: none, low, medium, high, ..., a number of tokens, or default
+/show [WORD]     how much of the reasoning is shown: full, summary, length, none
+/plan            what of the history would be sent now, and why the rest stays
+/usage           tokens so far
+/save FILE       writes the session to a file; /load FILE goes on with it
+/trim N          forgets all but the last N turns
+/help            this
+/quit            ends it, as Ctrl+D does"""
+
+_EPILOG = """\
+\b
+Examples:
+  innervoice chat
+  innervoice chat -m openai/gpt-5.6 -e high --tools tools.py
+  innervoice chat --load session.json
+\b
+In the session:
+""" + "\n".join(f"  {line}" for line in _COMMANDS.splitlines())
+
+
+@click.command("chat", epilog=_EPILOG)
+@click.option("-m", "--model", help="Who answers first, as provider/model.")
+@click.option(
+    "-e", "--effort", help="none, minimal, low, medium, high, xhigh, max, or a number of tokens."
+)
+@click.option("-s", "--system", help="What the model is told before all else.")
+@click.option("--show", type=click.Choice(["full", "summary", "length", "none"]), default="full", show_default=True, help="How much of the reasoning is shown.")  # fmt: skip
+@click.option("--keep", is_flag=True, help="Leave the reasoning standing in the terminal.")
+@click.option("--tools", "tools_file", help="A Python file whose functions the model may call.")
+@click.option("--load", "saved", help="A session to go on with.")
+@click.option("--emulate", is_flag=True, help="Let the emulator answer, even if there is a key.")
+def command(
+    *,
+    model: str | None,
+    effort: str | None,
+    system: str | None,
+    show: str,
+    keep: bool,
+    tools_file: str | None,
+    saved: str | None,
+    emulate: bool,
+) -> None:
+    """Talk with a model; switch to another in the middle, and back."""
+    name = chosen_model(model)
+    try:
+        session = Session(
+            connect(name, emulate=emulate),
+            name,
+            tools_in(tools_file),
+            show,
+            emulate=emulate,
+            keep=keep,
+        )
+        session.chat.system = system
+        session.set_effort(effort)
+        if saved:
+            session.do_load(saved)
+    except (InnervoiceError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+    session.run()
+
+
+class Session:
+    """A conversation and how it is shown."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        model: str,
+        tools: list[Any],
+        show: str,
+        *,
+        emulate: bool,
+        keep: bool,
+    ) -> None:
+        self._emulate = emulate
+        self._emulated = connection.emulated
+        self._show: Any = show
+        self._effort: str | None = None
+        self._keep = keep
+        self.chat = connection.client.conversation(model, tools=tools)
+
+    def run(self) -> None:
+        """Reads lines to the end."""
+        interactive = sys.stdin.isatty()
+        if interactive:
+            click.echo(f"{self.chat.model}; /help lists what can be done.", err=True)
+        while True:
+            line = self._line(interactive=interactive)
+            if line is None or line.strip() == "/quit":
+                return
+            try:
+                self._take(line.strip())
+            except (InnervoiceError, OSError) as error:
+                click.echo(f"! {error}", err=True)
+            except KeyboardInterrupt:
+                click.echo("! stopped", err=True)
+
+    def _line(self, *, interactive: bool) -> str | None:
+        try:
+            return input("> ") if interactive else sys.stdin.readline() or None
+        except (EOFError, KeyboardInterrupt):
+            return None
+
+    def _take(self, line: str) -> None:
+        if not line:
+            return
+        if not line.startswith("/"):
+            self._say(line)
+            return
+        word, _, rest = line[1:].partition(" ")
+        do: Callable[[str], None] | None = getattr(self, f"do_{word}", None)
+        if do is None:
+            click.echo(f"! there is no /{word}; /help lists what there is", err=True)
+        else:
+            do(rest.strip())
+
+    def _say(self, text: str) -> None:
+        with self.chat.stream(text) as events:
+            live = Live(show=self._show, keep=self._keep)
+            for event in events:
+                live.feed(event)
+                if isinstance(event, Finish):
+                    live.close()
+                    live = Live(show=self._show, keep=self._keep)
+
+    def set_effort(self, effort: str | None) -> None:
+        """Takes an effort for all turns from now on."""
+        self._effort = effort
+        self.chat.settings["reasoning"] = setting_of(effort, self._show)
+
+    # ---- what begins with a slash ----------------------------------------------------------------
+
+    def do_help(self, _: str) -> None:
+        """Lists the commands."""
+        click.echo(_COMMANDS)
+
+    def do_model(self, name: str) -> None:
+        """Says or changes who answers."""
+        if name:
+            if not self._emulated:
+                connection = connect(name, emulate=self._emulate)
+                self.chat.client, self._emulated = connection.client, connection.emulated
+            self.chat.switch(name)
+        click.echo(self.chat.model)
+
+    def do_effort(self, word: str) -> None:
+        """Says or changes how hard it thinks."""
+        if word:
+            self.set_effort(word)
+        click.echo(f"effort: {self._effort or 'the default of the model'}")
+
+    def do_show(self, word: str) -> None:
+        """Says or changes how much of the reasoning is shown."""
+        if word:
+            check_policy(word)
+            self._show = word
+            self.set_effort(self._effort)
+        click.echo(f"show: {self._show}")
+
+    def do_plan(self, _: str) -> None:
+        """Says what would be sent."""
+        click.echo(str(self.chat.plan()))
+
+    def do_usage(self, _: str) -> None:
+        """Says what it cost so far."""
+        usage = self.chat.usage
+        counts = {"in": usage.input_tokens, "out": usage.output_tokens, "of it reasoning": usage.reasoning_tokens}  # fmt: skip
+        known = ", ".join(
+            f"{count:,} {what}" for what, count in counts.items() if count is not None
+        )
+        click.echo(f"tokens: {known or 'none so far'}")
+
+    def do_save(self, path: str) -> None:
+        """Writes the session to a file."""
+        self.chat.save(path)
+        click.echo(f"{len(self.chat.history)} messages written to {path}")
+
+    def do_load(self, path: str) -> None:
+        """Goes on with a session from a file."""
+        self.chat.load(path)
+        click.echo(f"{len(self.chat.history)} messages with {self.chat.model}")
+
+    def do_trim(self, turns: str) -> None:
+        """Forgets all but the last turns."""
+        if not turns.isdigit() or turns == "0":
+            click.echo("! /trim takes a number of turns, 1 or more", err=True)
+            return
+        self.chat.trim(int(turns))
+        click.echo(f"{len(self.chat.history)} messages are left")

@@ -1,0 +1,112 @@
+"""Who answers on the command line: the provider, if there is a key for it, else the embedded emulator."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from innervoice.canon.reasoning import Reasoning
+from innervoice.client.sync import Client
+from innervoice.emulator.embedded import emulated_client
+from innervoice.errors import UsageError
+from innervoice.hosts.lookup import host_of
+
+__all__ = ["Connection", "chosen_model", "connect", "setting_of", "tools_in"]
+
+DEFAULT = "anthropic/claude-opus-5-5"
+# Models for those who name none, in the order in which their keys are looked for.
+_USUAL = (
+    DEFAULT,
+    "openai/gpt-5.6",
+    "gemini/gemini-3.5-flash",
+    "deepseek/deepseek-v4-pro",
+    "openrouter/anthropic/claude-opus-5-5",
+)
+
+
+class Connection(NamedTuple):
+    """A client, and whether nobody but the emulator is behind it."""
+
+    client: Client
+    emulated: bool
+
+
+def chosen_model(given: str | None) -> str:
+    """The model that was named, else the first one there is a key for, else the usual one."""
+    if given:
+        return given
+    return next((model for model in _USUAL if _has_key(model)), DEFAULT)
+
+
+def connect(model: str, *, base_url: str | None = None, emulate: bool = False) -> Connection:
+    """A client for a model; says in one line if it is emulated."""
+    if base_url is not None:
+        return Connection(
+            Client(base_url=base_url, provider=model.partition("/")[0]), emulated=False
+        )
+    if not emulate and _has_key(model):
+        return Connection(Client(), emulated=False)
+    provider = model.partition("/")[0]
+    host = host_of(provider)
+    keys = f" (set {' or '.join(host.keys)} for the real one)" if host and host.keys else ""
+    click.echo(f"No key for {provider}: an emulator of it answers{keys}.", err=True)
+    return Connection(emulated_client(), emulated=True)
+
+
+def _has_key(model: str) -> bool:
+    """Whether the environment has a key for a model's provider, or it needs none."""
+    host = host_of(model.partition("/")[0])
+    if host is None:
+        return True  # who that is, the client shall say
+    local = "localhost" in host.base_url or "127.0.0.1" in host.base_url
+    if host.id == "bedrock" and os.environ.get("AWS_ACCESS_KEY_ID"):
+        return True
+    return local or any(os.environ.get(name) for name in host.keys)
+
+
+def setting_of(effort: str | None, show: str) -> Reasoning | None:
+    """What to ask for: an effort as a word, a number of tokens, on or off, and to see the reasoning if it is shown."""
+    if effort in (None, "", "default"):
+        asked = Reasoning()
+    elif effort is not None and effort.isdigit():
+        asked = Reasoning(budget=int(effort))
+    else:
+        word = str(effort).lower()
+        found = Reasoning.from_any({"off": "none", "on": True}.get(word, word))
+        asked = found or Reasoning()
+    # Some models show nothing unless they are asked to.
+    return asked if show == "none" or asked.effort == "none" else asked.but(show="summary")
+
+
+def tools_in(file: str | None) -> list[Callable[..., Any]]:
+    """The functions of a Python file that have a docstring and no leading underscore."""
+    if file is None:
+        return []
+    path = Path(file)
+    spec = importlib.util.spec_from_file_location("innervoice_tools", path)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{file} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (OSError, SyntaxError, ImportError) as error:
+        raise UsageError(f"{file} cannot be loaded: {error}") from None
+    found: list[Callable[..., Any]] = [
+        value
+        for name, value in vars(module).items()
+        if inspect.isfunction(value)
+        and value.__module__ == spec.name
+        and not name.startswith("_")
+        and value.__doc__
+    ]
+    if not found:
+        raise UsageError(f"{file} has no function with a docstring")
+    return found

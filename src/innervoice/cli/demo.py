@@ -1,0 +1,142 @@
+"""`innervoice demo`: one conversation through four providers and back, on the embedded emulator."""
+
+from __future__ import annotations
+
+import sys
+from textwrap import fill
+from typing import Any
+
+import click
+
+from innervoice.canon.events import Finish
+from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Thinking
+from innervoice.canon.reasoning import Reasoning
+from innervoice.canon.request import Request
+from innervoice.canon.response import Response
+from innervoice.client.tools import ToolBox
+from innervoice.emulator.behaviour import HEADER
+from innervoice.emulator.core import Emulator
+from innervoice.emulator.embedded import emulated_client
+from innervoice.emulator.naive import naive_wire
+from innervoice.emulator.routes import base_urls
+from innervoice.history.plan import plan
+from innervoice.show.live import Live
+from innervoice.wire.protocol import failure_of
+
+__all__ = ["command"]
+
+_WAY = (
+    ("anthropic/claude-opus-5-5", "What is the weather in Lisbon and Oslo?"),
+    ("gemini/gemini-3.5-flash", "And the population of Lisbon, then the population of Oslo?"),
+    ("openai/gpt-5.6", "How many is 720000 - 570000? And the weather in Bergen?"),
+    ("deepseek/deepseek-v4-pro", "The weather in Porto, please."),
+    ("anthropic/claude-opus-5-5", "Back to you: the population of Porto, and 17 * 3?"),
+)
+_REASONING = Reasoning("high", show="summary")
+_PEOPLE = {"Lisbon": 570_000, "Oslo": 720_000, "Porto": 250_000, "Bergen": 290_000}
+"""Round numbers: the world of the demonstration is small."""
+
+
+def get_weather(city: str) -> str:
+    """Tells the weather of a city."""
+    return f"{city}: {'rain' if len(city) % 2 else 'sunshine'}"
+
+
+def get_population(city: str) -> str:
+    """Tells how many people live in a city."""
+    return f"{city} has {_PEOPLE.get(city, 0):,} people"
+
+
+_TOOLS = (get_weather, get_population)
+
+
+@click.command("demo")
+@click.option("--fast", is_flag=True, help="Do not make the streams as slow as real ones.")
+def command(*, fast: bool) -> None:
+    """Lead one conversation with tools through Claude, Gemini, GPT and DeepSeek, and back to Claude.
+
+    Nothing leaves this machine: the providers are emulated, with their real rules. Every answer is streamed, what the
+    models think stands apart from what they say, and at the end stands what became of their reasoning on the way.
+    """
+    emulator = Emulator()
+    slow = sys.stdout.isatty() and not fast
+    client = emulated_client(emulator, headers={HEADER: "slow=0.012"} if slow else None)
+    chat = client.conversation(_WAY[0][0], tools=_TOOLS, reasoning=_REASONING)
+    click.echo(
+        "The providers are emulated in this process, with their real rules; no key is needed.\n"
+    )
+    for model, question in _WAY:
+        click.secho(f"── {model} ", bold=True)
+        click.echo(f"you: {question}\n")
+        with chat.switch(model).stream(question) as events:
+            _show(events)
+        click.echo()
+    requests = _requests(chat.history, chat.responses)
+    _tell_history(requests)
+    _tell_naive(emulator, requests)
+
+
+def _show(events: Any) -> None:
+    live = Live(keep=True)
+    for event in events:
+        live.feed(event)
+        if isinstance(event, Finish):
+            live.close()
+            live = Live(keep=True)
+
+
+def _requests(history: list[Message], responses: list[Response]) -> list[Request]:
+    """Every request that was sent, made again from the history."""
+    turns = [number for number, message in enumerate(history) if message.role == "assistant"]
+    tools = ToolBox(_TOOLS).offered
+    return [
+        Request(
+            f"{response.provider}/{response.model}",
+            tuple(history[:number]),
+            tools=tools,
+            reasoning=_REASONING,
+        )
+        for number, response in zip(turns, responses, strict=True)
+    ]
+
+
+def _tell_history(requests: list[Request]) -> None:
+    """What each request carried of the reasoning so far."""
+    rows: list[tuple[str, ...]] = [("request to", "read so far", "kept", "omitted", "restored")]
+    unsent: set[tuple[int, int | None]] = set()
+    for request in requests:
+        planned = plan(request.messages, request.model, tools=request.tools, reasoning=_REASONING)
+        told = [item for item in planned.decisions if item.kind == "thinking"]
+        kept = {(item.message, item.part) for item in told if item.action == "kept"}
+        left = {(item.message, item.part) for item in told if item.action == "omitted"}
+        read = sum(isinstance(part, Thinking) for item in request.messages for part in item.parts)
+        rows.append(
+            (request.model, *(str(n) for n in (read, len(kept), len(left), len(kept & unsent))))
+        )
+        unsent = left
+    click.secho("What became of the reasoning", bold=True)
+    for name, *numbers in rows:
+        click.echo(f"  {name:28}" + "".join(f"{number:>13}" for number in numbers))
+    click.echo("  Kept goes back sealed as it came; omitted stays in the history, unsent;")
+    click.echo("  restored was omitted by the request before, and is back.\n")
+
+
+def _tell_naive(emulator: Emulator, requests: list[Request]) -> None:
+    """How the same requests fare when nobody plans them: they are really sent."""
+    words: dict[str, str] = {}
+    refused = 0
+    for request in requests:
+        provider = request.model.partition("/")[0]
+        wire = naive_wire(request.but(base_url=base_urls("")[provider]))
+        headers = {**wire.headers, "authorization": "Bearer emulator"}
+        reply = emulator.reply("POST", wire.url, headers, dump_json(wire.body))
+        if reply.status != 200:
+            refused += 1
+            words.setdefault(provider, failure_of(load_json(reply.body)).message or "")
+    click.secho("And without innervoice", bold=True)
+    for provider, text in words.items():
+        click.echo(fill(f"{provider}: {text}", 92, initial_indent="  ", subsequent_indent="    "))
+    click.echo(f"  All {len(requests)} requests of this conversation were accepted.")
+    click.echo(f"  Naive replay of the same history is refused {refused} times.")

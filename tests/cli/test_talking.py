@@ -1,0 +1,126 @@
+"""`innervoice ask`, `chat` and `demo`: what a person sees, without a key."""
+
+import json
+
+import pytest
+
+import innervoice as iv
+from cli.runs import run
+from innervoice.hosts.lookup import all_hosts
+
+NO_KEYS = {name: "" for host in all_hosts() for name in host.keys} | {"AWS_ACCESS_KEY_ID": ""}
+
+
+def ask(*arguments, stdin=b""):
+    return run("ask", *arguments, stdin=stdin, **NO_KEYS)
+
+
+class TestAsk:
+    def test_the_answer_and_the_reasoning_apart(self):
+        done = ask("What is 15 * 23?")
+        assert (0, b"15 * 23 = 345.\n") == (done.returncode, done.stdout)
+        told, *thought = done.stderr.decode().splitlines()
+        assert told.startswith("No key for anthropic: an emulator of it answers")
+        assert "Computed: 15 * 23 = 345." in thought
+
+    def test_how_much_is_shown(self):
+        none = ask("What is 15 * 23?", "--show", "none").stderr.decode()
+        assert 1 == len(none.splitlines())
+        length = ask("What is 15 * 23?", "--show", "length").stderr.decode()
+        assert "Computed" not in length
+        assert "characters" in length
+
+    def test_from_a_pipe(self):
+        assert b"2 + 2 = 4.\n" == ask("-", stdin=b"What is 2 + 2?").stdout
+
+    @pytest.mark.parametrize("model", ["openai/gpt-5.6", "gemini/gemini-3.5-flash", "ollama/qwen3"])
+    def test_other_models(self, model):
+        done = ask("What is 2 + 2?", "-m", model, "--emulate", "-e", "high")
+        assert b"2 + 2 = 4.\n" == done.stdout
+
+    def test_json_has_no_seals(self):
+        value = json.loads(ask("What is 2 + 2?", "--json").stdout)
+        assert "answered" == value["status"]
+        assert "signature" not in json.dumps(value)
+
+    def test_raw_reads_back(self):
+        response = iv.from_json(ask("What is 2 + 2?", "--raw").stdout.strip())
+        assert "2 + 2 = 4." == response.text
+        assert response.parts[0].origin.seals
+
+    def test_tools_from_a_file(self, tmp_path):
+        tools = tmp_path / "tools.py"
+        tools.write_text('def get_weather(city: str):\n    "Weather."\n    return city + ": fog"\n')
+        assert b"Bonn: fog.\n" == ask("The weather in Bonn?", "--tools", str(tools)).stdout
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            (("-m", "nobody/x"), "no provider is known by 'nobody'"),
+            (("-e", "nonsense"), "effort must be one of"),
+            (("--tools", "/nowhere.py"), "cannot be loaded"),
+        ],
+    )
+    def test_what_cannot_be_used(self, arguments, words):
+        done = ask("x", *arguments)
+        assert 1 == done.returncode
+        assert words in done.stderr.decode()
+        assert "Traceback" not in done.stderr.decode()
+
+
+def chat(*lines, options=()):
+    return run("chat", *options, stdin="\n".join(lines).encode(), **NO_KEYS)
+
+
+class TestChat:
+    def test_a_session(self, tmp_path):
+        file = tmp_path / "session.json"
+        done = chat(
+            "What is 2 + 2?",
+            "/model gemini/gemini-3.5-flash",
+            "What is 3 * 3?",
+            "/effort high",
+            "/show none",
+            "What is 4 * 4?",
+            "/plan",
+            "/usage",
+            f"/save {file}",
+            "/quit",
+        )
+        told = done.stdout.decode()
+        assert 0 == done.returncode
+        for words in ("2 + 2 = 4.", "3 * 3 = 9.", "4 * 4 = 16.", "effort: high", "show: none", "it came from anthropic/claude-opus-5-5", "tokens: ", "6 messages written"):  # fmt: skip
+            assert words in told
+        again = chat("What is 5 * 5?", options=("--load", str(file))).stdout.decode()
+        assert "6 messages with gemini/gemini-3.5-flash" in again
+        assert "5 * 5 = 25." in again
+
+    def test_mistakes_do_not_end_it(self):
+        done = chat("/nope", "/show everything", "/trim many", "/load /nowhere", "What is 2 + 2?")
+        assert "2 + 2 = 4." in done.stdout.decode()
+        assert 4 == sum(line.startswith("! ") for line in done.stderr.decode().splitlines())
+
+
+def test_demo():
+    """Through four providers and back; what a naive program would send is really refused."""
+    done = run("demo", **NO_KEYS)
+    told = done.stdout.decode()
+    assert 0 == done.returncode, done.stderr
+    assert 5 == told.count("──")
+    assert "[thought" in told
+    assert "Porto has 250,000 people. 17 * 3 = 51." in told
+    assert "All 11 requests of this conversation were accepted." in told
+    assert "Naive replay of the same history is refused 9 times." in told
+    for words in ("Corrupted thought signature", "could not be verified", "must be passed back", "Invalid `signature`"):  # fmt: skip
+        assert words in told
+
+
+@pytest.mark.parametrize("command", ["ask", "chat", "demo", "emulate", "split", "inspect", "lint", "repair", "models"])  # fmt: skip
+def test_help(command):
+    done = run(command, "--help")
+    assert 0 == done.returncode
+    assert b"Usage: innervoice" in done.stdout
+
+
+def test_as_a_module_and_version():
+    assert b"innervoice, version" in run("--version").stdout
