@@ -1,0 +1,252 @@
+"""What passes between an SDK and an OpenAI-compatible host, made safe on the way. No input or output here.
+
+    request   assistant turns that lost their reasoning get it back, in the field that the host wants
+    answer    reasoning goes to `reasoning_content`, markup leaves `content`, and the turn is remembered
+    stream    the same, chunk by chunk
+
+A turn is found again by the ids of its calls, or by its text; so it does not matter which fields the program in
+between keeps. What was never seen here gets the empty field, where the host demands one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from hashlib import blake2b
+from typing import Any
+from urllib.parse import urlsplit
+
+from innervoice.canon.cards import Host
+from innervoice.canon.events import Event, Finish, PartEnd, TextDelta, ThinkingDelta
+from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Thinking, is_inline
+from innervoice.canon.request import Request
+from innervoice.canon.response import Response
+from innervoice.errors import InnervoiceError
+from innervoice.frames.frame import Frame
+from innervoice.frames.sse import ServerSentEvents, sse_bytes
+from innervoice.history.plan import Planner
+from innervoice.hosts.lookup import all_hosts, host_of
+from innervoice.reading import StreamDecoder, decode
+from innervoice.settling import Settled
+from innervoice.wire.chat.reasoning import FIELDS
+from innervoice.wire.chat.write import write_assistant
+from innervoice.wire.shapes import as_dict, as_list
+
+__all__ = ["Relay", "StreamRelay", "is_chat"]
+
+_REMEMBERED = 10_000
+_DIALECT = "openai-chat"
+
+
+def is_chat(url: str) -> bool:
+    """Whether a request is one that this understands."""
+    return urlsplit(url).path.rstrip("/").endswith("/chat/completions")
+
+
+class Relay:
+    """Remembers the turns that passed, and gives them their reasoning back."""
+
+    def __init__(self, provider: str | None = None, *, remembered: int = _REMEMBERED) -> None:
+        self._provider = provider
+        self._limit = remembered
+        self._turns: OrderedDict[str, Message] = OrderedDict()
+        self._lock = threading.Lock()
+
+    # ---- requests --------------------------------------------------------------------------------
+
+    def outgoing(self, url: str, body: bytes) -> bytes:
+        """The body of a request, with the reasoning of earlier turns in it."""
+        value = _object(body)
+        if value is None or not isinstance(value.get("messages"), list):
+            return body
+        messages = [
+            self._restored(message, value, url) if _is_turn(message) else message
+            for message in value["messages"]
+        ]
+        return dump_json({**value, "messages": messages})
+
+    def _restored(self, message: dict[str, Any], body: dict[str, Any], url: str) -> dict[str, Any]:
+        """A turn with what it lost; one that has its reasoning is left alone."""
+        if any(name in message for name in FIELDS):
+            return message
+        known = self._recall(message)
+        host = self._host(url)
+        request = Request(
+            f"{host.id if host else 'custom'}/{body.get('model') or 'unknown'}",
+            (known or _bare(message),),
+            dialect=_DIALECT,
+        )
+        try:
+            fitted = Planner(Settled(request, checked=False)).plan().messages
+        except InnervoiceError:
+            return message
+        written = write_assistant(fitted[0]) if fitted else {}
+        if known is None:
+            # Nothing is known of the turn but that it was one: only the field that is demanded is added.
+            return {**message, **{name: written[name] for name in FIELDS if name in written}}
+        return {**message, **{name: item for name, item in written.items() if item is not None}}
+
+    # ---- answers ---------------------------------------------------------------------------------
+
+    def incoming(self, url: str, model: str | None, body: bytes) -> bytes:
+        """The body of a whole answer, its reasoning in `reasoning_content` and its text without markup."""
+        value = _object(body)
+        choices = as_list(value.get("choices")) if value else []
+        if value is None or not choices:
+            return body
+        try:
+            response = decode(value, **self._hints(url, model))
+        except InnervoiceError:
+            return body
+        self.remember(response)
+        first = as_dict(choices[0])
+        message = {**as_dict(first.get("message")), **_spoken(response)}
+        return dump_json({**value, "choices": [{**first, "message": message}, *choices[1:]]})
+
+    def stream(self, url: str, model: str | None) -> StreamRelay:
+        """The same for an answer that is streamed."""
+        return StreamRelay(self, StreamDecoder(**self._hints(url, model)))
+
+    def remember(self, response: Response) -> None:
+        """Keeps a turn, and forgets the oldest beyond the bound."""
+        message = response.message
+        names = [call.id for call in message.tool_calls] or [_digest(response.text)]
+        with self._lock:
+            for name in names:
+                self._turns[name] = message
+                self._turns.move_to_end(name)
+            while len(self._turns) > self._limit:
+                self._turns.popitem(last=False)
+
+    def _recall(self, message: dict[str, Any]) -> Message | None:
+        calls = [str(as_dict(call).get("id")) for call in as_list(message.get("tool_calls"))]
+        content = message.get("content")
+        names = calls or [_digest(content if isinstance(content, str) else "")]
+        with self._lock:
+            return next((self._turns[name] for name in names if name in self._turns), None)
+
+    def _hints(self, url: str, model: str | None) -> dict[str, Any]:
+        host = self._host(url)
+        return {"provider": host.id if host else None, "model": model, "dialect": _DIALECT}
+
+    def _host(self, url: str) -> Host | None:
+        """The row of who answers: as it was told, or by the address."""
+        if self._provider:
+            return host_of(self._provider)
+        name = urlsplit(url).hostname
+        return next(
+            (host for host in all_hosts() if urlsplit(host.base_url).hostname == name), None
+        )
+
+
+class StreamRelay:
+    """One streamed answer on its way."""
+
+    def __init__(self, relay: Relay, decoder: StreamDecoder) -> None:
+        self._relay = relay
+        self._decoder = decoder
+        self._framing = ServerSentEvents()
+        self._last: dict[str, Any] = {}
+        self._cut = False
+        """Whether markup was cut out, and the text behind it has not begun."""
+
+    def feed(self, data: bytes) -> bytes:
+        """Bytes that came -> bytes to pass on."""
+        return b"".join(map(self._passed, self._framing.feed(data)))
+
+    def finish(self) -> bytes:
+        """What is left at the end; the turn is remembered."""
+        passed = b"".join(map(self._passed, self._framing.finish()))
+        return passed + self._ended()
+
+    def _passed(self, frame: Frame) -> bytes:
+        if frame.data == b"[DONE]":
+            return self._ended() + sse_bytes(frame)
+        chunk = _object(frame.data) if frame.data else None
+        choices = as_list(chunk.get("choices")) if chunk else []
+        if chunk is None or not choices or "delta" not in as_dict(choices[0]):
+            if chunk is not None and self._decoder is not None:
+                self._decoder.feed(chunk)
+            return sse_bytes(frame)
+        events = self._decoder.feed(chunk)
+        self._last = {key: item for key, item in chunk.items() if key not in ("choices", "usage")}
+        first = as_dict(choices[0])
+        delta = {
+            name: item
+            for name, item in as_dict(first["delta"]).items()
+            if name not in FIELDS and not (name == "content" and isinstance(item, str))
+        }
+        passed = {**first, "delta": {**delta, **self._said(events)}}
+        return sse_bytes(Frame(dump_json({**chunk, "choices": [passed, *choices[1:]]}), frame.name))
+
+    def _said(self, events: list[Event]) -> dict[str, Any]:
+        """What events add to answer and reasoning, as members of a delta."""
+        text, thought = "", ""
+        for event in events:
+            match event:
+                case TextDelta():
+                    text += self._begun(event.text)
+                case ThinkingDelta():
+                    thought += event.text
+                case PartEnd(part=Thinking() as part) if is_inline(part):
+                    self._cut = True
+                case _:
+                    pass
+        return {"content": text, **({"reasoning_content": thought} if thought else {})}
+
+    def _begun(self, text: str) -> str:
+        """Text without the blank lines that stood between markup and answer."""
+        if self._cut:
+            rest = text.lstrip()
+            self._cut = not rest
+            blank = text[: len(text) - len(rest)]
+            text = blank[blank.rfind("\n") + 1 :] + rest if rest else ""
+        return text
+
+    def _ended(self) -> bytes:
+        """What was held back until the end, as one more chunk."""
+        if self._decoder is None:
+            return b""
+        decoder, self._decoder = self._decoder, None  # type: ignore[assignment]
+        events = decoder.finish()
+        finish = events[-1]
+        if isinstance(finish, Finish) and finish.response.parts:
+            self._relay.remember(finish.response)
+        said = self._said(events)
+        if not any(said.values()):
+            return b""
+        choice = {"index": 0, "delta": said, "finish_reason": None}
+        return sse_bytes(Frame(dump_json({**self._last, "choices": [choice]})))
+
+
+def _spoken(response: Response) -> dict[str, Any]:
+    """The members of a message that are made anew."""
+    text = response.text
+    return {
+        "content": text if text or not response.tool_calls else None,
+        **({"reasoning_content": response.thinking} if response.thinking else {}),
+    }
+
+
+def _is_turn(message: Any) -> bool:
+    return isinstance(message, dict) and message.get("role") == "assistant"
+
+
+def _bare(message: dict[str, Any]) -> Message:
+    from innervoice.wire.chat.serve import read_request  # noqa: PLC0415 - only for turns nobody saw
+
+    return read_request({"model": "x", "messages": [message]}).messages[0]
+
+
+def _object(body: bytes) -> dict[str, Any] | None:
+    try:
+        value = load_json(body)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.strip().encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
