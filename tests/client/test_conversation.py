@@ -244,3 +244,11 @@ def test_both_have_the_same_verbs():
         one, other = (getattr(kind, name) for kind in (Conversation, AsyncConversation))
         if callable(one):
             assert list(inspect.signature(one).parameters) == list(inspect.signature(other).parameters)  # fmt: skip
+
+
+def test_a_client_of_one_provider_needs_no_prefix():
+    http = embedded_http(Emulator())
+    client = iv.Client(http=http, base_url=URLS["deepseek"], provider="deepseek", api_key="any")
+    chat = client.conversation("deepseek-v4-pro", tools=[get_weather])
+    assert "Paris: sunny." == chat.ask("The weather in Paris?").text
+    assert "deepseek/deepseek-v4-pro" == chat.plan().target

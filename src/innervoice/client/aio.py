@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from importlib import import_module
 from inspect import iscoroutinefunction
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import anyio
 import anyio.lowlevel
@@ -27,6 +27,9 @@ from innervoice.client.settings import (
 )
 from innervoice.client.views import Kind, View
 from innervoice.errors import InnervoiceError, UsageError
+
+if TYPE_CHECKING:
+    from innervoice.client.conversation import AsyncConversation
 
 __all__ = ["AsyncClient", "AsyncEvents"]
 
@@ -94,11 +97,15 @@ class AsyncClient:
         """Asks and gives events as they come: `async with client.stream(...) as events`."""
         return AsyncEvents(self, self._settings.exchange(model, messages, fields, stream=True))
 
-    def conversation(self, model: str, **settings: Any) -> Any:
-        """A conversation that keeps its history."""
-        return import_module("innervoice.client.conversation").AsyncConversation(
-            self, model, **settings
-        )
+    def full_name(self, model: str) -> str:
+        """A model's name as provider/model, as this client understands it."""
+        return "/".join(self._settings.names(model, {}))
+
+    def conversation(self, model: str, **settings: Any) -> AsyncConversation:
+        """A conversation that keeps its history and runs tools."""
+        from innervoice.client.conversation import AsyncConversation  # noqa: PLC0415 - many ask only once
+
+        return AsyncConversation(self, model, **settings)
 
     async def close(self) -> None:
         """Closes the connections; a client that was passed in stays open."""

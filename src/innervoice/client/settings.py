@@ -128,7 +128,7 @@ class Settings:
                 raise UsageError(
                     f"{name!r} is no field of a request; these are: {', '.join(known)}"
                 )
-        provider, name = self._names(model, given)
+        provider, name = self.names(model, given)
         host = host_of(provider)
         base_url, ours = self._place(provider, given.get("base_url"))
         request = Request(
@@ -162,7 +162,7 @@ class Settings:
             patience=patience,
         )
 
-    def _names(self, model: str, given: Mapping[str, Any]) -> tuple[str, str]:
+    def names(self, model: str, given: Mapping[str, Any]) -> tuple[str, str]:
         """The provider and the name of the model there."""
         if not isinstance(model, str) or not model:
             raise UsageError(f"model must be 'provider/model', as 'openai/gpt-5.6'; not {model!r}")

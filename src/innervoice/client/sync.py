@@ -1,4 +1,9 @@
-"""The client that waits in its thread. What it does is decided in `exchange.py`; here is only the waiting."""
+"""The client that waits in its thread. What it does is decided in `exchange.py`; here is only the waiting.
+
+A thread that waits for bytes cannot be called off, so the limit for each wait is set when it begins: an answer that falls
+silent just before its time is up runs over by one `idle_timeout`, and headers that trickle in are limited by their pauses alone.
+`aio.py` keeps all limits to the moment.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from inspect import iscoroutinefunction
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from innervoice.canon.events import Event
 from innervoice.canon.response import Response
@@ -25,6 +30,9 @@ from innervoice.client.settings import (
 )
 from innervoice.client.views import Kind, View
 from innervoice.errors import InnervoiceError, UsageError
+
+if TYPE_CHECKING:
+    from innervoice.client.conversation import Conversation
 
 __all__ = ["Client", "Events"]
 
@@ -88,9 +96,15 @@ class Client:
         """Asks and gives events as they come: `with client.stream(...) as events`."""
         return Events(self, self._settings.exchange(model, messages, fields, stream=True))
 
-    def conversation(self, model: str, **settings: Any) -> Any:
-        """A conversation that keeps its history."""
-        return import_module("innervoice.client.conversation").Conversation(self, model, **settings)
+    def full_name(self, model: str) -> str:
+        """A model's name as provider/model, as this client understands it."""
+        return "/".join(self._settings.names(model, {}))
+
+    def conversation(self, model: str, **settings: Any) -> Conversation:
+        """A conversation that keeps its history and runs tools."""
+        from innervoice.client.conversation import Conversation  # noqa: PLC0415 - many ask only once
+
+        return Conversation(self, model, **settings)
 
     def close(self) -> None:
         """Closes the connections; a client that was passed in stays open."""

@@ -103,7 +103,8 @@ class Talk:
         """What would be sent now, by which rules, and what a prompt cache keeps of what was sent last."""
         fields = {**self.settings, **settings, "system": self.system, "tools": self._tools.offered}
         known = {key: value for key, value in fields.items() if key != "stream"}
-        return plan(self.history, self.model, last=self._last_plan, **known)
+        target = self.client.full_name(self.model)
+        return plan(self.history, target, last=self._last_plan, **known)
 
     # ---- on disk ---------------------------------------------------------------------------------
 
