@@ -58,6 +58,7 @@ _HOME = {
     "canon.usage": ("Usage",),
     "client.aio": ("AsyncClient",),
     "client.sync": ("Client",),
+    "converting": ("convert",),
     "folding": ("fold",),
     "history.lint": ("Problem", "lint"),
     "history.plan": ("Decision", "Plan", "plan"),

@@ -114,6 +114,7 @@ from innervoice.client.aio import (
 from innervoice.client.sync import (
     Client as Client,
 )
+from innervoice.converting import convert as convert
 from innervoice.errors import (
     AnswerInterruptedError as AnswerInterruptedError,
 )

@@ -1,0 +1,145 @@
+"""A response, a message or a history in any form that is known -> the same in another.
+
+    iv.convert(claude_message, to="openai-chat")     a dict for Chat Completions, reasoning in `reasoning_content`
+    iv.convert(langchain_messages, to="innervoice")  messages, with all that could be read
+    iv.convert(response, to="anthropic")             the body that the Messages API would have sent
+
+What x is, is recognised. A turn goes back to its own dialect block by block, seals included; in another it has its readable
+reasoning, and no seal, which nobody there could read.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Part
+from innervoice.canon.request import Request
+from innervoice.canon.response import Response
+from innervoice.errors import UsageError
+from innervoice.history.foreign import history_from
+from innervoice.reading import decode
+from innervoice.wire.dialects import DIALECTS, dialect_of, server_of, writer_of
+from innervoice.wire.objects import json_of
+
+__all__ = ["convert"]
+
+_MEMBERS = {"gemini": "contents", "openai-responses": "input"}
+# Dialects that keep what the system says apart from the messages.
+_WITHOUT_SYSTEM = ("anthropic", "gemini", "bedrock-converse")
+_ELSEWHERE = {
+    "langchain": "innervoice.bridges.langchain",
+    "pydantic-ai": "innervoice.bridges.pydantic_ai",
+}
+_TARGETS = ("innervoice", *DIALECTS, *_ELSEWHERE)
+
+
+def convert(value: Any, to: str = "innervoice") -> Any:
+    """The same in another form.
+
+    `value` is a Response, a Message, a list of these; a dict, or a list of dicts, in any dialect; an SDK's object; messages of
+    LangChain or pydantic-ai. `to` is "innervoice", a dialect, "langchain" or "pydantic-ai". A response becomes a response where the
+    target has such a thing, a message a message, and a list a list.
+    """
+    if to not in _TARGETS:
+        raise UsageError(f"to must be one of {', '.join(_TARGETS)}; not {to!r}")
+    known = _recognised(value)
+    if to == "innervoice":
+        return known
+    if to in _ELSEWHERE:
+        # Above this layer, and loaded only by those who have its library.
+        return import_module(_ELSEWHERE[to]).from_innervoice(known)
+    if isinstance(known, Response):
+        return server_of(to).write_answer(known)
+    if isinstance(known, Message):
+        written = _written(known, to)
+        return written[0] if len(written) == 1 else written
+    return [item for message in known for item in _written(message, to)]
+
+
+# ---- what it is ------------------------------------------------------------------------------------
+
+
+def _recognised(value: Any) -> Response | Message | list[Message]:
+    """A response, a message, or a list of messages."""
+    if isinstance(value, (Response, Message)):
+        return value
+    if type(value).__module__.startswith("pydantic_ai") or _are_of(value, "pydantic_ai"):
+        made: Message | list[Message] = import_module(_ELSEWHERE["pydantic-ai"]).to_innervoice(
+            value
+        )
+        return made
+    if isinstance(value, (list, tuple)):
+        return history_from(value).messages
+    if type(value).__module__.startswith("langchain"):
+        return history_from([value]).messages[0]
+    plain = json_of(value)
+    if isinstance(plain, dict) and _is_answer(plain):
+        return decode(plain)
+    messages = history_from(plain if _holds_messages(plain) else [plain]).messages
+    return messages if _holds_messages(plain) else messages[0]
+
+
+def _are_of(value: Any, package: str) -> bool:
+    return bool(
+        isinstance(value, (list, tuple))
+        and value
+        and all(type(item).__module__.startswith(package) for item in value)
+    )
+
+
+def _is_answer(plain: dict[str, Any]) -> bool:
+    """Whether a dict is a whole answer of an API, and not a message or an item of a history."""
+    if "role" in plain and plain.get("type") != "message":
+        return False
+    is_item = plain.get("type") == "message" and "stop_reason" not in plain
+    return dialect_of(plain) is not None and not is_item and not _holds_messages(plain)
+
+
+def _holds_messages(plain: Any) -> bool:
+    names = ("messages", "contents", "input")
+    return isinstance(plain, dict) and any(isinstance(plain.get(name), list) for name in names)
+
+
+# ---- what it becomes -------------------------------------------------------------------------------
+
+
+def _written(message: Message, dialect: str) -> list[Any]:
+    """A message as a dialect writes it in a history; one with several results may be several."""
+    if message.role == "assistant":
+        return _turn(message, dialect)
+    if message.role == "system" and dialect in _WITHOUT_SYSTEM:
+        raise UsageError(f"{dialect} keeps what the system says apart from the messages")
+    plain = message.but(parts=tuple(map(_without_block, message.parts)))
+    body = writer_of(dialect)(Request("x/x", (plain,), dialect=dialect), "x", "max_tokens")
+    return list(body[_MEMBERS.get(dialect, "messages")])
+
+
+def _without_block(part: Part) -> Part:
+    return part.but(origin=None) if part.type != "opaque" else part
+
+
+def _turn(message: Message, dialect: str) -> list[Any]:
+    """A turn of the model: what the dialect's server would have sent of it."""
+    response = Response(parts=message.parts, ended=True, origin=message.origin)
+    body = server_of(dialect).write_answer(response)
+    match dialect:
+        case "openai-chat" | "mistral":
+            return [
+                {
+                    key: item
+                    for key, item in body["choices"][0]["message"].items()
+                    if item is not None or key == "content"
+                }
+            ]
+        case "openai-responses":
+            return list(body["output"])
+        case "gemini":
+            return [body["candidates"][0]["content"]]
+        case "bedrock-converse":
+            return [body["output"]["message"]]
+        case "anthropic":
+            return [{"role": "assistant", "content": body["content"]}]
+        case _:
+            return [body["message"]]

@@ -1,0 +1,98 @@
+"""pydantic-ai: its messages to ours and back, and its agent on a host it does not know."""
+
+import json
+
+import pytest
+
+import innervoice as iv
+from innervoice.bridges import sdk
+from innervoice.emulator import emulated_client
+
+pydantic_ai = pytest.importorskip("pydantic_ai")
+
+from pydantic_ai import messages as theirs  # noqa: E402
+from pydantic_ai.models.anthropic import AnthropicModel  # noqa: E402
+from pydantic_ai.models.openai import OpenAIChatModel  # noqa: E402
+from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: E402
+from pydantic_ai.providers.openai import OpenAIProvider  # noqa: E402
+
+TOOL = iv.Tool("get_weather", "Weather.", {"type": "object", "properties": {"city": {"type": "string"}}})  # fmt: skip
+
+
+def history(model="anthropic/claude-sonnet-4-5"):
+    client = emulated_client()
+    messages = [iv.system("Be brief."), iv.user("The weather in Paris?")]
+    response = client.ask(model, messages, tools=[TOOL], reasoning="high")
+    return [*messages, response.message, iv.tool_result(response.tool_calls[0].id, "fog")]
+
+
+def test_there_and_back():
+    """Through pydantic-ai's own JSON, with nothing lost."""
+    given = history()
+    made = iv.convert(given, to="pydantic-ai")
+    stored = theirs.ModelMessagesTypeAdapter.dump_json(made)
+    back = iv.convert(theirs.ModelMessagesTypeAdapter.validate_json(stored))
+    assert given[2] == back[2]
+    assert [message.role for message in given] == [message.role for message in back]
+    assert "get_weather" == made[-1].parts[0].tool_name
+
+
+def test_thinking_that_pydantic_ai_read():
+    """A history that its own Anthropic model made: the signature is home, and goes back."""
+    thought = theirs.ThinkingPart("R", signature="s" * 40, provider_name="anthropic")
+    call = theirs.ToolCallPart("get_weather", {"city": "Paris"}, "toolu_1")
+    made = theirs.ModelResponse(parts=[thought, call], model_name="claude-sonnet-4-5", provider_name="anthropic")  # fmt: skip
+    message = iv.convert(made)
+    assert "R" == message.thinking
+    wire = iv.encode(iv.Request("anthropic/claude-sonnet-4-5", [iv.user("x"), message, iv.tool_result("toolu_1", "fog")]))  # fmt: skip
+    assert {"type": "thinking", "thinking": "R", "signature": "s" * 40} == wire.body["messages"][1]["content"][0]  # fmt: skip
+
+
+def agent(model):
+    made = pydantic_ai.Agent(model)
+
+    @made.tool_plain
+    def get_weather(city: str) -> str:
+        """Tells the weather of a city."""
+        return f"{city}: sunny"
+
+    return made
+
+
+QUESTION = "What is the weather in Paris and Rome, then the weather in Oslo?"
+
+
+def test_its_anthropic_model_runs_against_the_emulator(emulator):
+    provider = AnthropicProvider(api_key="any", base_url=emulator.base_url("anthropic"))
+    settings = {
+        "anthropic_thinking": {"type": "enabled", "budget_tokens": 2000},
+        "max_tokens": 9000,
+    }
+    result = agent(AnthropicModel("claude-haiku-4-5", provider=provider)).run_sync(QUESTION, model_settings=settings)  # fmt: skip
+    assert "Paris: sunny. Rome: sunny. Oslo: sunny." == result.output
+    back = iv.convert(result.all_messages())
+    assert "Paris: sunny. Rome: sunny. Oslo: sunny." == back[-1].text
+    assert back[1].thinking
+
+
+@pytest.mark.parametrize("bridged", [True, False])
+def test_its_plain_chat_model_on_kimi(emulator, bridged):
+    """It sends reasoning back as tags in the text; Kimi wants its field, which the transport puts there."""
+    http = sdk.async_client("moonshot") if bridged else None
+    provider = OpenAIProvider(
+        base_url=emulator.base_url("moonshot"), api_key="any", http_client=http
+    )
+    profile = {"openai_chat_send_back_thinking_parts": False}
+    model = OpenAIChatModel("kimi-k3", provider=provider, profile=profile)
+    if bridged:
+        assert "Paris: sunny. Rome: sunny. Oslo: sunny." == agent(model).run_sync(QUESTION).output
+    else:
+        with pytest.raises(pydantic_ai.exceptions.ModelHTTPError, match="reasoning_content"):
+            agent(model).run_sync(QUESTION)
+
+
+def test_responses():
+    response = emulated_client().ask("openai/gpt-5.6", "What is 2 + 2?")
+    made = iv.convert(response, to="pydantic-ai")
+    assert ("gpt-5.6", "openai") == (made.model_name, made.provider_name)
+    assert "2 + 2 = 4." == json.loads(json.dumps(made.parts[-1].content))
