@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-import innervoice as iv
 from cli.runs import run
+from history.test_foreign import as_constructor, conversation
+from history.test_sessions import codex, file_of, poisoned
 from wire.fixtures import ANSWERS
 
 CLAUDE = ANSWERS[0].whole["content"]
@@ -66,14 +67,98 @@ def test_home_is_clean_and_abroad_is_not(tmp_path):
 @pytest.mark.parametrize("kind", SESSIONS)
 def test_sessions(kind, tmp_path):
     """A session file is read with its blocks joined to messages again."""
-    file, out = tmp_path / "s.jsonl", tmp_path / "out.json"
+    file, out = tmp_path / "s.jsonl", tmp_path / "out.jsonl"
     file.write_text("\n".join(json.dumps(line) for line in SESSIONS[kind]))
     target = {"claude-code": "anthropic/claude-opus-4-6", "codex": "openai/gpt-5.6"}[kind]
     done = run("lint", str(file), "--for", target)
     assert 0 == done.returncode, done.stdout
     assert f"3 messages ({kind})".encode() in done.stdout
     assert 0 == run("repair", str(file), "--for", target, "-o", str(out)).returncode
-    assert 3 == len(iv.from_json(out.read_bytes()))
+    assert file.read_bytes() == out.read_bytes()
+
+
+REPORTS = {
+    "claude-code": [
+        "line 7: thinking removed: it came from glm-4.7",
+        "line 10: thinking removed: it was never signed",
+        "line 13: thinking removed: it was never signed",
+        "line 17: result added behind it for the call 'toolu_4': it was never answered",
+        "4 changes for anthropic/claude-opus-4-6",
+    ],
+    "codex": [
+        "line 5: thinking removed: it came from openai/gpt-oss-120b",
+        "line 9: thinking removed: nothing is stored, and it has no encrypted content",
+        "line 14: result added behind it for the call 'call_2': it was never answered",
+        "line 15: result added behind it for the call 'call_3': it was never answered",
+        "line 17: tool result removed: it answers a call that nobody made",
+        "5 changes for openai/gpt-5.6",
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", SESSIONS)
+def test_poisoned_sessions(kind, tmp_path):
+    """F4: what was done is said line by line, the file is in its own format, and it is clean."""
+    file, out, again = (tmp_path / name for name in ("s.jsonl", "out.jsonl", "again.jsonl"))
+    file.write_bytes(poisoned().data if kind == "claude-code" else file_of(codex()))
+    target = {"claude-code": "anthropic/claude-opus-4-6", "codex": "openai/gpt-5.6"}[kind]
+
+    linted = run("lint", str(file), "--for", target)
+    assert 1 == linted.returncode
+    first = REPORTS[kind][0].split(":")[0]
+    assert linted.stdout.decode().startswith(f"{first}: ")
+    rows = json.loads(run("lint", str(file), "--for", target, "--json").stdout)
+    assert first == f"line {rows[0]['line']}"
+
+    done = run("repair", str(file), "--for", target, "-o", str(out))
+    assert 0 == done.returncode, done.stderr
+    report = done.stdout.decode().splitlines()
+    assert REPORTS[kind] == [line.split(", written")[0] for line in report]
+    assert b" 0 would be refused" in run("lint", str(out), "--for", target).stdout
+
+    once_more = run("repair", str(out), "--for", target, "-o", str(again))
+    assert once_more.stdout.decode().startswith("no change")
+    assert out.read_bytes() == again.read_bytes()
+
+
+def test_langchain(tmp_path):
+    file, out = tmp_path / "h.json", tmp_path / "out.json"
+    file.write_text(json.dumps({"messages": conversation(as_constructor), "step": 3}))
+    target = "anthropic/claude-opus-4-6"
+    assert b"9 messages (langchain)" in run("lint", str(file), "--for", target).stdout
+    done = run("repair", str(file), "--for", target, "-o", str(out))
+    assert 0 == done.returncode, done.stderr
+    assert b"message 6: thinking removed: it was never signed\n" in done.stdout
+    assert 3 == json.loads(out.read_text())["step"]
+    assert 0 == run("lint", str(out), "--for", target).returncode
+
+
+def test_a_repair_says_what_it_did_to_a_list(tmp_path):
+    file, out = tmp_path / "h.json", tmp_path / "out.json"
+    result = {**RESULT, "tool_use_id": "nobody"}
+    last = {"role": "assistant", "content": [{"type": "text", "text": "So"}]}
+    file.write_text(json.dumps([*HISTORIES["anthropic"], {"role": "user", "content": [result]}, last]))  # fmt: skip
+    done = run("repair", str(file), "--for", "anthropic/claude-opus-4-6", "-o", str(out))
+    lines = done.stdout.decode().splitlines()
+
+    assert "message 3, part 0: tool result removed: it answers a call that nobody made" == lines[0]
+    assert lines[1].startswith("left: message 3: the last message is the model's own")
+    assert "1 change for anthropic/claude-opus-4-6" in lines[2]
+    assert 1 == done.returncode  # only who asks can end it with words of the user
+
+    file.write_text(json.dumps(HISTORIES["anthropic"], indent=1))
+    done = run("repair", str(file), "--for", "anthropic/claude-opus-4-6", "-o", str(out))
+    assert 0 == done.returncode
+    assert done.stdout.startswith(b"no change")
+    assert file.read_bytes() == out.read_bytes()
+
+
+def test_a_signature_is_filled_where_the_format_has_one(tmp_path):
+    file, out = tmp_path / "h.json", tmp_path / "out.json"
+    file.write_text(json.dumps(HISTORIES["gemini"]))
+    done = run("repair", str(file), "--for", HOME["gemini"], "-o", str(out))
+    assert b"message 1: nobody signed this step" in done.stdout
+    assert b"skip_thought_signature_validator" in out.read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -95,4 +180,6 @@ def test_bad_usage(tmp_path):
     assert 2 == run("lint", "no-such-file", "--for", "openai/gpt-5.6").returncode
     same = run("repair", str(file), "--for", "openai/gpt-5.6", "-o", str(file))
     assert 2 == same.returncode
+    nowhere = tmp_path / "no-such-folder" / "out.json"
+    assert 2 == run("repair", str(file), "--for", "openai/gpt-5.6", "-o", str(nowhere)).returncode
     assert HISTORIES["anthropic"] == json.loads(file.read_text())

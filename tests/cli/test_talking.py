@@ -56,7 +56,7 @@ class TestAsk:
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
-            (("-m", "nobody/x"), "no provider is known by 'nobody'"),
+            (("-m", "nobody/x"), "who answers 'nobody/x' is not known"),
             (("-e", "nonsense"), "effort must be one of"),
             (("--tools", "/nowhere.py"), "cannot be loaded"),
         ],

@@ -10,9 +10,10 @@ import click
 from innervoice.canon.jsontext import dump_json
 from innervoice.errors import DecodeError, InnervoiceError
 from innervoice.history.foreign import History, history_from
-from innervoice.history.lint import lint
+from innervoice.history.lint import Problem, lint
+from innervoice.history.sessions import lint_session
 
-__all__ = ["command", "read_history"]
+__all__ = ["command", "problems_of", "read_file", "read_history", "told"]
 
 _EPILOG = """\
 \b
@@ -21,18 +22,43 @@ Examples:
   innervoice lint session.jsonl --for openai/gpt-5.6        a session file of Claude Code or Codex
   cat messages.json | innervoice lint - --for deepseek/deepseek-v4-pro
 
+Reads lists of messages of OpenAI, Anthropic, Gemini and LangChain, bodies of requests, and session files.
+
 Exits with 0 if nothing is wrong, 1 if something is, 2 if the file or the target cannot be used.
 """
 
 
-def read_history(file: str) -> History:
-    """The history in a file, or a usage error that says why there is none."""
+def read_file(file: str) -> bytes:
+    """The content of a file, or of the standard input for `-`."""
     try:
-        return history_from(sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes())
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
         raise click.UsageError(f"Cannot read {file}: {error.strerror}.") from None
+
+
+def read_history(file: str, data: bytes) -> History:
+    """The history in the content of a file, or a usage error that says why there is none."""
+    try:
+        return history_from(data)
     except DecodeError as error:
         raise click.UsageError(f"{file}: {error}") from None
+
+
+def problems_of(history: History, target: str) -> list[tuple[int | None, Problem]]:
+    """What is wrong with it, each with the number of its line in a session file."""
+    try:
+        if history.session:
+            return [*lint_session(history.session, target)]
+        return [(None, problem) for problem in lint(history.messages, target)]
+    except InnervoiceError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def told(line: int | None, problem: Problem) -> str:
+    """A problem in a line, for people."""
+    if line is None:
+        return str(problem)
+    return f"line {line}: {problem.why} ({problem.code}, {problem.severity}); {problem.fix}"
 
 
 @click.command("lint", epilog=_EPILOG)
@@ -41,22 +67,22 @@ def read_history(file: str) -> History:
 @click.option("--json", "as_json", is_flag=True, help="Print the problems as JSON.")
 def command(*, file: str, target: str, as_json: bool) -> None:
     """Say what of the history in FILE the target would refuse, or silently degrade, and what to do about it."""
-    history = read_history(file)
-    try:
-        problems = lint(history.messages, target)
-    except InnervoiceError as error:
-        raise click.UsageError(str(error)) from None
+    history = read_history(file, read_file(file))
+    problems = problems_of(history, target)
     if as_json:
         rows = [
             {name: getattr(problem, name) for name in problem.__struct_fields__}
-            for problem in problems
+            | ({} if line is None else {"line": line})
+            for line, problem in problems
         ]
         click.echo(dump_json(rows).decode())
     else:
-        for problem in problems:
-            click.echo(str(problem))
-        refused = sum(problem.severity == "refused" for problem in problems)
+        for line, problem in problems:
+            click.echo(told(line, problem))
+        refused = sum(problem.severity == "refused" for _, problem in problems)
+        others = len(history.session.conversations) - 1 if history.session else 0
+        more = f" and {others} of subagents" if others else ""
         click.echo(
-            f"{len(history.messages)} messages ({history.kind}), {refused} would be refused by {target}"
+            f"{len(history.messages)} messages ({history.kind}){more}, {refused} would be refused by {target}"
         )
     raise click.exceptions.Exit(1 if problems else 0)

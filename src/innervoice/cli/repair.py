@@ -10,24 +10,34 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
 from innervoice.canon.storage import to_json
-from innervoice.cli.lint import read_history
-from innervoice.errors import InnervoiceError
-from innervoice.history.foreign import History
-from innervoice.history.lint import lint
+from innervoice.cli.lint import problems_of, read_file, read_history, told
+from innervoice.errors import DecodeError, InnervoiceError
+from innervoice.history.foreign import MEMBERS, History, history_from
+from innervoice.history.langchain import repair_langchain
+from innervoice.history.lint import Problem
+from innervoice.history.mending import mend
 from innervoice.history.repair import repair
+from innervoice.history.sessions import repair_session
 from innervoice.wire.dialects import writer_of
 
 __all__ = ["command"]
 
-_MEMBERS = {
-    "anthropic": "messages",
-    "openai-chat": "messages",
-    "gemini": "contents",
-    "openai-responses": "input",
-}
+_EPILOG = """\
+\b
+Examples:
+  innervoice repair history.json --for openai/gpt-5.6 -o repaired.json
+  innervoice repair session.jsonl --for anthropic/claude-opus-5-5 -o repaired.jsonl
+
+Prints a line for each change: where, what, and why.
+
+Exits with 0 if the target accepts what was written, 1 if something is left that only you can mend, 2 if the file
+or the target cannot be used.
+"""
+_FILLED = {"signature_filled", "reasoning_filled", "calls_moved"}
+"""What is not a part of a history, and is added when it is sent."""
 
 
-@click.command("repair")
+@click.command("repair", epilog=_EPILOG)
 @click.argument("file")
 @click.option("--for", "target", required=True, help="Who it shall be sent to, as provider/model.")
 @click.option(
@@ -36,32 +46,86 @@ _MEMBERS = {
 def command(*, file: str, target: str, output: str) -> None:
     """Write the history in FILE, with the smallest change that the target accepts, to another file.
 
-    A list or a body comes back in its own format. A session file comes back as innervoice stores messages.
+    It comes back in its own format. Of a session file of Claude Code or Codex, lines that need no change keep every
+    byte, a block that would be refused goes, and a call that was never answered gets a line that says so. The
+    input is never written over.
     """
     if file != "-" and Path(output).exists() and Path(output).samefile(file):
         raise click.UsageError("the input is never written over; name another file")
-    history = read_history(file)
+    data = read_file(file)
+    history = read_history(file, data)
     try:
-        before = lint(history.messages, target)
-        repaired = repair(history.messages, target)
+        written, changes = _repaired(data, history, target)
     except InnervoiceError as error:
         raise click.UsageError(str(error)) from None
-    messages = tuple(repaired)
-    Path(output).write_bytes(_written(history, Request("x/x", messages)))
-    click.echo(
-        f"{len(before)} problems; {len(history.messages)} messages became {len(messages)}, written to {output}"
-    )
+    try:
+        Path(output).write_bytes(written)
+    except OSError as error:
+        raise click.UsageError(f"Cannot write {output}: {error.strerror}.") from None
+    left = _left(written, target)
+    if not history.session:
+        # What the target wants beside the parts, where the format has a place for it.
+        missing = {problem.code for _, problem in left}
+        changes += [
+            f"message {problem.message}: {problem.why}: {problem.fix}"
+            for _, problem in problems_of(history, target)
+            if problem.code in _FILLED - missing
+        ]
+    for change in changes:
+        click.echo(change)
+    lasting = [
+        told(line, problem)
+        for line, problem in left
+        if problem.severity == "refused" and problem.code not in _FILLED
+    ]
+    for problem in lasting:
+        click.echo(f"left: {problem}")
+    count = f"{len(changes)} change{'' if len(changes) == 1 else 's'}" if changes else "no change"
+    click.echo(f"{count} for {target}, written to {output}")
+    raise click.exceptions.Exit(1 if lasting else 0)
+
+
+def _left(written: bytes, target: str) -> list[tuple[int | None, Problem]]:
+    """What the target would still refuse, or degrade."""
+    try:
+        return problems_of(history_from(written), target)
+    except DecodeError:  # nothing is left
+        return []
+
+
+def _repaired(data: bytes, history: History, target: str) -> tuple[bytes, list[str]]:
+    if history.session:
+        return repair_session(data, target)
+    if history.kind == "langchain" and history.items is not None:
+        items, changes = repair_langchain(history.items, target)
+        return (_in_body(history, items) if changes else data), changes
+    changes = [
+        change.told(
+            f"message {change.message}" + ("" if change.part is None else f", part {change.part}")
+        )
+        for change in mend(history.messages, target)
+    ]
+    repaired = tuple(repair(history.messages, target))
+    if list(repaired) == history.messages:
+        return data, changes
+    return _written(history, Request("x/x", repaired)), changes
 
 
 def _written(history: History, request: Request) -> bytes:
-    member = _MEMBERS.get(history.kind)
+    member = MEMBERS.get(history.kind)
     if member is None:
         return to_json(list(request.messages))
     messages = tuple(_in_dialect(message, history.kind) for message in request.messages)
-    items = writer_of(history.kind)(request.but(messages=messages, store=True), "x", "max_tokens")[
-        member
-    ]
-    return dump_json(items if history.body is None else {**history.body, member: items})
+    body = writer_of(history.kind)(request.but(messages=messages, store=True), "x", "max_tokens")
+    return _in_body(history, body[member])
+
+
+def _in_body(history: History, items: list[object]) -> bytes:
+    if history.body is None:
+        return dump_json(items)
+    return dump_json(
+        {name: items if value is history.items else value for name, value in history.body.items()}
+    )
 
 
 def _in_dialect(message: Message, dialect: str) -> Message:

@@ -85,8 +85,10 @@ class ReasoningRules:
             self._ledger.converted(place, "thinking", "H2", why, "thinking_as_text")
             return Text(f"[Reasoning of an earlier turn]\n{part.text}\n")
         origin = part.origin
-        if origin is None or origin.provider is None:
+        if origin is None or (origin.provider is None and origin.model is None):
             why = "nobody knows whose it is"
+        elif origin.provider is None:
+            why = f"it came from {origin.model}"
         elif self._request.scope and origin.scope and origin.scope != self._request.scope:
             why = f"it belongs to the account {origin.scope}"
         else:

@@ -81,6 +81,10 @@ def _from_langchain(message: Any) -> dict[str, Any]:
     model = metadata.get("model_name") or metadata.get("model")
     calls = _plain(getattr(message, "tool_calls", None) or [])
     usage = _plain(getattr(message, "usage_metadata", None) or {})
+    if isinstance(extra.get("reasoning"), dict):  # an item of a response beside the content
+        content = [extra["reasoning"], *(content if isinstance(content, list) else [content])]
+    if isinstance(content, list) and any(_is_item(block) for block in content):
+        return _as_response(content, calls, model, usage)
     if isinstance(content, list) and any(_kind(block) in _BLOCKS - {"text"} for block in content):
         return _as_anthropic(content, calls, model, reason, usage)
     made = [
@@ -118,6 +122,63 @@ def _from_langchain(message: Any) -> dict[str, Any]:
 
 def _kind(block: Any) -> Any:
     return block.get("type") if isinstance(block, dict) else None
+
+
+def _is_item(block: Any) -> bool:
+    """Whether a block is an item of OpenAI's Responses, or LangChain's standard form of one."""
+    match block:
+        case {"type": "function_call"} | {"type": "reasoning", "summary": list()}:
+            return True
+        case {"type": "reasoning"}:
+            extras: Any = block.get("extras") or {}
+            sealed = block.get("encrypted_content") or extras.get("encrypted_content")
+            return bool(sealed) or str(block.get("id")).startswith("rs_")
+        case _:
+            return False
+
+
+def _as_response(
+    content: list[Any], calls: list[Any], model: Any, usage: dict[str, Any]
+) -> dict[str, Any]:
+    items = [_item(block) for block in content if block != ""]
+    named = {item.get("call_id") for item in items}
+    items += [
+        {
+            "type": "function_call",
+            "call_id": call.get("id"),
+            "name": call.get("name"),
+            "arguments": dump_json(call.get("args") or {}).decode(),
+        }
+        for call in calls
+        if call.get("id") not in named
+    ]
+    details = usage.get("output_token_details") or {}
+    return {
+        "object": "response",
+        "status": "completed",
+        "model": model,
+        "output": items,
+        "usage": {
+            "input_tokens": usage.get("input_tokens"),
+            "output_tokens": usage.get("output_tokens"),
+            "output_tokens_details": {"reasoning_tokens": details.get("reasoning")},
+        },
+    }
+
+
+def _item(block: Any) -> Any:
+    match block:
+        case str(text) | {"type": "text", "text": str(text)}:
+            said = {"type": "output_text", "text": text}
+            return {"type": "message", "role": "assistant", "content": [said]}
+        case {"type": "reasoning", "reasoning": str(text), **rest}:
+            extras: Any = rest.pop("extras", None) or {}
+            summary = [{"type": "summary_text", "text": text}] if text else []
+            return {**rest, **extras, "type": "reasoning", "summary": summary}
+        case dict():
+            return block
+        case _:
+            return {"type": "odd", "value": block}
 
 
 def _as_anthropic(
