@@ -37,6 +37,7 @@ SENTENCES: dict[str, str] = {
     "field_thinking": "Reasoning came apart from the text.",
     # what a whole answer looks like
     "answer_in_reasoning": "There is reasoning but no answer; the answer may stand in the reasoning.",
+    "call_candidate": "A tool call was written out in the reasoning, or where it broke off, and none was made; it was not run.",
     # what became of the settings of a request
     "effort_wins": "Both an effort and a budget were asked for; the effort counts.",
     "effort_clamped": "The model does not take this effort; the nearest that it takes was sent.",
@@ -58,6 +59,7 @@ SENTENCES: dict[str, str] = {
     "thinking_omitted": "Reasoning that this model cannot read is not sent; it stays in the history.",
     "thinking_as_text": "Reasoning of another model is sent as labelled text, as asked.",
     "call_omitted": "A call was interrupted before it was whole, and is not sent.",
+    "thinking_cut_short": "The model thought for as long as it might; it was asked again without reasoning.",
     "rounds_used_up": "The limit on rounds of tools was reached; the last calls were not run.",
     "turn_removed": "Nothing of a turn was left to send, so it is not sent.",
     "result_filled": "A call never got a result; one that says so is sent.",
@@ -71,6 +73,7 @@ SENTENCES: dict[str, str] = {
     "id_mapped": "A call's id is refused by this host; another stands for it, there and in its result.",
     "reasoning_filled": "The host wants the reasoning of every turn with calls; it is unknown here and sent empty.",
     "setting_ignored": "The answer does not show that the setting for reasoning was obeyed.",
+    "stop_in_reasoning": "This host also looks for stop strings in the reasoning, and may end the answer before it begins.",
     # what became of a request on its way
     "retried": "The host was busy or the connection broke before any output; the request was sent again.",
     "recovered_after_refusal": "The host refused reasoning that was sent back; the request was sent again without it.",

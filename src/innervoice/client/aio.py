@@ -17,6 +17,7 @@ from innervoice.canon.response import Response
 from innervoice.client.auth import Key, Outgoing
 from innervoice.client.exchange import Exchange
 from innervoice.client.failing import errors_of
+from innervoice.client.hurry import Hurry
 from innervoice.client.settings import (
     BODY_LIMIT,
     LIMITS,
@@ -96,6 +97,25 @@ class AsyncClient:
     ) -> AsyncEvents:
         """Asks and gives events as they come: `async with client.stream(...) as events`."""
         return AsyncEvents(self, self._settings.exchange(model, messages, fields, stream=True))
+
+    async def answer_now(
+        self,
+        model: str,
+        messages: Messages,
+        *,
+        think_at_most: int,
+        **fields: Unpack[RequestFields],
+    ) -> Response:
+        """Asks, and cuts reasoning short that takes more than so many tokens: there is an answer all the same."""
+        hurry = Hurry(self.full_name(model), think_at_most, dict(fields))
+        async with self.stream(model, messages, **hurry.first()) as events:
+            async for event in events:
+                if hurry.is_over(event) and not hurry.is_native:
+                    break
+            else:
+                return events.response
+            thought = events.response
+        return hurry.together(thought, await self.ask(model, messages, **hurry.second()))
 
     def full_name(self, model: str) -> str:
         """A model's name as provider/model, as this client understands it."""

@@ -20,6 +20,7 @@ from innervoice.canon.response import Response
 from innervoice.client.auth import Key
 from innervoice.client.exchange import Exchange
 from innervoice.client.failing import errors_of
+from innervoice.client.hurry import Hurry
 from innervoice.client.settings import (
     BODY_LIMIT,
     LIMITS,
@@ -95,6 +96,25 @@ class Client:
     def stream(self, model: str, messages: Messages, **fields: Unpack[RequestFields]) -> Events:
         """Asks and gives events as they come: `with client.stream(...) as events`."""
         return Events(self, self._settings.exchange(model, messages, fields, stream=True))
+
+    def answer_now(
+        self,
+        model: str,
+        messages: Messages,
+        *,
+        think_at_most: int,
+        **fields: Unpack[RequestFields],
+    ) -> Response:
+        """Asks, and cuts reasoning short that takes more than so many tokens: there is an answer all the same."""
+        hurry = Hurry(self.full_name(model), think_at_most, dict(fields))
+        with self.stream(model, messages, **hurry.first()) as events:
+            for event in events:
+                if hurry.is_over(event) and not hurry.is_native:
+                    break
+            else:
+                return events.response
+            thought = events.response
+        return hurry.together(thought, self.ask(model, messages, **hurry.second()))
 
     def full_name(self, model: str) -> str:
         """A model's name as provider/model, as this client understands it."""
