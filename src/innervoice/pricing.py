@@ -1,0 +1,73 @@
+"""What an answer cost, by the public prices that `genai-prices` keeps (the extra `innervoice[prices]`).
+
+Output tokens include reasoning, here as everywhere, so reasoning is never paid twice: its cost is its share of the output's.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from importlib import import_module
+
+from innervoice.canon.response import Response
+from innervoice.canon.value import Value
+from innervoice.errors import UsageError
+
+__all__ = ["Cost", "cost"]
+
+# Our names of hosts -> those of genai-prices, where they differ (0.2.1, read 2026-11-15).
+_NAMES = {
+    "gemini": "google",
+    "vertex": "google",
+    "bedrock": "aws",
+    "xai": "x-ai",
+    "moonshot": "moonshotai",
+}
+
+
+class Cost(Value, frozen=True, kw_only=True):
+    """Dollars, as the list prices have it; discounts and batches are not known."""
+
+    total: Decimal
+    input: Decimal
+    output: Decimal
+    """Reasoning included."""
+    reasoning: Decimal | None = None
+    """What of the output was reasoning; None where nobody counted it."""
+    model: str
+    """The model whose prices were taken."""
+
+
+def cost(response: Response) -> Cost | None:
+    """What a response cost; None if its tokens were not told, or nobody knows a price for its model."""
+    try:
+        prices = import_module("genai_prices")
+    except ModuleNotFoundError:
+        raise UsageError('prices need one more package: pip install "innervoice[prices]"') from None
+    usage = response.usage
+    if usage.input_tokens is None or usage.output_tokens is None or not response.model:
+        return None
+    counted = prices.Usage(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=usage.cached_input_tokens,
+    )
+    provider = response.provider or ""
+    try:
+        found = prices.calc_price(
+            counted, model_ref=response.model, provider_id=_NAMES.get(provider, provider) or None
+        )
+    except LookupError:
+        return None
+    reasoned = usage.reasoning_tokens
+    share = (
+        Decimal(reasoned) / usage.output_tokens
+        if reasoned is not None and usage.output_tokens
+        else None
+    )
+    return Cost(
+        total=found.total_price,
+        input=found.input_price,
+        output=found.output_price,
+        reasoning=None if share is None else found.output_price * share,
+        model=found.model.id,
+    )
