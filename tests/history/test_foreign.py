@@ -289,3 +289,19 @@ def test_any_langchain_list(items, target):
     named = {int(line.split()[1].rstrip(":")) for line in told}
     same = [item for number, item in enumerate(items) if number not in named]
     assert same == [item for item in repaired if any(item is one for one in same)]
+
+
+def test_the_public_functions_take_what_others_keep():
+    """A list of OpenAI's messages is a history: nobody has to turn it into ours first."""
+    import innervoice as iv
+
+    function = {"name": "f", "arguments": "{}"}
+    messages = [
+        {"role": "user", "content": "x"},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "type": "function", "function": function}]},
+        {"role": "tool", "tool_call_id": "c", "content": "1"},
+    ]  # fmt: skip
+    target = "deepseek/deepseek-v4-pro"
+    assert ["reasoning_filled"] == [problem.code for problem in iv.lint(messages, target)]
+    assert ["filled"] == [decision.action for decision in iv.plan(messages, target).decisions]
+    assert 3 == len(iv.repair(messages, target))

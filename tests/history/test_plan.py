@@ -221,6 +221,9 @@ class TestRecover:
             **more,
         )
 
+    def recovered(self, request, refusal):
+        return recover(request, refusal, iv.encode(request).body)
+
     def thinking_in(self, request):
         return [
             sum(part.type == "thinking" for part in message.parts)
@@ -241,7 +244,7 @@ class TestRecover:
         ],
     )
     def test_smallest_removal(self, refusal, left):
-        assert left == self.thinking_in(recover(self.request(), refusal))
+        assert left == self.thinking_in(self.recovered(self.request(), refusal))
 
     @pytest.mark.parametrize(
         "refusal",
@@ -252,13 +255,13 @@ class TestRecover:
         ],
     )
     def test_nothing_to_do(self, refusal):
-        assert None is recover(self.request(), refusal)
+        assert None is self.recovered(self.request(), refusal)
 
     def test_once_and_not_in_strict(self):
         refusal = "messages.1.content.0: Invalid `signature` in `thinking` block"
-        once = recover(self.request(), refusal)
-        assert None is recover(once, refusal)
-        assert None is recover(self.request(mode="strict"), refusal)
+        once = self.recovered(self.request(), refusal)
+        assert None is self.recovered(once, refusal)
+        assert None is self.recovered(self.request(mode="strict"), refusal)
 
 
 turns = st.sampled_from(
@@ -377,7 +380,9 @@ class TestCache:
         model = "anthropic/claude-opus-4-6"
         first = iv.plan(history, model)
         off = iv.plan(history, model, last=first, reasoning="none")
-        assert (1, True) == (off.cache.message, "thinking is off" in off.cache.why)
+        assert (0, 0) == (off.cache.message, off.cache.byte)
+        assert "the setting for reasoning changed: default became off" in off.cache.why
+        assert "message 1: its reasoning: thinking is off" in off.cache.why
 
 
 def test_calls_go_last():

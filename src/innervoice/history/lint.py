@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
 from innervoice.canon.value import Value
+from innervoice.history.given import messages_of
 from innervoice.history.pairs import pairs_of
 from innervoice.history.plan import Planner
 from innervoice.settling import Settled
@@ -48,13 +49,14 @@ class Problem(Value, frozen=True, kw_only=True):
 
 
 def lint(
-    messages: Sequence[Message], target: str, dialect: str | None = None, **settings: Any
+    messages: Sequence[Any], target: str, dialect: str | None = None, **settings: Any
 ) -> list[Problem]:
     """What is wrong with a history for a target, `provider/model`.
 
-    `settings` are other fields of a `Request` (system, tools, reasoning, scope, ...): what they change is seen, too.
+    `messages` are ours, or the list that another library keeps. `settings` are other fields of a `Request` (system, tools, reasoning, scope, ...): what they change is seen, too.
     """
-    request = Request(target, tuple(messages), dialect=dialect, **settings)
+    messages = messages_of(messages)
+    request = Request(target, messages, dialect=dialect, **settings)
     settled = Settled(request, checked=False)
     planned = Planner(settled).plan()
     found = [*_of_structure(messages)]

@@ -20,12 +20,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from innervoice.asking import Choice
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request
 from innervoice.canon.value import Value
 from innervoice.history.cache import CacheEffect, cache_effect
 from innervoice.history.decisions import Action, Decision, Ledger
+from innervoice.history.given import messages_of
 from innervoice.history.ids import with_taken_ids
 from innervoice.history.prefix import Prefix
 from innervoice.history.reasoning import ReasoningRules
@@ -43,6 +45,9 @@ class Plan(Value, frozen=True, kw_only=True):
     decisions: tuple[Decision, ...]
     thinking_off: bool = False
     """Thinking must be off for this request, because an open tool loop began elsewhere (H9)."""
+    dialect: str
+    setting: str = "default"
+    """What is sent for reasoning, for people and to compare."""
     prefix: str = ""
     """The digest of all that is sent, for what the model then says (H7)."""
     cache: CacheEffect | None = None
@@ -59,7 +64,7 @@ class Plan(Value, frozen=True, kw_only=True):
 
 
 def plan(
-    messages: Sequence[Message],
+    messages: Sequence[Any],
     target: str,
     dialect: str | None = None,
     *,
@@ -68,10 +73,10 @@ def plan(
 ) -> Plan:
     """What of a history goes to a target, `provider/model`; nothing is sent.
 
-    `last` is the plan of the request before, to see what a prompt cache keeps. `settings` are other fields of a
+    `messages` are ours, or the list that another library keeps. `last` is the plan of the request before, to see what a prompt cache keeps. `settings` are other fields of a
     `Request`: system, tools, reasoning, scope, ...
     """
-    request = Request(target, tuple(messages), dialect=dialect, **settings)
+    request = Request(target, messages_of(messages), dialect=dialect, **settings)
     made = Planner(Settled(request, checked=False)).plan()
     return made.but(cache=cache_effect(last, made)) if last else made
 
@@ -81,6 +86,7 @@ class Planner:
 
     def __init__(self, settled: Settled) -> None:
         self._request = settled.asked
+        self._choice = settled.choice
         self._dialect = settled.dialect
         self._ledger = Ledger()
         self._prefix = Prefix(settled.asked)
@@ -110,11 +116,14 @@ class Planner:
             why = "its id is refused here"
             self._ledger.converted(place, "tool_call", "H6", why, "id_mapped")
         fitted = self._turns.with_results(fitted, start)
+        thinking_off = self._turns.began_elsewhere(fitted)
         return Plan(
             target=self._request.model,
             messages=tuple(fitted),
             decisions=tuple(self._ledger.decisions),
-            thinking_off=self._turns.began_elsewhere(fitted),
+            thinking_off=thinking_off,
+            dialect=self._dialect,
+            setting=_setting(self._choice, off=thinking_off),
             prefix=self._prefix.value,
         )
 
@@ -165,3 +174,13 @@ class Planner:
             else:
                 parts.append(part)
         return message if len(parts) == len(message.parts) else message.but(parts=tuple(parts))
+
+
+def _setting(choice: Choice | None, *, off: bool) -> str:
+    """What is sent for reasoning, in a word or two."""
+    if choice is None:
+        return "default"
+    if off or choice.off:
+        return "off"
+    budget = f"{choice.budget} tokens" if choice.budget else None
+    return ", ".join(word for word in (choice.effort, budget) if word) or "on"

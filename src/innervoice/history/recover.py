@@ -7,10 +7,13 @@ modified", which a removal would make worse, and never in mode "strict".
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Thinking
 from innervoice.canon.request import Request
+from innervoice.wire.requests import block_of
+from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = ["recover"]
 
@@ -32,17 +35,22 @@ _ALL = (
 _NEVER = "cannot be modified"
 
 
-def recover(request: Request, refusal: str) -> Request | None:
-    """The reduced request, or None if the refusal is about something else or nothing would change."""
+def recover(request: Request, refusal: str, body: dict[str, Any]) -> Request | None:
+    """The reduced request, or None if the refusal is about something else or nothing would change.
+
+    `body` is what was sent: a refusal names a block by its place there, which need not be its place in the history.
+    """
+    every = [n for n, message in enumerate(request.messages) if message.role == "assistant"]
     if request.mode == "strict" or _NEVER in refusal:
         return None
-    named = _named_turn(request, refusal)
+    place = _PLACE.search(refusal)
+    named = _turns_in(int(place[1]), request, body) if place else every
     if _ALL_LATER in refusal:
-        turns = _turns(request)[named or 0 :]
+        turns = [number for number in every if number >= min(named, default=0)]
     elif any(text in refusal for text in _ONE_BLOCK):
-        turns = _turns(request) if named is None else _turns(request)[named : named + 1]
+        turns = named
     elif any(text in refusal for text in _ALL):
-        turns = _turns(request)
+        turns = every
     else:
         return None
     reduced = tuple(
@@ -52,19 +60,25 @@ def recover(request: Request, refusal: str) -> Request | None:
     return None if reduced == request.messages else request.but(messages=reduced)
 
 
-def _turns(request: Request) -> list[int]:
-    return [
-        number for number, message in enumerate(request.messages) if message.role == "assistant"
-    ]
+def _turns_in(index: int, request: Request, body: dict[str, Any]) -> list[int]:
+    """The turns whose thinking stands in one message of the body.
 
-
-def _named_turn(request: Request, refusal: str) -> int | None:
-    """Which turn of the model the refusal names: on the wire turns alternate, and the user's is the first."""
-    place = _PLACE.search(refusal)
-    if not place:
-        return None
-    index = int(place[1]) // 2
-    return index if index < len(_turns(request)) else None
+    Turns that follow each other are one message there, and one of which nothing is sent is none.
+    """
+    sent = [as_list(as_dict(message).get("content")) for message in as_list(body.get("messages"))]
+    named: list[int] = []
+    start = last = 0
+    for number, message in enumerate(request.messages):
+        if message.role != "assistant":
+            start = last + 1
+            continue
+        thoughts = [block_of(part) for part in message.parts if isinstance(part, Thinking)]
+        places = (n for n in range(start, len(sent)) if any(item in sent[n] for item in thoughts))
+        place = next(places, None)
+        if place is not None:
+            last = place
+            named += [number] if place == index else []
+    return named
 
 
 def _without_thinking(message: Message) -> Message:

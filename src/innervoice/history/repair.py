@@ -12,6 +12,7 @@ from typing import Any
 
 from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
+from innervoice.history.given import messages_of
 from innervoice.history.pairs import pairs_of
 from innervoice.history.plan import Planner
 from innervoice.settling import Settled
@@ -20,10 +21,10 @@ __all__ = ["repair"]
 
 
 def repair(
-    messages: Sequence[Message], target: str, dialect: str | None = None, **settings: Any
+    messages: Sequence[Any], target: str, dialect: str | None = None, **settings: Any
 ) -> list[Message]:
     """The history, acceptable for a target, `provider/model`; `settings` are other fields of a `Request`."""
-    whole = _without_strays(messages)
+    whole = _without_strays(messages_of(messages))
     request = Request(target, tuple(whole), dialect=dialect, **settings)
     return [
         message
