@@ -115,7 +115,7 @@ def test_demo():
         assert words in told
 
 
-@pytest.mark.parametrize("command", ["ask", "chat", "demo", "emulate", "split", "inspect", "lint", "repair", "models"])  # fmt: skip
+@pytest.mark.parametrize("command", ["ask", "chat", "demo", "emulate", "split", "inspect", "lint", "repair", "models", "completion"])  # fmt: skip
 def test_help(command):
     done = run(command, "--help")
     assert 0 == done.returncode
@@ -124,3 +124,16 @@ def test_help(command):
 
 def test_as_a_module_and_version():
     assert b"innervoice, version" in run("--version").stdout
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_completion(shell):
+    done = run("completion", shell)
+    assert 0 == done.returncode
+    assert b"_INNERVOICE_COMPLETE" in done.stdout
+
+
+def test_completing():
+    """The shell asks for words; commands are among them."""
+    done = run(_INNERVOICE_COMPLETE="zsh_complete", COMP_WORDS="innervoice em", COMP_CWORD="1")
+    assert b"emulate" in done.stdout

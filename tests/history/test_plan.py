@@ -222,7 +222,7 @@ class TestRecover:
         )
 
     def recovered(self, request, refusal):
-        return recover(request, refusal, iv.encode(request).body)
+        return recover(request, refusal)
 
     def thinking_in(self, request):
         return [
@@ -417,3 +417,15 @@ def test_unsigned_thinking_is_never_sent():
     wire = iv.encode(iv.Request("anthropic/claude-opus-4-6", [iv.user("x"), message, iv.user("y")]))
     assert [{"type": "text", "text": "A"}] == wire.body["messages"][1]["content"]
     assert "thinking_omitted" in {note.code for note in wire.notes}
+
+
+def test_a_refusal_names_turns_as_the_wire_has_them():
+    """A turn that was never sent does not count."""
+    signed = turn("anthropic")
+    lost = iv.Message("assistant", (iv.Thinking("cut", complete=False),))
+    history = [iv.user("a"), lost, iv.user("b"), signed, *(iv.tool_result(c.id, "1") for c in signed.tool_calls)]  # fmt: skip
+    request = iv.Request("anthropic/claude-opus-4-6", history)
+    refusal = "messages.1.content.0: Invalid `signature` in `thinking` block"
+    reduced = recover(request, refusal)
+    assert reduced.messages[1] == lost
+    assert not any(isinstance(part, iv.Thinking) for part in reduced.messages[3].parts)

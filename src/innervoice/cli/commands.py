@@ -15,7 +15,7 @@ class LazyGroup(click.Group):
     """Commands by name of their module; only the one that runs is imported."""
 
     modules: ClassVar[tuple[str, ...]] = (
-        "ask", "chat", "demo", "emulate", "split", "inspect", "lint", "repair", "models",
+        "ask", "chat", "demo", "emulate", "split", "inspect", "lint", "repair", "models", "completion",
     )  # fmt: skip
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -28,7 +28,23 @@ class LazyGroup(click.Group):
         return command
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+_EPILOG = """\
+\b
+Examples:
+  innervoice demo                                        one conversation through four providers, without a key
+  innervoice ask "What is 15 * 23?" -m openai/gpt-5.6 -e high
+  innervoice chat                                        a session; /model goes on with another model
+  innervoice split answer.txt                            reasoning out of a text
+  innervoice lint session.jsonl --for anthropic/claude-opus-5-5
+  innervoice emulate --port 8808                         every provider on this machine
+
+Each command has a --help with examples of its own. Keys are read from the environment, as each provider names them.
+"""
+
+
+@click.group(
+    cls=LazyGroup, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(version("innervoice"), prog_name="innervoice")
 def innervoice() -> None:
     """Hear what a model thinks, keep it out of what it says, and give it back unharmed."""

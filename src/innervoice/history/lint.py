@@ -77,7 +77,7 @@ def lint(
             )
     if planned.thinking_off and settled.reasons:
         found.append(_loop_problem(messages))
-    if messages and messages[-1].role == "assistant" and not settled.ask.prefill:
+    if settled.refuses_prefill:
         why = "the last message is the model's own, which it takes for no prefill"
         found.append(
             _refused("prefill_refused", len(messages) - 1, why, "end with a message of the user")

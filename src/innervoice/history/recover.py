@@ -7,11 +7,13 @@ modified", which a removal would make worse, and never in mode "strict".
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Thinking
 from innervoice.canon.request import Request
+from innervoice.history.plan import Planner
+from innervoice.settling import Settled
+from innervoice.wire.dialects import writer_of
 from innervoice.wire.requests import block_of
 from innervoice.wire.shapes import as_dict, as_list
 
@@ -35,16 +37,13 @@ _ALL = (
 _NEVER = "cannot be modified"
 
 
-def recover(request: Request, refusal: str, body: dict[str, Any]) -> Request | None:
-    """The reduced request, or None if the refusal is about something else or nothing would change.
-
-    `body` is what was sent: a refusal names a block by its place there, which need not be its place in the history.
-    """
+def recover(request: Request, refusal: str) -> Request | None:
+    """The reduced request, or None if the refusal is about something else or nothing would change."""
     every = [n for n, message in enumerate(request.messages) if message.role == "assistant"]
     if request.mode == "strict" or _NEVER in refusal:
         return None
     place = _PLACE.search(refusal)
-    named = _turns_in(int(place[1]), request, body) if place else every
+    named = _turns_in(int(place[1]), request) if place else every
     if _ALL_LATER in refusal:
         turns = [number for number in every if number >= min(named, default=0)]
     elif any(text in refusal for text in _ONE_BLOCK):
@@ -60,11 +59,14 @@ def recover(request: Request, refusal: str, body: dict[str, Any]) -> Request | N
     return None if reduced == request.messages else request.but(messages=reduced)
 
 
-def _turns_in(index: int, request: Request, body: dict[str, Any]) -> list[int]:
-    """The turns whose thinking stands in one message of the body.
+def _turns_in(index: int, request: Request) -> list[int]:
+    """The turns whose thinking stands in one message of the body, by which a refusal names it.
 
     Turns that follow each other are one message there, and one of which nothing is sent is none.
     """
+    settled = Settled(request, checked=False)
+    planned = Planner(settled).plan().messages
+    body = writer_of(settled.dialect)(request.but(messages=planned), settled.model, "max_tokens")
     sent = [as_list(as_dict(message).get("content")) for message in as_list(body.get("messages"))]
     named: list[int] = []
     start = last = 0
