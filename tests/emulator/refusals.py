@@ -32,12 +32,16 @@ class Case(NamedTuple):
     taken: Callable[[Emulator], Body]
     headers: dict[str, str] = {}  # noqa: RUF012 - never changed
     status: int = 400
+    key: str = "test-key"
+    """The key of who sends what is refused."""
 
 
 def plain(target: str, words: str, refused: Body, taken: Body, **more: Any) -> Case:
     """A case whose bodies stand alone; what both share is the question."""
-    dialect = iv.encode(iv.Request(target.replace(":chat", ""), [])).dialect
-    dialect = "openai-chat" if ":chat" in target else dialect
+    dialect = iv.encode(
+        iv.Request(target.replace(":chat", "").replace(":responses", ""), [])
+    ).dialect
+    dialect = "openai-chat" if ":chat" in target else "openai-responses" if ":responses" in target else dialect  # fmt: skip
     start: Body = {"messages": ASKED}
     if dialect == "gemini":
         start = {"contents": [{"role": "user", "parts": [{"text": "What is 2 + 2?"}]}]}
@@ -189,6 +193,8 @@ _CHAT = [
     plain("mistral/mistral-small-latest", "reasoning_effort low is not supported for this model, supported values: [high, none]", {"reasoning_effort": "low"}, {"reasoning_effort": "high"}),
     plain("mistral/mistral-small-latest", "Reasoning prompt mode is not enabled for this model", {"prompt_mode": "reasoning"}, {}),
     plain("mistral/mistral-small-latest", "Extra inputs are not permitted", {"reasoning": {"effort": "high"}}, {"reasoning_effort": "high"}, status=422),
+    plain("ollama/gemma3", '"gemma3" does not support thinking', {"think": True}, {"think": False}),
+    plain("ollama:chat/qwen3", "invalid reasoning value: ", {"reasoning_effort": "enormous"}, {"reasoning_effort": "high"}),
     plain("ollama/qwen3", 'invalid think value: "none" (must be "high", "medium", "low", "max", true, or false)', {"think": "none"}, {"think": "max"}),
 ]  # fmt: skip
 
@@ -199,6 +205,18 @@ def _again(body: Body) -> None:
     item = reasoning_item(body)
     body["input"][:] = [body["input"][0], {**item, "id": "rs_1"}, {"role": "user", "content": "x"}]
 
+
+def _without_reasoning(body: Body) -> None:
+    body["input"].remove(reasoning_item(body))
+
+
+def _twice(body: Body) -> None:
+    """Two items of one id, as programs make them that send one for each entry of a summary."""
+    item = {**reasoning_item(body), "id": "rs_1", "encrypted_content": None}
+    body["input"][1:1] = [item, item]
+
+
+_CALLED = [{"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}, {"type": "function_call_output", "call_id": "c", "output": "1"}]  # fmt: skip
 
 _RESPONSES = [
     plain("openai/gpt-5.1", "Unsupported value: 'minimal' is not supported with the 'gpt-5.1' model. Supported values are: 'none', 'low', 'medium', and 'high'.", {"reasoning": {"effort": "minimal"}}, {"reasoning": {"effort": "none"}}),
@@ -215,6 +233,11 @@ _RESPONSES = [
     looped("openai/gpt-5.6", "not found. Items are not persisted when 'store' is set to false. Try again with 'store' set to true, or remove this item from your input.", lambda body: reasoning_item(body).update(id="rs_lost", encrypted_content=None) )._replace(status=404),
     looped("xai/grok-4.5", "Could not decrypt the provided encrypted_content. Ensure the value is the unmodified encrypted_content from a previous response.", lambda body: reasoning_item(body).update(encrypted_content="forged")),
     looped("xai/grok-4.5", "Could not decode the compaction blob. Ensure it is unmodified from the compact response.", lambda body: reasoning_item(body).pop("summary")),
+    looped("openai/gpt-5.6", "organization_id did not match the target organization.", lambda body: None)._replace(key="another"),
+    looped("azure/gpt-5.6", "The requested item was created under a different Azure OpenAI resource.", lambda body: None)._replace(key="another"),
+    looped("openai/gpt-5.6", "was provided without its required 'reasoning' item: 'rs_", _without_reasoning, store=True),
+    looped("xai/grok-4.5", "Invalid request content: Each message must have at least one content element.", _twice),
+    plain("deepseek:responses/deepseek-v4-pro", "The 'reasoning_text' in the thinking mode must be passed back", {"input": [*ASKED, *_CALLED]}, {"input": [*ASKED, {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "R"}]}, *_CALLED]}),
     plain("xai/grok-4.20-0309-reasoning", "does not support parameter reasoningEffort.", {"reasoning": {"effort": "low"}}, {}),
     looped("bedrock-mantle/gpt-5.6", "encrypted content missing recognized prefix (expected 'rsn_' or 'smry_')", lambda body: reasoning_item(body).update(encrypted_content="forged")),
 ]  # fmt: skip

@@ -11,13 +11,13 @@ from innervoice.emulator import Emulator
 from shared import SHARED, needs_shared
 
 
-def reply(emulator, case, body):
+def reply(emulator, case, body, key="test-key"):
     provider, _, model = case.target.partition("/")
     provider, _, kind = provider.partition(":")
-    dialect = "openai-chat" if kind == "chat" else None
+    dialect = {"chat": "openai-chat", "responses": "openai-responses"}.get(kind)
     wire = iv.encode(iv.Request(f"{provider}/{model}", [], dialect=dialect))
     path = f"/{provider}{urlsplit(wire.url).path}"
-    headers = {**wire.headers, **case.headers, "authorization": "Bearer test-key"}
+    headers = {**wire.headers, **case.headers, "authorization": f"Bearer {key}"}
     body = {"model": model, **body}
     return emulator.reply("POST", path, headers, json.dumps(body).encode())
 
@@ -27,7 +27,7 @@ def test_refusal(case):
     emulator = Emulator()
     taken = reply(emulator, case, case.taken(emulator))
     assert 200 == taken.status, taken.body
-    refused = reply(emulator, case, case.refused(emulator))
+    refused = reply(emulator, case, case.refused(emulator), case.key)
     assert case.status == refused.status
     assert case.words in refused.body.decode().replace('\\"', '"')
 
@@ -57,3 +57,29 @@ def _without_names(words):
     for name in ("gpt-5.6", "gpt-5.1", "messages.1.content.0", "messages.0.content.1", "index 1", 'Use "thinking.type.between'):  # fmt: skip
         words = words.replace(name, "\n")
     return [piece.strip(" :.") for piece in words.split("\n")]
+
+
+def test_encrypted_content_of_a_stored_response():
+    """What was stored can be had, and its encrypted content cannot."""
+    emulator = Emulator()
+    asked = json.dumps({"model": "gpt-5.6", "input": "What is 2 + 2?"}).encode()
+    made = json.loads(emulator.reply("POST", "/openai/v1/responses", {}, asked).body)
+    path = f"/openai/v1/responses/{made['id']}"
+    stored = emulator.reply("GET", path, {}, b"")
+    assert (200, "2 + 2 = 4.") == (stored.status, iv.decode(stored.body).text)
+    refused = emulator.reply("GET", f"{path}?include[]=reasoning.encrypted_content", {}, b"")
+    assert 400 == refused.status
+    assert b"Encrypted content cannot be requested for persisted responses" in refused.body
+
+
+def test_a_long_history_without_signatures():
+    """Gemini then says no more than that something is wrong."""
+    call = {"functionCall": {"name": "f", "args": {}}}
+    contents = [{"role": "user", "parts": [{"text": "x"}]}]
+    for _ in range(25):
+        contents.append({"role": "model", "parts": [call]})
+        contents.append({"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}}}]})  # fmt: skip
+    path = "/gemini/v1beta/models/gemini-3.5-flash:generateContent"
+    body = json.dumps({"contents": contents}).encode()
+    refused = Emulator().reply("POST", path, {}, body)
+    assert (400, True) == (refused.status, b"Request contains an invalid argument." in refused.body)

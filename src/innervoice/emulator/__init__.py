@@ -10,11 +10,15 @@ from typing import Any
 
 from innervoice.emulator.core import Emulator, Reply
 
-__all__ = ["Emulator", "Reply", "emulated_async_client", "emulated_client"]
+__all__ = ["Emulator", "Reply", "create_app", "emulated_async_client", "emulated_client"]
 
 
 def __getattr__(name: str) -> Any:
-    """The clients are loaded when they are used: the emulator alone needs no HTTP."""
+    """Clients and the application are loaded when they are used: the emulator alone needs no HTTP."""
+    if name == "create_app":
+        from innervoice.emulator.app import create_app  # noqa: PLC0415
+
+        return create_app
     if name in ("emulated_client", "emulated_async_client"):
         from innervoice.emulator import embedded  # noqa: PLC0415
 

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from innervoice.emulator.core import Emulator, Reply
 from innervoice.emulator.routes import base_urls
 
-__all__ = ["create_app"]
+__all__ = ["app", "create_app"]
 
 
 def create_app(emulator: Emulator | None = None) -> Starlette:
@@ -43,3 +43,7 @@ async def _pieces(reply: Reply) -> AsyncIterator[bytes]:
         yield piece
         if reply.pause:
             await asyncio.sleep(reply.pause)
+
+
+app = create_app()
+"""For servers that take the name of an application: `uvicorn innervoice.emulator.app:app`."""

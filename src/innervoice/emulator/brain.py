@@ -41,6 +41,8 @@ class Draft(Value, frozen=True, kw_only=True):
     thoughts: tuple[str, ...]
     text: str = ""
     calls: tuple[tuple[str, dict[str, Any]], ...] = ()
+    cut: bool = False
+    """Whether the limit was reached before the thoughts had ended."""
 
 
 def think(

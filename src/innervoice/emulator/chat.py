@@ -115,7 +115,7 @@ def _inline(call: Call, draft: Draft) -> str:
         return ""
     tag = call.behaviour.inline or "think"
     thought = "\n".join(draft.thoughts)
-    if call.behaviour.unclosed:
+    if call.behaviour.unclosed or draft.cut:
         return f"<{tag}>\n{thought}\n"
     again = f"ok.\n</{tag}>\n" if call.behaviour.stutter else ""
     return f"<{tag}>\n{thought}\n</{tag}>\n{again}\n"

@@ -13,6 +13,7 @@ from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.response import FinishReason, Response
 from innervoice.canon.usage import Usage
+from innervoice.emulator import responses
 from innervoice.emulator.behaviour import HEADER, behaviour_of
 from innervoice.emulator.brain import Draft, think
 from innervoice.emulator.call import Call, Ledger, tokens, tools_of
@@ -77,6 +78,8 @@ class Emulator:
         """The reply to one request; `path` may carry a query."""
         lowered = {name.lower(): value for name, value in headers.items()}
         route = route_of(path)
+        if method.upper() == "GET" and (stored := responses.stored(self._ledger, path)):
+            return _json(stored.status, stored.body)
         if route is None or method.upper() != "POST":
             text = f"{method} {path.partition('?')[0]} is not served here"
             return _json(404, {"error": {"message": text, "type": "not_found_error"}})
@@ -163,8 +166,6 @@ _ID_STARTS = {"anthropic": "msg_", "openai-responses": "resp_", "openai-chat": "
 def _drafted(call: Call, *, on: bool) -> Draft:
     body = call.body
     if call.dialect == "openai-responses":
-        from innervoice.emulator import responses  # noqa: PLC0415 - only this one holds conversations
-
         body = responses.conversation(call)
     messages: tuple[Message, ...] = request_reader_of(call.dialect)(
         {**body, "model": call.model}
@@ -187,7 +188,7 @@ def _within_limit(call: Call, draft: Draft) -> tuple[Draft, FinishReason]:
         thoughts.append(thought[:left])
         left -= len(thought)
         if left <= 0:
-            return draft.but(thoughts=tuple(thoughts), text="", calls=()), "length"
+            return draft.but(thoughts=tuple(thoughts), text="", calls=(), cut=True), "length"
     if len(draft.text) > left:
         return draft.but(text=draft.text[:left], calls=()), "length"
     return draft, "tool_calls" if draft.calls else "stop"

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import Part
+from innervoice.canon.response import Response
 from innervoice.emulator.brain import Draft
-from innervoice.emulator.call import Call
+from innervoice.emulator.call import Call, Ledger
+from innervoice.wire.answers import openai_error
 from innervoice.wire.protocol import Context
 from innervoice.wire.refusals import Refusal
+from innervoice.wire.responses.answer import write_answer
 from innervoice.wire.responses.read import ResponsesReader
 from innervoice.wire.rules import refused
 from innervoice.wire.serving import assistant_turn
 from innervoice.wire.shapes import as_dict, as_list
 
-__all__ = ["check", "conversation", "is_on", "parts"]
+__all__ = ["Stored", "check", "conversation", "is_on", "parts", "stored"]
 
+_ENCRYPTED = "reasoning.encrypted_content"
+_STORED = re.compile(r"/responses/(resp_\w+)$")
 _UNVERIFIED = "The encrypted content for item {item} could not be verified. Reason: {reason}"
 _REASONS = {
     "parse": "Encrypted content could not be decrypted or parsed.",
@@ -48,6 +55,30 @@ def conversation(call: Call) -> dict[str, Any]:
     new = call.body.get("input")
     items = [{"role": "user", "content": new}] if isinstance(new, str) else as_list(new)
     return {**call.body, "input": [*as_list(as_dict(held).get("items")), *items]}
+
+
+class Stored(NamedTuple):
+    """The reply to someone who asks for a response that was stored."""
+
+    status: int
+    body: dict[str, Any]
+
+
+def stored(ledger: Ledger, path: str) -> Stored | None:
+    """What GET gives for a stored response; None if the path names none."""
+    url = urlsplit(path)
+    found = _STORED.search(url.path)
+    held = ledger.responses.get(found[1]) if found else None
+    if found is None or held is None:
+        return None
+    if _ENCRYPTED in unquote(url.query):
+        text = "Encrypted content cannot be requested for persisted responses"
+        return Stored(400, openai_error(refused(text, param="include")))
+    items = [
+        {key: item[key] for key in item if key != "encrypted_content"} for item in held["output"]
+    ]
+    body = write_answer(Response(id=found[1], model=held["model"], ended=True))
+    return Stored(200, {**body, "output": items})
 
 
 # ---- what is refused -------------------------------------------------------------------------------
@@ -136,7 +167,8 @@ def parts(call: Call, draft: Draft) -> list[Part]:
             ledger.keep(ledger.items, item["id"], item)
     if call.body.get("store") is not False:
         held = [*as_list(conversation(call).get("input")), *items]
-        ledger.keep(ledger.responses, call.id("resp_"), {"items": held})
+        kept = {"items": held, "output": items, "model": call.model}
+        ledger.keep(ledger.responses, call.id("resp_"), kept)
     turn = assistant_turn(
         ResponsesReader(Context(model=call.model)), {"object": "response", "output": items}
     )
@@ -148,7 +180,7 @@ def _reasoning(call: Call, draft: Draft) -> list[dict[str, Any]]:
         return []
     name = call.id("rs_")
     summary = as_dict(call.body.get("reasoning")).get("summary")
-    shown = call.behaviour.show or ("summary" if summary else "hidden")
+    shown = call.behaviour.show or ("summary" if summary else call.target.ask.shown)
     if call.target.host and not call.target.host.sealed_only and call.provider != "xai":
         texts = [{"type": "reasoning_text", "text": thought} for thought in draft.thoughts]
         return [{"type": "reasoning", "id": name, "summary": [], "content": texts}]
@@ -158,7 +190,7 @@ def _reasoning(call: Call, draft: Draft) -> list[dict[str, Any]]:
         "id": name,
         "summary": [] if shown == "hidden" else entries,
     }
-    if call.provider != "xai" or "reasoning.encrypted_content" in as_list(call.body.get("include")):
+    if call.provider != "xai" or _ENCRYPTED in as_list(call.body.get("include")):
         made["encrypted_content"] = call.seal(kind="encrypted", item=name)
     return [made]
 

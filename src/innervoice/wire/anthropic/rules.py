@@ -93,8 +93,8 @@ def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refu
             "When thinking is disabled, an 'assistant' message in the final position cannot contain 'thinking' blocks."
         )
     enabled = as_dict(body.get("thinking")).get("type") == "enabled"
-    in_loop = latest == len(turns) - 2 and answers(turns[-1])
-    if enabled and in_loop and blocks and blocks[0].get("type") not in THINKING:
+    final = latest == len(turns) - 1 or (latest == len(turns) - 2 and answers(turns[-1]))
+    if enabled and final and blocks and blocks[0].get("type") not in THINKING:
         yield refused(
             f"messages.{latest}.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
             f"`{blocks[0].get('type')}`. When `thinking` is enabled, a final `assistant` message must start with a "

@@ -83,7 +83,7 @@ def is_on(body: dict[str, Any], target: Target) -> bool:
 def _effort(word: Any, target: Target, where: str) -> Iterator[Refusal]:
     ask = target.ask
     taken = supported(ask)
-    if word is None or word in taken or where in ask.tolerates:
+    if word is None or word in taken or where in ask.tolerates or word in ask.tolerates:
         return
     if not ask.efforts:
         usual = f"Unsupported parameter: '{where}' is not supported with this model."
@@ -151,6 +151,10 @@ def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refu
     called: set[Any] = set()
     messages = [as_dict(message) for message in as_list(body.get("messages"))]
     yield from _answered(messages)
+    own = bool(messages) and messages[-1].get("role") == "assistant"
+    if on and own and not ask.prefill_thinking:
+        usual = "Assistant response prefill is incompatible with enable_thinking."
+        yield refused(_words(target, "prefill", usual))
     for number, message in enumerate(messages):
         if message.get("role") == "tool" and message.get("tool_call_id") not in called:
             yield refused(

@@ -93,11 +93,12 @@ def _history(body: dict[str, Any], fields: dict[str, Any], target: Target) -> It
         following = as_dict(turns[number + 1]) if number + 1 < len(turns) else None
         yield from _answered(blocks, following, number)
     enabled = as_dict(fields.get("thinking")).get("type") == "enabled"
-    if enabled and len(turns) > 1 and answers(turns[-1]) and turns[-2].get("role") == "assistant":
-        first = next(map(as_dict, as_list(turns[-2].get("content"))), {})
+    final = len(turns) - (2 if turns and answers(turns[-1]) else 1)
+    if enabled and final >= 0 and turns[final].get("role") == "assistant":
+        first = next(map(as_dict, as_list(turns[final].get("content"))), {})
         if "reasoningContent" not in first:
             text = (
-                f"messages.{len(turns) - 2}.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
+                f"messages.{final}.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
                 f"`{'tool_use' if 'toolUse' in first else 'text'}`. When `thinking` is enabled, a final `assistant` "
                 "message must start with a thinking block (preceeding the lastmost set of `tool_use` and "
                 "`tool_result` blocks)."

@@ -175,6 +175,6 @@ def _calls(items: list[dict[str, Any]], target: Target, *, on: bool) -> Iterator
         before = [other for other in items[:number] if other.get("type") == "reasoning"]
         if on and not any(as_list(other.get("content")) for other in before):
             yield refused(
-                "The `reasoning_text` in the thinking mode must be passed back to the API.",
+                "The 'reasoning_text' in the thinking mode must be passed back to the API.",
                 code="invalid_request_error",
             )
