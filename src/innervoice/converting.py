@@ -72,8 +72,6 @@ def _recognised(value: Any) -> Response | Message | list[Message]:
         return made
     if isinstance(value, (list, tuple)):
         return history_from(value).messages
-    if type(value).__module__.startswith("langchain"):
-        return history_from([value]).messages[0]
     plain = json_of(value)
     if isinstance(plain, dict) and _is_answer(plain):
         return decode(plain)

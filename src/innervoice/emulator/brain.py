@@ -24,7 +24,7 @@ __all__ = ["Draft", "think"]
 
 _ARITHMETIC = re.compile(r"-?\d+(?:\.\d+)?(?:\s*(?:\*\*|[-+*/×x])\s*-?\d+(?:\.\d+)?)+")
 _QUOTED = re.compile(r"[\"'“]([^\"'”]{1,60})[\"'”]")
-_NAMED = re.compile(r"(?<![.?!] )(?<!^)\b[A-Z][\w-]+(?: [A-Z][\w-]+)*")
+_NAMED = re.compile(r"(?<![.?!] )(?<!^)\b[A-Z][\w-]+(?: [A-Z][\w-]+)*(?:, [A-Z]{2}\b)?")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from innervoice.canon.messages import Message, Role
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, ToolCall, ToolResult
+from innervoice.history.blocks import is_withdrawn, part_of, plain_part
 from innervoice.history.mending import Change, mend
 from innervoice.history.turns import UNANSWERED
 from innervoice.hosts.lookup import host_of
@@ -154,8 +155,19 @@ def _said(members: dict[str, Any]) -> list[tuple[Part, Spot]]:
     return [
         (part, Spot("content", number))
         for number, block in enumerate(as_list(content))
-        for part in _answered(members, content=[block])
+        for part in _block_parts(members, block)
     ]
+
+
+def _block_parts(members: dict[str, Any], block: Any) -> tuple[Part, ...]:
+    """The parts of a block: one that was ours whole again, a standard call as it says, others as their provider sends them."""
+    if is_withdrawn(block):
+        return ()
+    if own := part_of(block):
+        return (own[1],)
+    if as_dict(block).get("type") in ("tool_call", "invalid_tool_call"):
+        return (plain_part(block),)
+    return _answered(members, content=[block])
 
 
 def _answered(members: dict[str, Any], **pieces: Any) -> tuple[Part, ...]:
@@ -215,7 +227,7 @@ def _call_blocks(members: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         block
         for block in map(as_dict, as_list(members.get("content")))
-        if block.get("type") in ("tool_use", "function_call")
+        if block.get("type") in ("tool_use", "function_call", "tool_call", "invalid_tool_call")
     ]
 
 

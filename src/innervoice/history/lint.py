@@ -26,6 +26,11 @@ _BY_NOTE: dict[str, tuple[Severity, str]] = {
     "signature_filled": ("refused", "send the documented value that skips the check"),
     "prefix_changed": ("refused", "undo the change, or leave the reasoning unsent"),
     "held_by_server": ("degraded", "what the server holds cannot be seen here, and is not checked"),
+    "reasoning_missing": (
+        "degraded",
+        "keep the reasoning of a tool loop, and send it back with it",
+    ),
+    "item_id_dropped": ("refused", "send it without its id"),
     "calls_moved": ("refused", "move the calls of a turn behind all else of it"),
     "turn_removed": ("refused", "leave the turn unsent"),
     "call_omitted": ("refused", "leave it unsent"),

@@ -45,6 +45,8 @@ class Plan(Value, frozen=True, kw_only=True):
     decisions: tuple[Decision, ...]
     thinking_off: bool = False
     """Thinking must be off for this request, because an open tool loop began elsewhere (H9)."""
+    gaps: tuple[int, ...] = ()
+    """Before which of the messages a turn is left out, of which nothing can be sent."""
     dialect: str
     setting: str = "default"
     """What is sent for reasoning, for people and to compare."""
@@ -116,12 +118,14 @@ class Planner:
             why = "its id is refused here"
             self._ledger.converted(place, "tool_call", "H6", why, "id_mapped")
         fitted = self._turns.with_results(fitted, start)
+        self._reasoning.note_missing(self._request.messages, start)
         thinking_off = self._turns.began_elsewhere(fitted)
         return Plan(
             target=self._request.model,
             messages=tuple(fitted),
             decisions=tuple(self._ledger.decisions),
             thinking_off=thinking_off,
+            gaps=tuple(self._turns.gaps),
             dialect=self._dialect,
             setting=_setting(self._choice, off=thinking_off),
             prefix=self._prefix.value,
@@ -139,6 +143,8 @@ class Planner:
         if self._reasoning.is_claude or self._grouped:
             rule = "H1" if self._reasoning.is_claude else "H5"
             parts = self._turns.without_loose_ends(number, parts, rule=rule)
+        if self._grouped:
+            parts = self._turns.without_lost_ids(number, parts)
         parts = self._turns.with_calls_last(number, parts)
         home = self._reasoning.is_home(message.origin)
         return message.but(parts=tuple(parts), origin=message.origin if home else None)
@@ -150,6 +156,8 @@ class Planner:
         match part:
             case Text(text="", complete=False):
                 return None  # it was cut before its first character
+            case Text() if not home and not part.text.strip():
+                return None  # it stood between markup that is not sent, and hosts refuse blank text
             case ToolCall() if not part.complete:
                 why = "it was interrupted before it was whole"
                 self._ledger.omitted(place, "tool_call", "H1", why, "call_omitted")

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, Thinking, is_inline
 from innervoice.errors import RuleError
 from innervoice.history.decisions import Ledger, Place
 from innervoice.history.prefix import Prefix, difference
+from innervoice.history.turns import is_said
 from innervoice.hosts.home import is_home
 from innervoice.hosts.lookup import family_of
 from innervoice.settling import Settled
 
 __all__ = ["ReasoningRules"]
+
+_FIELDS = ("openai-chat", "mistral", "cohere", "ollama")
+"""Dialects whose models show their reasoning in every turn that they think in."""
 
 
 class ReasoningRules:
@@ -35,6 +42,29 @@ class ReasoningRules:
         return is_home(
             origin, self._ask, settled.model, self._host, self._dialect, self._request.scope
         )
+
+    def note_missing(self, messages: Sequence[Message], start: int) -> None:
+        """H3: a turn of the open tool loop that has lost what the model wants back, though it is taken without."""
+        ask, dialect = self._ask, self._dialect
+        wanted = ask.replay in ("must", "loop", "tags") and self._settled.reasons
+        # Gemini's signatures, DeepSeek's field and Claude's blocks where they are demanded have rules of their own.
+        told = dialect == "gemini" or ask.control == "anthropic-enabled"
+        told = told or (ask.replay == "must" and ask.replay_field == "reasoning_content")
+        if not wanted or told:
+            return
+        said = max((n for n, message in enumerate(messages) if is_said(message)), default=-1)
+        for number in range(max(said + 1, start), len(messages)):
+            calls = messages[number].tool_calls
+            thought = any(isinstance(part, Thinking) for part in messages[number].parts)
+            if calls and not thought and self._should_have_thought(calls[0].origin):
+                why = "a turn of the open tool loop has no reasoning"
+                self._ledger.kept((number, None), "message", "H3", why, "reasoning_missing")
+
+    def _should_have_thought(self, origin: Origin | None) -> bool:
+        """Whether a turn without reasoning has lost it: models with seals may call without a thought, others do not."""
+        if origin is None or not self.is_home(origin):
+            return False  # nothing that could be kept for this model
+        return origin.model is None or self._dialect in _FIELDS
 
     def fitted(self, place: Place, part: Thinking) -> Part | None:
         """The part as it goes to the target, or None if it does not."""

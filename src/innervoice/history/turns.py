@@ -43,6 +43,8 @@ class TurnRules:
     def __init__(self, settled: Settled, ledger: Ledger) -> None:
         self._settled, self._ask, self._dialect = settled, settled.ask, settled.dialect
         self._ledger = ledger
+        self.gaps: list[int] = []
+        """Where in what is sent a turn is left out."""
 
     def with_field(self, number: int, parts: list[Part]) -> list[Part]:
         """H3: the field that the host wants on a turn with calls, empty where it is unknown."""
@@ -66,6 +68,23 @@ class TurnRules:
             why = "nothing follows it in its turn"
             self._ledger.omitted((number, None), "thinking", rule, why)
         return kept
+
+    def without_lost_ids(self, number: int, parts: list[Part]) -> list[Part]:
+        """H5: what no longer follows its reasoning goes without the id by which a host with a store asks for that."""
+        if not self._settled.asked.store:
+            return parts
+        made: list[Part] = []
+        led: set[str | None] = {None}
+        for part in parts:
+            origin = part.origin
+            if isinstance(part, Thinking) and origin:
+                led.add(origin.item)
+            lost = origin is not None and origin.led_by not in led
+            made.append(_without_id(part) if lost else part)
+        if made != parts:
+            why = "the reasoning that made it does not stand before it"
+            self._ledger.converted((number, None), "message", "H5", why, "item_id_dropped")
+        return made
 
     def with_calls_last(self, number: int, parts: list[Part]) -> list[Part]:
         """H5: DeepSeek's Responses want nothing between the calls of a turn and their results."""
@@ -132,6 +151,7 @@ class TurnRules:
                 if message.role == "assistant" and number >= start:
                     why = "nothing of the turn is left"
                     self._ledger.omitted((number, None), "message", "H1", why, "turn_removed")
+                    self.gaps.append(len(whole))
                 continue
             whole.append(message)
             if number == len(messages) - 1:
@@ -153,3 +173,11 @@ class TurnRules:
         if latest < 0 or not any(isinstance(part, ToolResult) for part in since):
             return False
         return not isinstance(messages[latest].parts[0], Thinking)
+
+
+def _without_id(part: Part) -> Part:
+    block = part.origin.block if part.origin else None
+    if part.origin is None or not isinstance(block, dict) or "id" not in block:
+        return part
+    bare = {key: value for key, value in block.items() if key != "id"}
+    return part.but(origin=part.origin.but(block=bare))

@@ -1,0 +1,261 @@
+"""A response -> an AIMessage; the events of a stream -> its chunks.
+
+LangChain adds chunks up: texts of one index are joined, dicts are merged, and nothing can be taken back. So a stream gives
+text as it comes and, with its last chunk, the extras of every block, when it is known for good what each part is. A
+block whose text turned out to be something else is marked as withdrawn: `text` of the sum still shows it, a history does
+not. It takes a model that nobody knows and that does not open its reasoning; `disable_streaming=True` avoids it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.messages import AIMessage, AIMessageChunk
+
+from innervoice.canon.events import (
+    Event,
+    Finish,
+    PartEnd,
+    PartStart,
+    Recast,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+)
+from innervoice.canon.jsontext import load_json
+from innervoice.canon.parts import Part, Text, Thinking, ToolCall
+from innervoice.canon.response import Response
+from innervoice.canon.storage import to_json
+from innervoice.history.blocks import KEY, block_of, extras_of, state_of
+
+__all__ = ["Chunks", "answer_message"]
+
+_MEMBERS = {"text": "text", "thinking": "reasoning", "tool_call": "args"}
+_TYPES = {"text": "text", "thinking": "reasoning", "tool_call": "tool_call_chunk"}
+
+
+def answer_message(response: Response) -> AIMessage:
+    """An answer as LangChain has it: its parts as standard content blocks, their seals in the extras."""
+    blocks = [block_of(part, at) for at, part in enumerate(response.parts)]
+    return AIMessage(
+        content=blocks,
+        tool_calls=_listed(blocks, "tool_call"),
+        invalid_tool_calls=_listed(blocks, "invalid_tool_call"),
+        usage_metadata=_usage(response),
+        response_metadata=_metadata(response),
+    )
+
+
+def _listed(blocks: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [
+        {name: value for name, value in block.items() if name != "extras"}
+        for block in blocks
+        if block["type"] == kind
+    ]
+
+
+def _usage(response: Response) -> dict[str, Any] | None:
+    """The tokens, if any were counted; LangChain has no word for a number that nobody knows."""
+    usage = response.usage
+    if usage.input_tokens is None and usage.output_tokens is None:
+        return None
+    given, made = usage.input_tokens or 0, usage.output_tokens or 0
+    counts: dict[str, Any] = {
+        "input_tokens": given,
+        "output_tokens": made,
+        "total_tokens": given + made,
+    }
+    if usage.cached_input_tokens is not None:
+        counts["input_token_details"] = {"cache_read": usage.cached_input_tokens}
+    if usage.reasoning_tokens is not None:
+        counts["output_token_details"] = {"reasoning": usage.reasoning_tokens}
+    return counts
+
+
+def _metadata(response: Response, **state: Any) -> dict[str, Any]:
+    """What is said of the whole answer."""
+    stored = load_json(to_json(response.but(parts=(), error=None)))
+    said = {
+        "model_name": response.model,
+        "finish_reason": response.finish_reason,
+        "status": response.status,
+        "id": response.id,
+        "notes": stored.get("notes", []),
+        KEY: {
+            "ended": response.ended,
+            "finish_reason": response.wire_finish_reason,
+            "origin": stored.get("origin"),
+            **state,
+        },
+    }
+    return {**_head(response.provider), **said}
+
+
+def _head(provider: str | None) -> dict[str, Any]:
+    """What every chunk says; LangChain keeps these members as they are, and joins others."""
+    head: dict[str, Any] = {"output_version": "v1", KEY: {}}
+    return {**head, "model_provider": provider} if provider else head
+
+
+# ---- streams -------------------------------------------------------------------------------------
+
+
+class _Entry:
+    """A part as far as it came, and the block that shows it."""
+
+    def __init__(self, kind: str, part: Part | None = None) -> None:
+        self.kind = kind
+        self.part = part
+        self.shown: list[str] = []
+        self.block: int | None = None
+
+    def shows(self, part: Part) -> bool:
+        """Whether the block shows the beginning of a part."""
+        if isinstance(part, ToolCall):
+            return isinstance(self.part, ToolCall) and self.part.id == part.id
+        shown = "".join(self.shown)
+        return self.kind == part.type and bool(shown) and _text(part).startswith(shown)
+
+    def rest(self, part: Part) -> str:
+        """What the block does not show yet; nothing, if arguments came with blanks that a part has not."""
+        text, shown = _text(part), "".join(self.shown)
+        return text[len(shown) :] if text.startswith(shown) else ""
+
+
+class Chunks:
+    """Takes the events of one answer and gives chunks."""
+
+    def __init__(self, provider: str | None) -> None:
+        self._provider = provider
+        self._entries: list[_Entry] = []
+        self._withdrawn: list[_Entry] = []
+        self._blocks = 0
+
+    def feed(self, event: Event) -> AIMessageChunk | None:
+        """The chunk that this event makes, if it makes one."""
+        match event:
+            case PartStart():
+                self._entries.append(_Entry(event.type, event.part))
+                return self._begun(self._entries[-1])
+            case TextDelta() | ThinkingDelta():
+                return self._continued(event.index, event.text)
+            case ToolCallDelta():
+                return self._continued(event.index, event.arguments)
+            case PartEnd():
+                return self._ended(event.index, event.part)
+            case Recast():
+                return self._recast(event)
+            case Finish():
+                return self._last(event.response)
+            case _:
+                return None
+
+    def _begun(self, entry: _Entry) -> AIMessageChunk | None:
+        """A call is shown as soon as it has a name; a text when some of it is there."""
+        if not isinstance(entry.part, ToolCall):
+            return None
+        return self._chunk([self._slice(entry, "")])
+
+    def _continued(self, index: int, text: str) -> AIMessageChunk:
+        return self._chunk([self._slice(self._entries[index], text)])
+
+    def _ended(self, index: int, part: Part) -> AIMessageChunk | None:
+        """A part that was never shown is shown now, so that blocks stand in the order of their parts."""
+        entry = self._entries[index]
+        missing = entry.block is None and _is_shown(part)
+        if not missing:
+            return None
+        entry.part = part
+        return self._chunk([self._slice(entry, "")])
+
+    def _recast(self, event: Recast) -> AIMessageChunk | None:
+        """Other parts from one on; a block stays if it showed the beginning of one of them."""
+        old, new = self._entries[event.index :], []
+        slices = []
+        for part in event.parts:
+            entry = next((entry for entry in old if entry.shows(part)), None)
+            if entry is None:
+                entry = _Entry(part.type, part)
+            else:
+                old.remove(entry)
+            new.append(entry)
+            rest = entry.rest(part)
+            if rest:
+                slices.append(self._slice(entry, rest))
+        self._entries[event.index :] = new
+        self._withdrawn += [entry for entry in old if entry.block is not None]
+        return self._chunk(slices) if slices else None
+
+    def _last(self, response: Response) -> AIMessageChunk:
+        """The extras of every block, and what is said of the whole answer."""
+        blocks = [self._sealed(at, part) for at, part in enumerate(response.parts)]
+        for entry in self._withdrawn:
+            block = self._slice(entry, "")
+            blocks.append({**block, "extras": {KEY: {"withdrawn": True}}})
+        # Some ways of streaming drop the extras of calls, but none drops this.
+        calls = {
+            part.id: state_of(part, at)
+            for at, part in enumerate(response.parts)
+            if isinstance(part, ToolCall)
+        }
+        return self._chunk(
+            blocks,
+            chunk_position="last",
+            usage_metadata=_usage(response),
+            response_metadata=_metadata(response, calls=calls),
+        )
+
+    def _sealed(self, at: int, part: Part) -> dict[str, Any]:
+        """The last slice of a block: what is missing of it, and its extras."""
+        entry = self._entries[at] if at < len(self._entries) else _Entry(part.type, part)
+        if entry.block is None and not _is_shown(part):
+            self._blocks += 1
+            return {**block_of(part, at), "index": self._blocks - 1}
+        if entry.block is None:
+            entry.part = part
+        known = entry.part
+        block = self._slice(entry, entry.rest(part))
+        if isinstance(part, ToolCall) and known is not part:
+            # LangChain joins names as it does texts, and one may have come late.
+            named = known.name if isinstance(known, ToolCall) else ""
+            block["id"] = None if isinstance(known, ToolCall) else part.id
+            block["name"] = part.name.removeprefix(named) or None
+        return {**block, "extras": extras_of(part, at)}
+
+    # ---- writing -------------------------------------------------------------------------------
+
+    def _slice(self, entry: _Entry, text: str) -> dict[str, Any]:
+        """More of a block; its first slice names the call that it is."""
+        first = entry.block is None
+        if entry.block is None:
+            entry.block, self._blocks = self._blocks, self._blocks + 1
+        entry.shown.append(text)
+        block = {"type": _TYPES[entry.kind], _MEMBERS[entry.kind]: text, "index": entry.block}
+        if isinstance(entry.part, ToolCall):
+            block["id"] = entry.part.id if first else None
+            block["name"] = entry.part.name if first else None
+        return block
+
+    def _chunk(self, blocks: list[dict[str, Any]], **more: Any) -> AIMessageChunk:
+        calls = [
+            {name: block.get(name) for name in ("id", "name", "args", "index")}
+            for block in blocks
+            if block["type"] == "tool_call_chunk"
+        ]
+        more.setdefault("response_metadata", _head(self._provider))
+        return AIMessageChunk(content=blocks, tool_call_chunks=calls, **more)
+
+
+def _is_shown(part: Part) -> bool:
+    """Whether the block of a part may come in slices; any other comes whole, at the end."""
+    return isinstance(part, (Thinking, ToolCall)) or (isinstance(part, Text) and bool(part.text))
+
+
+def _text(part: Part) -> str:
+    match part:
+        case Text() | Thinking():
+            return part.text
+        case ToolCall():
+            return part.arguments
+        case _:
+            return ""

@@ -1,0 +1,317 @@
+"""LangChain messages -> our messages and back, and anybody's answer -> a response.
+
+An answer of `ChatInnervoice` is restored as it came, so that the planner sends its blocks home and leaves them out elsewhere.
+What other integrations made is read as far as they kept it: blocks with their signatures, items, reasoning fields,
+and markup in the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    ChatMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+
+from innervoice.bridges.langchain.answers import answer_message
+from innervoice.canon.jsontext import dump_json
+from innervoice.canon.messages import Message, system, tool_result, user
+from innervoice.canon.notes import Note
+from innervoice.canon.parts import Media, Opaque, Part, Text, ToolCall, ToolResult
+from innervoice.canon.response import FinishReason, Response
+from innervoice.canon.storage import from_json
+from innervoice.canon.usage import Usage
+from innervoice.errors import DecodeError, UsageError
+from innervoice.history.blocks import (
+    KEY,
+    is_withdrawn,
+    part_of,
+    plain_block,
+    plain_part,
+)
+from innervoice.history.langchain import from_object, read_langchain
+from innervoice.reading import decode
+
+__all__ = ["from_innervoice", "read", "to_innervoice"]
+
+_CALLS = ("tool_call", "tool_call_chunk", "invalid_tool_call")
+# LangChain's names of providers that are not ours.
+_PROVIDERS = {
+    "azure_openai": "azure",
+    "bedrock_converse": "bedrock",
+    "google_genai": "gemini",
+    "google_vertexai": "vertex",
+}
+
+
+def to_innervoice(value: Any) -> Any:
+    """A message of LangChain as one of ours, and a list of them as a list."""
+    if isinstance(value, BaseMessage):
+        return _message(value)
+    return [_message(message) for message in value]
+
+
+def from_innervoice(value: Response | Message | Iterable[Message]) -> Any:
+    """A response or a turn as a message of LangChain, and a history as a list of them.
+
+    A turn with several results is several messages.
+    """
+    if isinstance(value, Response):
+        return answer_message(value)
+    if isinstance(value, Message):
+        made = _written(value)
+        return made[0] if len(made) == 1 else made
+    return [message for turn in value for message in _written(turn)]
+
+
+def read(message: AIMessage) -> Response:
+    """The response that an answer in LangChain's form was, whoever made it."""
+    if not isinstance(message, AIMessage):
+        raise UsageError(f"read takes an AIMessage, not {type(message).__name__}")
+    metadata = message.response_metadata
+    response = _restored(message) if isinstance(metadata.get(KEY), dict) else _foreign(message)
+    usage = _usage(message)
+    return response if usage == Usage() else response.but(usage=usage)
+
+
+# ---- answers -------------------------------------------------------------------------------------
+
+
+def _restored(message: AIMessage) -> Response:
+    """An answer that was ours."""
+    metadata = message.response_metadata
+    state = metadata[KEY]
+    ended = bool(state.get("ended"))
+    notes = metadata.get("notes") or ()
+    return Response(
+        parts=tuple(_parts(message, state, ended=ended)),
+        provider=metadata.get("model_provider"),
+        model=metadata.get("model_name"),
+        id=metadata.get("id"),
+        ended=ended,
+        finish_reason=cast("FinishReason | None", metadata.get("finish_reason")),
+        wire_finish_reason=state.get("finish_reason"),
+        notes=tuple(Note(**note) for note in notes),
+        origin=_stored_message(state).origin,
+    )
+
+
+def _parts(message: AIMessage, state: dict[str, Any], *, ended: bool) -> list[Part]:
+    """The parts in the order in which they came; what somebody added stands where it was put."""
+    calls = {call["id"]: call for call in [*message.tool_calls, *message.invalid_tool_calls]}
+    kept: dict[str, Any] = state.get("calls") or {}
+    content = message.content if isinstance(message.content, list) else [message.content]
+    found: list[tuple[int | None, Part]] = []
+    for block in content:
+        if is_withdrawn(block) or block == "":
+            continue
+        name = block.get("id") if isinstance(block, dict) and block.get("type") in _CALLS else None
+        block_at = part_of(block, calls.get(name)) or _kept_call(kept, name, calls)
+        found.append(block_at or (None, plain_part(block, complete=ended)))
+    named = {part.id for _, part in found if isinstance(part, ToolCall)}
+    found += [
+        _kept_call(kept, name, calls) or (None, plain_part({**call, "type": "tool_call"}))
+        for name, call in calls.items()
+        if name not in named
+    ]
+    if all(at is not None for at, _ in found):
+        found.sort(key=lambda item: item[0] or 0)
+    return [part for _, part in found]
+
+
+def _kept_call(kept: dict[str, Any], name: Any, calls: dict[Any, Any]) -> tuple[int, Part] | None:
+    """A call whose block lost its extras, as some ways of streaming do."""
+    if name not in kept:
+        return None
+    stored = {"type": "tool_call", "id": name, "extras": {KEY: kept[name]}}
+    return part_of(stored, calls.get(name))
+
+
+def _stored_message(state: dict[str, Any]) -> Message:
+    """What was stored of the message itself."""
+    stored = {"type": "message", "role": "assistant", "origin": state.get("origin")}
+    message: Message = from_json(dump_json(stored))
+    return message
+
+
+def _foreign(message: AIMessage) -> Response:
+    """An answer that another integration made."""
+    metadata = message.response_metadata
+    given = metadata.get("model_provider")
+    provider = _PROVIDERS.get(given, given) if isinstance(given, str) else None
+    model = metadata.get("model_name") or metadata.get("model")
+    try:
+        response = decode(message, provider=provider, model=model)
+    except DecodeError:  # an empty answer, or one of nothing but calls
+        response = Response(provider=provider, model=model, ended=True)
+    if isinstance(message.content, str) and not message.tool_calls:
+        return response
+    (found,) = read_langchain([from_object(_native(message))])
+    # What stands in the text is found by the first way alone, what stands in blocks better by the second.
+    parts = found.parts
+    if isinstance(message.content, str):
+        spoken = [part for part in response.parts if not isinstance(part, ToolCall)]
+        parts = (*spoken, *found.tool_calls)
+    return response.but(parts=tuple(_owned(part, provider, model) for part in parts))
+
+
+def _owned(part: Part, provider: str | None, model: str | None) -> Part:
+    """A part with a seal, and whose it is."""
+    origin = part.origin
+    if origin is None or not origin.seals or origin.provider is not None:
+        return part
+    return part.but(origin=origin.but(provider=provider, model=model))
+
+
+def _native(message: AIMessage) -> AIMessage:
+    """A message without the copies of its calls, and with Google's reasoning as Google's integration has it."""
+    if isinstance(message.content, str):
+        return message
+    content = [
+        _unwrapped(block, message.response_metadata.get("model_provider"))
+        for block in message.content
+        if not isinstance(block, dict) or block.get("type") not in _CALLS
+    ]
+    return message.model_copy(update={"content": content})
+
+
+def _unwrapped(block: Any, provider: Any) -> Any:
+    google = isinstance(provider, str) and provider.startswith(("google", "gemini", "vertex"))
+    match block:
+        case {"type": "non_standard", "value": dict(value)}:
+            return value
+        case {"type": "reasoning", "reasoning": str(text)} if google:
+            signature = (block.get("extras") or {}).get("signature")
+            return {"type": "thinking", "thinking": text, "signature": signature}
+        case _:
+            return block
+
+
+def _usage(message: AIMessage) -> Usage:
+    counts: Any = message.usage_metadata or {}
+    details = counts.get("output_token_details") or {}
+    return Usage(
+        input_tokens=counts.get("input_tokens"),
+        output_tokens=counts.get("output_tokens"),
+        reasoning_tokens=details.get("reasoning"),
+        cached_input_tokens=(counts.get("input_token_details") or {}).get("cache_read"),
+    )
+
+
+# ---- other messages ------------------------------------------------------------------------------
+
+
+def _message(message: BaseMessage) -> Message:
+    match message:
+        case AIMessage():
+            return read(message).message
+        case ToolMessage():
+            failed = message.status == "error"
+            return tool_result(message.tool_call_id, _content(message.content), error=failed)
+        case SystemMessage():
+            return system(str(message.text))
+        case HumanMessage():
+            return user(_content(message.content))
+        case ChatMessage(role="user" | "human"):
+            return user(_content(message.content))
+        case ChatMessage(role="system" | "developer"):
+            return system(str(message.text))
+        case ChatMessage(role="assistant" | "ai"):
+            return Message("assistant", tuple(_content([message.content])))
+        case _:
+            raise UsageError(
+                "a history may hold messages of the human, the model, the system and tools,"
+                f" not {type(message).__name__}"
+            )
+
+
+def _content(content: Any) -> Any:
+    """Text as it is; blocks as parts."""
+    if isinstance(content, str):
+        return content
+    return [_part(block) for block in content]
+
+
+def _part(block: Any) -> Part:
+    """A block of what people send to a model; a provider's own goes as it is."""
+    match block:
+        case str(text):
+            return Text(text)
+        case {"type": "text", "text": str(text), **rest} if rest.keys() <= {"id", "index"}:
+            return Text(text)
+        case {"type": "text-plain", "text": str(text)}:
+            return Text(text)
+        case {"type": "image_url", "image_url": {"url": str(url)} | str(url)}:
+            return _media(None, url)
+        case {"type": "image" | "audio" | "video" | "file", "base64": str(data)}:
+            return Media(block.get("mime_type"), data)
+        case {"type": "image" | "audio" | "video" | "file", "url": str(url)}:
+            return _media(block.get("mime_type"), url)
+        case {"type": "non_standard", "value": value}:
+            return Opaque(value)
+        case _:
+            return Opaque(block)
+
+
+def _media(mime: str | None, url: str) -> Media:
+    """What a URL shows: a data URL holds it."""
+    head, comma, data = url.partition(",")
+    if comma and head.startswith("data:") and head.endswith(";base64"):
+        return Media(head[5:-7] or mime, data)
+    return Media(mime, url=url)
+
+
+# ---- the way back --------------------------------------------------------------------------------
+
+
+def _written(message: Message) -> list[BaseMessage]:
+    if message.role == "assistant":
+        return [answer_message(_told(message))]
+    if message.role == "system":
+        return [SystemMessage(message.text)]
+    results: list[BaseMessage] = [
+        ToolMessage(
+            _shown([part.content] if isinstance(part.content, str) else part.content),
+            tool_call_id=part.call_id,
+            status="error" if part.error else "success",
+        )
+        for part in message.parts
+        if isinstance(part, ToolResult)
+    ]
+    said = [part for part in message.parts if not isinstance(part, ToolResult)]
+    return [*results, HumanMessage(_shown(said))] if said or not results else results
+
+
+def _told(message: Message) -> Response:
+    """A turn of a history as the answer that it was."""
+    origin = message.origin or next((part.origin for part in message.parts if part.origin), None)
+    return Response(
+        parts=message.parts,
+        provider=origin.provider if origin else None,
+        model=origin.model if origin else None,
+        ended=True,
+        origin=message.origin,
+    )
+
+
+def _shown(content: Iterable[Part | str]) -> Any:
+    """Text alone as it is, anything else as blocks."""
+    items = list(content)
+    match items:
+        case [str(text)] | [Text(text=text)]:
+            return text
+        case _:
+            return [_block(item) for item in items]
+
+
+def _block(item: Part | str) -> Any:
+    if isinstance(item, str):
+        return item
+    own = isinstance(item, Opaque) and isinstance(item.value, dict)
+    return item.value if isinstance(item, Opaque) and own else plain_block(item)

@@ -1,0 +1,170 @@
+"""One request -> one span, and an event if it is asked for."""
+
+from __future__ import annotations
+
+import time
+from importlib import import_module
+from typing import Any, Literal, Self, TypeAlias
+
+from innervoice.bridges.otel.genai import (
+    content_attributes,
+    operation_of,
+    request_attributes,
+    response_attributes,
+)
+from innervoice.bridges.otel.openinference import openinference_attributes
+from innervoice.canon.jsontext import dump_json
+from innervoice.canon.messages import Message, user
+from innervoice.canon.request import Request, Wire
+from innervoice.canon.response import Response
+from innervoice.errors import UsageError
+from innervoice.hosts.lookup import names_of
+from innervoice.show.policy import Policy
+from innervoice.writing import encode
+
+__all__ = ["Call", "Capture", "Tracing", "Vocabulary"]
+
+Capture: TypeAlias = Literal["NO_CONTENT", "SPAN_ONLY", "EVENT_ONLY", "SPAN_AND_EVENT"]
+Vocabulary: TypeAlias = Literal["genai", "openinference", "both"]
+
+_EVENT = "gen_ai.client.inference.operation.details"
+_SCOPE = "innervoice"
+
+
+class Tracing:
+    """Where spans go, and what they say."""
+
+    def __init__(
+        self,
+        *,
+        capture: Capture,
+        event: str | None,
+        show: Policy,
+        vocabulary: Vocabulary,
+        tracer_provider: Any,
+        logger_provider: Any,
+    ) -> None:
+        try:
+            self.trace = import_module("opentelemetry.trace")
+        except ModuleNotFoundError:
+            raise UsageError(
+                "spans need opentelemetry-api: pip install 'innervoice[otel]'"
+            ) from None
+        on_event = capture in ("EVENT_ONLY", "SPAN_AND_EVENT")
+        self.on_span = capture in ("SPAN_ONLY", "SPAN_AND_EVENT")
+        self.on_event = on_event
+        self.emits = on_event if event is None else event.strip().lower() == "true"
+        self.show = show
+        self.vocabulary = vocabulary
+        self.tracer = self.trace.get_tracer(_SCOPE, tracer_provider=tracer_provider)
+        self._logger_provider = logger_provider
+
+    def emit(self, attributes: dict[str, Any], span: Any) -> None:
+        """Writes the event that tells of a whole exchange."""
+        logs = import_module("opentelemetry._logs")
+        logger = logs.get_logger(_SCOPE, logger_provider=self._logger_provider)
+        context = self.trace.set_span_in_context(span)
+        logger.emit(logs.LogRecord(event_name=_EVENT, attributes=attributes, context=context))
+
+
+class Call:
+    """One request and its span."""
+
+    def __init__(
+        self, tracing: Tracing, model: str, messages: Any, fields: dict[str, Any], *, stream: bool
+    ) -> None:
+        self._tracing = tracing
+        self._first: float | None = None
+        self._request, self._wire = _asked(model, messages, fields, stream=stream)
+        self._began = 0.0
+        self._span: Any = None
+
+    def begin(self) -> Self:
+        """Starts the span."""
+        tracing, request = self._tracing, self._request
+        name = f"{operation_of(request, self._wire)} {names_of(None, request.model)[1]}"
+        self._began = time.monotonic()
+        self._span = tracing.tracer.start_span(
+            name,
+            kind=tracing.trace.SpanKind.CLIENT,
+            attributes=self._on_span(request_attributes(request, self._wire)),
+        )
+        return self
+
+    def current(self) -> Any:
+        """Makes the span the current one, so that the road's own spans stand below it."""
+        return self._tracing.trace.use_span(
+            self._span, end_on_exit=False, record_exception=False, set_status_on_exception=False
+        )
+
+    def saw_output(self) -> None:
+        """Takes the time of the first output."""
+        if self._first is None:
+            self._first = time.monotonic() - self._began
+
+    def end(self, response: Response | None, error: BaseException | None = None) -> None:
+        """Tells what came of it, and ends the span."""
+        tracing, span = self._tracing, self._span
+        found = response or getattr(error, "response", None)
+        told = response_attributes(found) if isinstance(found, Response) else {}
+        if self._first is not None:
+            told["gen_ai.response.time_to_first_chunk"] = self._first
+        if error is not None:
+            told["error.type"] = type(error).__name__
+            told.setdefault("gen_ai.response.finish_reasons", ["error"])
+            status = tracing.trace.Status(tracing.trace.StatusCode.ERROR, str(error))
+            span.set_status(status)
+        if span.is_recording():
+            self._describe(told, found if isinstance(found, Response) else None)
+        span.end()
+
+    def _describe(self, told: dict[str, Any], response: Response | None) -> None:
+        tracing, request = self._tracing, self._request
+        self._span.set_attributes(self._on_span(told))
+        wants_content = tracing.on_span or tracing.on_event
+        content = content_attributes(request, response, tracing.show) if wants_content else {}
+        if tracing.on_span:
+            written = {name: dump_json(value).decode("utf-8") for name, value in content.items()}
+            self._span.set_attributes(self._on_span(written))
+        if tracing.vocabulary != "genai":
+            flat = openinference_attributes(
+                request, response, self._wire, content=tracing.on_span, show=tracing.show
+            )
+            self._span.set_attributes(flat)
+        if tracing.emits:
+            said = content if tracing.on_event else {}
+            tracing.emit({**request_attributes(request, self._wire), **told, **said}, self._span)
+
+    def _on_span(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        """What the span says in this vocabulary; errors belong to all."""
+        if self._tracing.vocabulary != "openinference":
+            return attributes
+        return {name: value for name, value in attributes.items() if name == "error.type"}
+
+
+def _asked(
+    model: str, messages: Any, fields: dict[str, Any], *, stream: bool
+) -> tuple[Request, Wire | None]:
+    """The request as its caller meant it, and as it leaves, where that can be known."""
+    streamed = stream or bool(fields.get("stream"))
+    try:
+        alone = isinstance(messages, (str, Message, Response))
+        said = tuple(_message(item) for item in ([messages] if alone else messages))
+        request = Request(model, said, **{**fields, "stream": streamed})
+    except (TypeError, UsageError):  # the client says itself what is wrong
+        return Request(str(model), ()), None
+    try:
+        return request, encode(request)
+    except UsageError:  # or it knows more of who answers
+        return request, None
+
+
+def _message(item: Any) -> Message:
+    match item:
+        case str():
+            return user(item)
+        case Response():
+            return item.message
+        case _:
+            message: Message = item
+            return message

@@ -1,0 +1,244 @@
+"""A request and a response -> attributes of the GenAI conventions, as plain dicts.
+
+The names are those of github.com/open-telemetry/semantic-conventions-genai, which has tagged no release yet (read
+2026-11-15); they stand here and nowhere else. A message is a role and parts, and of reasoning as much is told as the
+policy of `innervoice.show` lets through. A block that nobody here understands is told by its kind alone: it may hold a seal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+from urllib.parse import urlsplit
+
+from innervoice.canon.jsontext import load_json
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from innervoice.canon.request import Request, Tool, Wire
+from innervoice.canon.response import Response
+from innervoice.hosts.lookup import host_of, names_of
+from innervoice.show.policy import Policy, check_policy, thought_about
+
+__all__ = [
+    "content_attributes",
+    "finish_reasons",
+    "input_messages",
+    "level_of",
+    "operation_of",
+    "output_messages",
+    "request_attributes",
+    "response_attributes",
+    "told_tool",
+]
+
+# Providers that the conventions call otherwise than we do.
+_PROVIDERS = {
+    "azure": "azure.ai.openai",
+    "bedrock": "aws.bedrock",
+    "bedrock-mantle": "aws.bedrock",
+    "gemini": "gcp.gemini",
+    "mistral": "mistral_ai",
+    "vertex": "gcp.vertex_ai",
+    "watsonx": "ibm.watsonx.ai",
+    "xai": "x_ai",
+}
+_OPERATIONS = {"gemini": "generate_content"}
+# Members of a body that hold what was said, where no setting is looked for.
+_SAID = frozenset({"messages", "contents", "input", "system", "instructions", "tools"})
+_LEVELS = frozenset({"effort", "reasoning_effort", "thinkingLevel", "thinking_level"})
+_CACHE_WRITES = ("cache_creation_input_tokens", "cacheWriteInputTokens")
+
+
+def request_attributes(request: Request, wire: Wire | None = None) -> dict[str, Any]:
+    """What is asked of whom; with what `encode` made of the request also where, and at which level of reasoning."""
+    provider, model = names_of(None, request.model)
+    attributes: dict[str, Any] = {
+        "gen_ai.operation.name": operation_of(request, wire),
+        "gen_ai.provider.name": _PROVIDERS.get(provider or "", provider or "custom"),
+        "gen_ai.request.model": model,
+        "gen_ai.request.stream": True if request.stream else None,
+        "gen_ai.request.reasoning.level": level_of(wire.body) if wire else None,
+        "gen_ai.request.max_tokens": request.max_tokens,
+        "gen_ai.request.temperature": request.temperature,
+        "gen_ai.request.top_p": request.top_p,
+        "gen_ai.request.stop_sequences": list(request.stop) if request.stop else None,
+        "gen_ai.request.previous_response.id": request.extra.get("previous_response_id"),
+        "gen_ai.conversation.id": _conversation(request.extra.get("conversation")),
+    }
+    return _known(attributes | (_place(wire.url) if wire else {}))
+
+
+def response_attributes(response: Response) -> dict[str, Any]:
+    """What came, and what it cost; a number that nobody reported is left out."""
+    usage = response.usage
+    raw = usage.raw if isinstance(usage.raw, dict) else {}
+    return _known(
+        {
+            "gen_ai.response.model": response.model,
+            "gen_ai.response.id": response.id,
+            "gen_ai.response.finish_reasons": finish_reasons(response),
+            "gen_ai.usage.input_tokens": usage.input_tokens,
+            "gen_ai.usage.output_tokens": usage.output_tokens,
+            "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens,
+            "gen_ai.usage.cache_read.input_tokens": usage.cached_input_tokens,
+            "gen_ai.usage.cache_write.input_tokens": next(
+                (raw[name] for name in _CACHE_WRITES if isinstance(raw.get(name), int)), None
+            ),
+        }
+    )
+
+
+def content_attributes(
+    request: Request, response: Response | None, show: Policy = "full"
+) -> dict[str, Any]:
+    """What was said, in structured form; only for those who asked for it."""
+    system = [{"type": "text", "content": request.system}] if request.system else None
+    return _known(
+        {
+            "gen_ai.system_instructions": system,
+            "gen_ai.input.messages": input_messages(request.messages, show),
+            "gen_ai.output.messages": output_messages(response, show) if response else None,
+            "gen_ai.tool.definitions": [told_tool(tool) for tool in request.tools] or None,
+        }
+    )
+
+
+def input_messages(messages: Sequence[Message], show: Policy = "full") -> list[dict[str, Any]]:
+    """A history, with as much of its reasoning as the policy lets through."""
+    check_policy(show)
+    return [
+        {"role": message.role, "parts": list(_parts(message.parts, show))} for message in messages
+    ]
+
+
+def output_messages(response: Response, show: Policy = "full") -> list[dict[str, Any]]:
+    """The answer, and its alternatives if there are any."""
+    check_policy(show)
+    return [
+        {"role": "assistant", "parts": list(_parts(choice.parts, show))}
+        for choice in (response, *response.alternatives)
+    ]
+
+
+# ---- requests ------------------------------------------------------------------------------------
+
+
+def operation_of(request: Request, wire: Wire | None) -> str:
+    """What the conventions call this kind of request."""
+    host = host_of(names_of(None, request.model)[0] or "")
+    dialect = (wire.dialect if wire else request.dialect) or (host.dialect if host else "")
+    return _OPERATIONS.get(dialect, "chat")
+
+
+def level_of(body: dict[str, Any]) -> str | None:
+    """The word for the level of reasoning, exactly as it is sent; None where none is."""
+    if isinstance(body.get("think"), str):  # Ollama's
+        return str(body["think"])
+    pending: list[Any] = [{key: item for key, item in body.items() if key not in _SAID}]
+    while pending:
+        for key, item in pending.pop().items():
+            if key in _LEVELS and isinstance(item, str):
+                return item
+            if isinstance(item, dict):
+                pending.append(item)
+    return None
+
+
+def _place(url: str) -> dict[str, Any]:
+    parts = urlsplit(url)
+    if not parts.hostname:
+        return {}
+    port = parts.port or {"https": 443, "http": 80}.get(parts.scheme)
+    return {"server.address": parts.hostname, "server.port": port}
+
+
+def _conversation(value: Any) -> str | None:
+    """The id that the caller gave; none is ever invented."""
+    name = value.get("id") if isinstance(value, dict) else value
+    return name if isinstance(name, str) else None
+
+
+def told_tool(tool: Tool) -> dict[str, Any]:
+    """A tool; of a provider's own its kind and name, because its settings may hold keys."""
+    own = isinstance(tool.raw, dict) and "" not in tool.raw
+    if own:
+        return _known({"type": str(tool.raw.get("type") or "other"), "name": tool.name})
+    described = {"description": tool.description, "parameters": tool.parameters}
+    return _known({"type": "function", "name": tool.name, **described})
+
+
+# ---- responses -----------------------------------------------------------------------------------
+
+
+def finish_reasons(response: Response) -> list[str]:
+    """One for each choice; an answer that was cut off ended in an error."""
+    return [
+        "error" if choice.status == "interrupted" else choice.finish_reason or "stop"
+        for choice in (response, *response.alternatives)
+    ]
+
+
+# ---- parts ---------------------------------------------------------------------------------------
+
+
+def _parts(parts: Sequence[Part], show: Policy) -> Iterator[dict[str, Any]]:
+    for thinking, run in groupby(parts, key=lambda part: isinstance(part, Thinking)):
+        if not thinking:
+            yield from map(_told, run)
+        elif show != "none":
+            yield from _thoughts(list(run), show)
+
+
+def _thoughts(run: list[Part], show: Policy) -> Iterator[dict[str, Any]]:
+    """Neighbouring reasoning; where its text is not told, or not all of it, its length is."""
+    for thought in thought_about(run, show):
+        told: dict[str, Any] = {"type": "reasoning", "content": thought.text}
+        if thought.hidden_blocks:
+            told["hidden_blocks"] = thought.hidden_blocks
+        elif len(thought.text) != thought.characters:
+            told["characters"] = thought.characters
+        yield told
+
+
+def _told(part: Part) -> dict[str, Any]:
+    match part:
+        case Text():
+            return {"type": "text", "content": part.text}
+        case ToolCall():
+            named = {"type": "tool_call", "id": part.id, "name": part.name}
+            return {**named, "arguments": _arguments(part.arguments)}
+        case ToolResult():
+            return {"type": "tool_call_response", "id": part.call_id, "response": _result(part)}
+        case Media():
+            return _media(part)
+        case Opaque(value={"type": str(kind)}):
+            return {"type": kind}
+        case _:
+            return {"type": "opaque"}
+
+
+def _arguments(text: str) -> Any:
+    try:
+        return load_json(text or "{}")
+    except ValueError:
+        return text
+
+
+def _result(part: ToolResult) -> Any:
+    if isinstance(part.content, str):
+        return part.content
+    return [_told(item) for item in part.content]
+
+
+def _media(part: Media) -> dict[str, Any]:
+    kind = (part.mime or "").partition("/")[0]
+    modality = kind if kind in ("image", "audio", "video") else "document"
+    told = {"modality": modality, "mime_type": part.mime}
+    if part.url:
+        return _known({"type": "uri", **told, "uri": part.url})
+    return _known({"type": "blob", **told, "content": part.data or ""})
+
+
+def _known(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}

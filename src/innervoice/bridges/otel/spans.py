@@ -1,0 +1,70 @@
+"""A client -> the same client, with a span for every answer.
+
+    client = instrument(iv.Client())
+
+It needs opentelemetry-api; what becomes of the spans is up to the application and its SDK. Content is written if
+`OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` says so: on the span (`SPAN_ONLY`), on an event (`EVENT_ONLY`), or on both
+(`SPAN_AND_EVENT`). A stream's span ends with its `with` block.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from inspect import iscoroutinefunction
+from typing import Any, get_args
+
+from innervoice.bridges.otel.call import Capture, Tracing, Vocabulary
+from innervoice.bridges.otel.traced import TracedAsyncClient, TracedClient
+from innervoice.errors import UsageError
+from innervoice.show.policy import Policy, check_policy
+
+__all__ = ["Capture", "Vocabulary", "instrument"]
+
+_CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+_EMIT_EVENT = "OTEL_INSTRUMENTATION_GENAI_EMIT_EVENT"
+
+
+def instrument(
+    client: Any,
+    *,
+    capture: Capture | None = None,
+    show: Policy = "full",
+    vocabulary: Vocabulary = "genai",
+    tracer_provider: Any = None,
+    logger_provider: Any = None,
+    environ: Mapping[str, str] | None = None,
+) -> Any:
+    """A client with the same verbs, whose answers are traced.
+
+    `capture` overrides the environment, `show` says how much of the reasoning is part of captured content.
+    """
+    check_policy(show)
+    if vocabulary not in get_args(Vocabulary):
+        known = ", ".join(get_args(Vocabulary))
+        raise UsageError(f"vocabulary must be one of {known}, not {vocabulary!r}")
+    environ = os.environ if environ is None else environ
+    settings = Tracing(
+        capture=_captured(capture or environ.get(_CAPTURE)),
+        event=environ.get(_EMIT_EVENT),
+        show=show,
+        vocabulary=vocabulary,
+        tracer_provider=tracer_provider,
+        logger_provider=logger_provider,
+    )
+    traced = TracedAsyncClient if iscoroutinefunction(client.ask) else TracedClient
+    return traced(client, settings)
+
+
+def _captured(word: str | None) -> Capture:
+    """The mode that a word stands for; some libraries take true for content on spans."""
+    known = (word or "").strip().upper()
+    for mode in get_args(Capture):
+        if known == mode:
+            found: Capture = mode
+            return found
+    if known in ("", "FALSE"):
+        return "NO_CONTENT"
+    if known == "TRUE":
+        return "SPAN_ONLY"
+    raise UsageError(f"{_CAPTURE} must be one of {', '.join(get_args(Capture))}, not {word!r}")

@@ -1,0 +1,206 @@
+"""Clients and streams that tell a span what becomes of them.
+
+What they do not trace is the client's own. A stream's span begins when its `with` block is entered and ends with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from types import TracebackType
+from typing import Any, Self
+
+from innervoice.bridges.otel.call import Call, Tracing
+from innervoice.canon.events import Event
+from innervoice.canon.response import Response
+from innervoice.client.answer import is_output
+from innervoice.errors import InnervoiceError
+
+__all__ = ["TracedAsyncClient", "TracedClient"]
+
+# ---- clients -------------------------------------------------------------------------------------
+
+
+class _Traced:
+    """What both clients share; what they do not trace is the client's own."""
+
+    def __init__(self, client: Any, tracing: Tracing) -> None:
+        self._client = client
+        self._tracing = tracing
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def _call(
+        self, model: str, messages: Any, fields: dict[str, Any], *, stream: bool = False
+    ) -> tuple[Call, Any]:
+        """The call, and its messages once more: they may be an iterator."""
+        if isinstance(messages, Iterator):
+            messages = list(messages)
+        return Call(self._tracing, model, messages, fields, stream=stream), messages
+
+
+class TracedClient(_Traced):
+    def ask(self, model: str, messages: Any, **fields: Any) -> Response:
+        call, messages = self._call(model, messages, fields)
+        try:
+            with call.begin().current():
+                response: Response = self._client.ask(model, messages, **fields)
+        except BaseException as error:
+            call.end(None, error)
+            raise
+        call.end(response)
+        return response
+
+    def stream(self, model: str, messages: Any, **fields: Any) -> _TracedEvents:
+        call, messages = self._call(model, messages, fields, stream=True)
+        return _TracedEvents(call, self._client.stream(model, messages, **fields))
+
+    def conversation(self, model: str, **settings: Any) -> Any:
+        return import_module("innervoice.client.conversation").Conversation(self, model, **settings)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._client.close()
+
+
+class TracedAsyncClient(_Traced):
+    async def ask(self, model: str, messages: Any, **fields: Any) -> Response:
+        call, messages = self._call(model, messages, fields)
+        try:
+            with call.begin().current():
+                response: Response = await self._client.ask(model, messages, **fields)
+        except BaseException as error:
+            call.end(None, error)
+            raise
+        call.end(response)
+        return response
+
+    def stream(self, model: str, messages: Any, **fields: Any) -> _TracedAsyncEvents:
+        call, messages = self._call(model, messages, fields, stream=True)
+        return _TracedAsyncEvents(call, self._client.stream(model, messages, **fields))
+
+    def conversation(self, model: str, **settings: Any) -> Any:
+        module = import_module("innervoice.client.conversation")
+        return module.AsyncConversation(self, model, **settings)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *problem: object) -> None:
+        await self._client.close()
+
+
+# ---- streams -------------------------------------------------------------------------------------
+
+
+class _Watched:
+    """What both kinds of streams share."""
+
+    def __init__(self, call: Call, events: Any) -> None:
+        self._call = call
+        self._events = events
+        self._error: BaseException | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._events, name)
+
+    def _saw(self, event: Event) -> Event:
+        if is_output(event):
+            self._call.saw_output()
+        return event
+
+    @contextmanager
+    def _watching(self) -> Iterator[None]:
+        """Keeps what breaks the stream; what its reader does wrong is not of it."""
+        try:
+            yield
+        except InnervoiceError as error:
+            self._error = error
+            raise
+
+    @contextmanager
+    def _opening(self) -> Iterator[None]:
+        """An answer that never began ends its span here: nobody leaves a block that was not entered."""
+        try:
+            with self._call.begin().current():
+                yield
+        except BaseException as error:
+            self._call.end(None, error)
+            raise
+
+    def _close(self) -> None:
+        self._call.end(self._events.response, self._error)
+
+
+class _TracedEvents(_Watched):
+    def text(self, **options: Any) -> Iterator[str]:
+        return self._pieces(self._events.text(**options))
+
+    def thinking(self) -> Iterator[str]:
+        return self._pieces(self._events.thinking())
+
+    def _pieces(self, pieces: Iterator[str]) -> Iterator[str]:
+        with self._watching():
+            for piece in pieces:
+                self._call.saw_output()
+                yield piece
+
+    def __enter__(self) -> Self:
+        with self._opening():
+            self._events.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._events.__exit__(kind, error, trace)
+        self._close()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Event:
+        with self._watching():
+            return self._saw(next(self._events))
+
+
+class _TracedAsyncEvents(_Watched):
+    def text(self, **options: Any) -> AsyncIterator[str]:
+        return self._pieces(self._events.text(**options))
+
+    def thinking(self) -> AsyncIterator[str]:
+        return self._pieces(self._events.thinking())
+
+    async def _pieces(self, pieces: AsyncIterator[str]) -> AsyncIterator[str]:
+        with self._watching():
+            async for piece in pieces:
+                self._call.saw_output()
+                yield piece
+
+    async def __aenter__(self) -> Self:
+        with self._opening():
+            await self._events.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._events.__aexit__(kind, error, trace)
+        self._close()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        with self._watching():
+            return self._saw(await anext(self._events))
