@@ -36,7 +36,9 @@ def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     yield from _switches(body, target, on=on)
     yield from _reasoning(body, target)
     yield from company(body, target, _NAMES, on=on)
-    if ask.limit == "max_completion_tokens" and "max_tokens" in body:
+    # Models that never reason take either name.
+    renamed = ask.limit == "max_completion_tokens" and ask.control != "none"
+    if renamed and "max_tokens" in body:
         yield refused(
             "Unsupported parameter: 'max_tokens' is not supported with this model. "
             "Use 'max_completion_tokens' instead.",

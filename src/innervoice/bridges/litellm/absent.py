@@ -1,0 +1,80 @@
+"""Names of litellm that are no part of this: they are there, so that code which never calls them can import and patch them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+__all__ = [
+    "Router",
+    "acreate_file",
+    "aembedding",
+    "aimage_edit",
+    "aimage_generation",
+    "aimage_variation",
+    "amoderation",
+    "arerank",
+    "aresponses",
+    "aspeech",
+    "atext_completion",
+    "atranscription",
+    "batch_completion",
+    "create_file",
+    "embedding",
+    "image_edit",
+    "image_generation",
+    "image_variation",
+    "moderation",
+    "rerank",
+    "responses",
+    "speech",
+    "text_completion",
+    "transcription",
+]
+
+
+def _absent(name: str) -> Callable[..., Any]:
+    """A function of this name that says at its call that it does nothing."""
+
+    def missing(*_: Any, **__: Any) -> NoReturn:
+        raise NotImplementedError(
+            f"innervoice.bridges.litellm has no {name}(): it is a drop-in for litellm's chat completions alone"
+        )
+
+    missing.__name__ = missing.__qualname__ = name
+    missing.__doc__ = f"Not implemented: {name} is no part of chat completions."
+    return missing
+
+
+class Router:
+    """Not implemented: there is no router here."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise NotImplementedError(
+            "innervoice.bridges.litellm has no Router: it is a drop-in for litellm's chat completions alone"
+        )
+
+
+acreate_file = _absent("acreate_file")
+aembedding = _absent("aembedding")
+aimage_edit = _absent("aimage_edit")
+aimage_generation = _absent("aimage_generation")
+aimage_variation = _absent("aimage_variation")
+amoderation = _absent("amoderation")
+arerank = _absent("arerank")
+aresponses = _absent("aresponses")
+aspeech = _absent("aspeech")
+atext_completion = _absent("atext_completion")
+atranscription = _absent("atranscription")
+batch_completion = _absent("batch_completion")
+create_file = _absent("create_file")
+embedding = _absent("embedding")
+image_edit = _absent("image_edit")
+image_generation = _absent("image_generation")
+image_variation = _absent("image_variation")
+moderation = _absent("moderation")
+rerank = _absent("rerank")
+responses = _absent("responses")
+speech = _absent("speech")
+text_completion = _absent("text_completion")
+transcription = _absent("transcription")

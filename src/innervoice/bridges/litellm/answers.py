@@ -1,0 +1,367 @@
+"""litellm's answers: responses, choices, messages, calls, deltas, usage.
+
+A dict that is passed to a constructor becomes an object; one that is assigned later stays a dict, as it does there.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable
+from typing import Any, ClassVar
+from uuid import uuid4
+
+from innervoice.bridges.litellm.record import Record, all_made, given, made
+from innervoice.bridges.litellm.usage import (
+    CompletionTokensDetailsWrapper,
+    PromptTokensDetailsWrapper,
+    Usage,
+)
+
+__all__ = [
+    "ChatCompletionDeltaToolCall",
+    "ChatCompletionMessageToolCall",
+    "Choices",
+    "CompletionTokensDetailsWrapper",
+    "Delta",
+    "EmbeddingResponse",
+    "Function",
+    "FunctionCall",
+    "Message",
+    "ModelResponse",
+    "ModelResponseStream",
+    "PromptTokensDetailsWrapper",
+    "StreamingChoices",
+    "Usage",
+]
+
+_REASONS = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "COMPLETE": "stop",
+    "STOP": "stop",
+    "max_tokens": "length",
+    "MAX_TOKENS": "length",
+    "ERROR_TOXIC": "content_filter",
+    "SAFETY": "content_filter",
+    "RECITATION": "content_filter",
+    "content_filtered": "content_filter",
+    "refusal": "content_filter",
+    "tool_use": "tool_calls",
+}
+
+
+class Function(Record):
+    """The name and the arguments of a call; arguments are text."""
+
+    arguments: str
+    name: str | None
+
+    def __init__(self, arguments: Any = None, name: str | None = None, **parameters: Any) -> None:
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
+        super().__init__(arguments="" if arguments is None else text, name=name, **parameters)
+
+
+class FunctionCall(Function):
+    """A call in the form that came before tools."""
+
+
+class ChatCompletionMessageToolCall(Record):
+    """A call that the model asks for."""
+
+    function: Any
+    id: str
+    type: str
+
+    def __init__(
+        self,
+        function: Any = None,
+        id: str | None = None,  # noqa: A002
+        type: str | None = None,  # noqa: A002
+        **parameters: Any,
+    ) -> None:
+        super().__init__(
+            function=made(Function, function or {}),
+            id=id or f"call_{uuid4().hex}",
+            type=type or "function",
+            **parameters,
+        )
+
+
+class ChatCompletionDeltaToolCall(Record):
+    """A piece of a call; `index` says of which."""
+
+    id: str | None
+    function: Any
+    type: str
+    index: int
+
+    def __init__(
+        self,
+        id: str | None = None,  # noqa: A002
+        function: Any = None,
+        type: str | None = None,  # noqa: A002
+        index: int = 0,
+        **parameters: Any,
+    ) -> None:
+        called = made(Function, function or {})
+        super().__init__(id=id, function=called, type=type or "function", index=index, **parameters)
+
+
+class Message(Record):
+    """What the model said. `reasoning_content`, `thinking_blocks` and their like are there if there is something in them."""
+
+    content: Any
+    role: str
+    tool_calls: Any
+    function_call: Any
+    audio: Any
+    images: Any
+    reasoning_content: str
+    thinking_blocks: list[Any]
+    reasoning_items: list[Any]
+    annotations: Any
+    provider_specific_fields: dict[str, Any] | None
+
+    def __init__(
+        self,
+        content: Any = None,
+        role: str = "assistant",
+        function_call: Any = None,
+        tool_calls: Iterable[Any] | None = None,
+        audio: Any = None,
+        images: Any = None,
+        provider_specific_fields: dict[str, Any] | None = None,
+        reasoning_content: str | None = None,
+        thinking_blocks: list[Any] | None = None,
+        reasoning_items: list[Any] | None = None,
+        annotations: Any = None,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(
+            content=content,
+            role=role,
+            tool_calls=all_made(ChatCompletionMessageToolCall, tool_calls or None),
+            function_call=made(FunctionCall, function_call),
+            **given(
+                audio=audio,
+                images=images,
+                reasoning_content=reasoning_content,
+                thinking_blocks=thinking_blocks,
+                reasoning_items=reasoning_items,
+                annotations=annotations,
+            ),
+            provider_specific_fields=provider_specific_fields,
+            **parameters,
+        )
+
+
+class Delta(Record):
+    """A piece of what the model says."""
+
+    content: Any
+    role: str | None
+    function_call: Any
+    tool_calls: Any
+    audio: Any
+    images: Any
+    reasoning_content: str
+    thinking_blocks: list[Any]
+    reasoning_items: list[Any]
+    annotations: Any
+    provider_specific_fields: dict[str, Any] | None
+
+    def __init__(
+        self,
+        content: Any = None,
+        role: str | None = None,
+        function_call: Any = None,
+        tool_calls: Iterable[Any] | None = None,
+        audio: Any = None,
+        images: Any = None,
+        reasoning_content: str | None = None,
+        thinking_blocks: list[Any] | None = None,
+        reasoning_items: list[Any] | None = None,
+        annotations: Any = None,
+        provider_specific_fields: dict[str, Any] | None = None,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(
+            **given(
+                reasoning_content=reasoning_content,
+                thinking_blocks=thinking_blocks,
+                reasoning_items=reasoning_items,
+                images=images,
+                annotations=annotations,
+            ),
+            provider_specific_fields=provider_specific_fields,
+            content=content,
+            role=role,
+            function_call=made(FunctionCall, function_call),
+            tool_calls=all_made(ChatCompletionDeltaToolCall, tool_calls),
+            audio=audio,
+            **parameters,
+        )
+
+
+class Choices(Record):
+    """One answer."""
+
+    finish_reason: str
+    index: int
+    message: Any
+    logprobs: Any
+    provider_specific_fields: dict[str, Any]
+
+    def __init__(
+        self,
+        finish_reason: str | None = None,
+        index: int = 0,
+        message: Any = None,
+        logprobs: Any = None,
+        enhancements: Any = None,
+        provider_specific_fields: dict[str, Any] | None = None,
+        **parameters: Any,
+    ) -> None:
+        word = _REASONS.get(finish_reason or "", finish_reason) or "stop"
+        if finish_reason and word != finish_reason:
+            native = {"native_finish_reason": finish_reason}
+            provider_specific_fields = {**native, **(provider_specific_fields or {})}
+        if "delta" in parameters:
+            parameters["delta"] = made(Delta, parameters["delta"])
+        super().__init__(
+            finish_reason=word,
+            index=index,
+            message=Message() if message is None else made(Message, message),
+            **given(
+                logprobs=logprobs,
+                enhancements=enhancements,
+                provider_specific_fields=provider_specific_fields,
+            ),
+            **parameters,
+        )
+
+
+class StreamingChoices(Record):
+    """A piece of one answer."""
+
+    finish_reason: str | None
+    index: int
+    delta: Any
+    logprobs: Any
+
+    def __init__(
+        self,
+        finish_reason: str | None = None,
+        index: int = 0,
+        delta: Any = None,
+        logprobs: Any = None,
+        enhancements: Any = None,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(
+            finish_reason=_REASONS.get(finish_reason or "", finish_reason),
+            index=index,
+            delta=Delta() if delta is None else made(Delta, delta),
+            logprobs=logprobs,
+            **given(enhancements=enhancements),
+            **parameters,
+        )
+
+
+class _Answer(Record):
+    """An answer of a provider, with what litellm keeps beside its members."""
+
+    def _tell(
+        self, hidden: dict[str, Any] | None, headers: dict[str, Any] | None, took: float | None
+    ) -> None:
+        self._hidden_params: dict[str, Any] = dict(hidden or {})
+        self._response_headers = headers
+        self._response_ms = took
+
+
+class ModelResponse(_Answer):
+    """An answer, or with `stream=True` a piece of one."""
+
+    id: str
+    created: int
+    model: str | None
+    object: str
+    system_fingerprint: str | None
+    choices: list[Any]
+
+    streamed: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        id: str | None = None,  # noqa: A002
+        choices: Iterable[Any] | None = None,
+        created: int | None = None,
+        model: str | None = None,
+        object: str | None = None,  # noqa: A002
+        system_fingerprint: str | None = None,
+        usage: Any = None,
+        stream: bool | None = None,
+        stream_options: Any = None,  # noqa: ARG002 - litellm's signature
+        response_ms: float | None = None,
+        hidden_params: dict[str, Any] | None = None,
+        _response_headers: dict[str, Any] | None = None,
+        **parameters: Any,
+    ) -> None:
+        streamed = bool(stream) or self.streamed
+        kind: type[Record] = StreamingChoices if streamed else Choices
+        told = [kind()] if choices is None else [_choice(choice, kind) for choice in choices]
+        if usage is None and not streamed:
+            usage = Usage()
+        super().__init__(
+            id=id or f"chatcmpl-{uuid4()}",
+            created=int(time.time()) if created is None else created,
+            model=model,
+            object=object or ("chat.completion.chunk" if streamed else "chat.completion"),
+            system_fingerprint=system_fingerprint,
+            choices=told,
+            **given(usage=made(Usage, usage)),
+            **parameters,
+        )
+        self._tell(hidden_params, _response_headers, response_ms)
+
+
+class ModelResponseStream(ModelResponse):
+    """A piece of an answer."""
+
+    streamed: ClassVar[bool] = True
+
+
+def _choice(choice: Any, kind: type[Record]) -> Any:
+    is_delta = isinstance(choice, dict) and "delta" in choice and "message" not in choice
+    return made(StreamingChoices if is_delta else kind, choice)
+
+
+class EmbeddingResponse(_Answer):
+    """The shape of embeddings, for those who make one; none are computed here."""
+
+    model: str | None
+    data: list[Any]
+    object: str
+    usage: Any
+
+    def __init__(
+        self,
+        model: str | None = None,
+        usage: Any = None,
+        response_ms: float | None = None,
+        data: list[Any] | None = None,
+        hidden_params: dict[str, Any] | None = None,
+        _response_headers: dict[str, Any] | None = None,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(
+            model=model,
+            data=data or [],
+            object=parameters.pop("object", "list"),
+            usage=Usage() if usage is None else made(Usage, usage),
+            **parameters,
+        )
+        self._tell(hidden_params, _response_headers, response_ms)

@@ -1,0 +1,105 @@
+"""`mock_response`: answers without asking anyone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from innervoice.bridges.litellm import errors
+from innervoice.bridges.litellm.answers import (
+    Choices,
+    Delta,
+    Message,
+    ModelResponse,
+    ModelResponseStream,
+    StreamingChoices,
+)
+from innervoice.bridges.litellm.calling import Call
+from innervoice.bridges.litellm.tokens import token_counter
+from innervoice.bridges.litellm.usage import Usage
+from innervoice.bridges.litellm.wrapper import CustomStreamWrapper
+from innervoice.errors import InnervoiceError
+
+__all__ = ["is_mocked", "mocked"]
+
+_ERRORS: dict[str, tuple[type[errors.LitellmError], str]] = {
+    "litellm.RateLimitError": (errors.RateLimitError, "rate limit"),
+    "litellm.ContextWindowExceededError": (
+        errors.ContextWindowExceededError,
+        "context window exceeded",
+    ),
+    "litellm.ContentPolicyViolationError": (
+        errors.ContentPolicyViolationError,
+        "content policy violation",
+    ),
+    "litellm.InternalServerError": (errors.InternalServerError, "internal server"),
+}
+_SIZE = 3
+_USAGE = {"prompt_tokens": 10, "completion_tokens": 20, "total_tokens": 30}
+"""What litellm says of a mock, so that sums in tests stay as they are."""
+
+
+def is_mocked(options: dict[str, Any]) -> bool:
+    """Whether the caller wants a mock."""
+    return options.get("mock_response") is not None or bool(options.get("mock_timeout"))
+
+
+def mocked(call: Call, options: dict[str, Any]) -> ModelResponse | CustomStreamWrapper:
+    """What the caller wants to be answered, or raised."""
+    answer = options.get("mock_response")
+    facts = {"llm_provider": call.target.provider, "model": call.target.model}
+    if options.get("mock_timeout"):
+        raise errors.Timeout(message="this is a mock timeout error", **facts)
+    if isinstance(answer, (errors.LitellmError, InnervoiceError)):
+        raise answer
+    if isinstance(answer, Exception):
+        raise errors.InternalServerError(message=f"mock exception: {answer}", **facts)
+    if isinstance(answer, str) and answer in _ERRORS:
+        kind, what = _ERRORS[answer]
+        raise kind(message=f"this is a mock {what} error", **facts)
+    if isinstance(answer, (ModelResponse, CustomStreamWrapper)):
+        return answer
+    if isinstance(answer, dict):
+        return ModelResponse(**answer)
+    text, calls = str(answer), options.get("mock_tool_calls")
+    if not call.stream:
+        count = int(options.get("n") or 1)
+        choices = [
+            Choices("stop", number, Message(text, tool_calls=calls)) for number in range(count)
+        ]
+        return ModelResponse(model=call.target.model, choices=choices, usage=_USAGE)
+    provider = call.target.provider
+    return CustomStreamWrapper(_Mock(call, text, calls), call.target.model, None, provider)
+
+
+class _Mock:
+    """A stream of a mock, for those who await and those who do not."""
+
+    def __init__(self, call: Call, text: str, calls: Any) -> None:
+        self._call = call
+        self._chunks = self._made(text, calls)
+
+    def __iter__(self) -> Iterator[ModelResponseStream]:
+        return self._chunks
+
+    def _made(self, text: str, calls: Any) -> Iterator[ModelResponseStream]:
+        name = self._call.target.model
+        head = ModelResponseStream(model=name)
+        pieces = [text[start : start + _SIZE] for start in range(0, len(text), _SIZE)]
+        deltas = [Delta(piece) for piece in pieces] + ([Delta(tool_calls=calls)] if calls else [])
+        for number, delta in enumerate(deltas):
+            delta.role = None if number else "assistant"
+            yield self._chunk(head, StreamingChoices(delta=delta))
+        yield self._chunk(head, StreamingChoices("tool_calls" if calls else "stop"))
+        if self._call.include_usage:
+            prompt = token_counter(model=name, messages=self._call.told)
+            usage = Usage(prompt, token_counter(model=name, text=text))
+            yield self._chunk(head, StreamingChoices(), usage=usage)
+
+    @staticmethod
+    def _chunk(
+        head: ModelResponseStream, choice: StreamingChoices, usage: Usage | None = None
+    ) -> ModelResponseStream:
+        return ModelResponseStream(
+            id=head.id, created=head.created, model=head.model, choices=[choice], usage=usage
+        )

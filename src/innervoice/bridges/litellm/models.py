@@ -1,0 +1,249 @@
+"""What is known of models: `model_cost`, and the look-ups in it.
+
+`model_cost` is a plain dict on the top module; look-ups read it when they are asked, so that what is registered, cleared or
+put back there is seen at once. It begins with the rows of models.toml, which have no prices.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from innervoice.bridges.litellm.errors import ModelNotMappedError
+from innervoice.bridges.litellm.flags import flag
+from innervoice.bridges.litellm.names import PROVIDERS, named
+from innervoice.bridges.litellm.params import get_supported_openai_params, reasons
+from innervoice.errors import InnervoiceError
+from innervoice.hosts.lookup import host_of
+
+__all__ = [
+    "OURS",
+    "get_max_tokens",
+    "get_model_info",
+    "known_models",
+    "register_model",
+    "supports_audio_input",
+    "supports_function_calling",
+    "supports_parallel_function_calling",
+    "supports_pdf_input",
+    "supports_prompt_caching",
+    "supports_reasoning",
+    "supports_response_schema",
+    "supports_system_messages",
+    "supports_tool_choice",
+    "supports_vision",
+    "supports_web_search",
+]
+
+OURS = "innervoice"
+"""Marks a row of models.toml, whose price nobody here knows."""
+
+_TABLE = Path(__file__).with_name("models.toml")
+_DATE = re.compile(r"[-@](?:20\d{6}|20\d{2}-\d{2}-\d{2})$")
+_COSTS = (
+    "input_cost_per_token",
+    "output_cost_per_token",
+    "cache_creation_input_token_cost",
+    "cache_read_input_token_cost",
+    "output_cost_per_reasoning_token",
+)
+_TIERS = ("", "_priority", "_flex", "_batches")
+_ABOVE = (
+    "",
+    "_above_128k_tokens",
+    "_above_200k_tokens",
+    "_above_272k_tokens",
+    "_above_512k_tokens",
+)
+_ABILITIES = (
+    "audio_input",
+    "audio_output",
+    "function_calling",
+    "parallel_function_calling",
+    "pdf_input",
+    "prompt_caching",
+    "reasoning",
+    "response_schema",
+    "system_messages",
+    "tool_choice",
+    "vision",
+    "web_search",
+)
+_BLANK: dict[str, Any] = {
+    "key": None,
+    "max_tokens": None,
+    "max_input_tokens": None,
+    "max_output_tokens": None,
+    "litellm_provider": None,
+    "mode": None,
+    **{f"{cost}{above}{tier}": None for cost in _COSTS for above in _ABOVE for tier in _TIERS},
+    **{f"supports_{ability}": None for ability in _ABILITIES},
+}
+"""The members that every answer of `get_model_info` has."""
+
+
+def known_models() -> dict[str, dict[str, Any]]:
+    """The rows that `model_cost` begins with."""
+    models: dict[str, dict[str, Any]] = {}
+    for row in tomllib.loads(_TABLE.read_text("utf-8"))["model"]:
+        facts = {
+            "max_tokens": row["output"],
+            "max_input_tokens": row["input"],
+            "max_output_tokens": row["output"],
+            "litellm_provider": row["provider"],
+            "mode": "chat",
+            **{f"supports_{ability}": True for ability in row["supports"]},
+            "source": OURS,
+        }
+        models |= {name: dict(facts) for name in row["names"]}
+    return models
+
+
+def register_model(model_cost: str | dict[str, Any], **_: Any) -> dict[str, Any]:
+    """Adds what is told of models to what is known; gives what was told."""
+    told: dict[str, Any] = json.loads(model_cost) if isinstance(model_cost, str) else model_cost
+    registry: dict[str, Any] = flag("model_cost")
+    for model, facts in told.items():
+        known = {**registry.get(model, {}), **facts}
+        if known.get("source") == OURS and "source" not in facts and _has_price(facts):
+            del known["source"]
+        registry[model] = known
+    return told
+
+
+def _has_price(facts: dict[str, Any]) -> bool:
+    return any("cost" in name and value is not None for name, value in facts.items())
+
+
+# ---- look-ups --------------------------------------------------------------------------------------
+
+
+def entry_of(model: str, provider: str | None = None) -> tuple[str, dict[str, Any]] | None:
+    """The row of a model: by its name, with or without its provider, in any letter case, at last without a date."""
+    registry: dict[str, Any] = flag("model_cost")
+    names = list(_spellings(model, provider))
+    found = next((name for name in names if name in registry), None)
+    if found is None:
+        lowered = {name.lower(): name for name in registry}
+        found = next((lowered[name.lower()] for name in names if name.lower() in lowered), None)
+    if found is None and _DATE.search(model):
+        return entry_of(_DATE.sub("", model), provider)
+    return (found, registry[found]) if found is not None else None
+
+
+def _spellings(model: str, provider: str | None) -> Iterator[str]:
+    if provider and not model.lower().startswith(f"{provider.lower()}/"):
+        yield f"{provider}/{model}"
+    yield model
+    head, slash, rest = model.partition("/")
+    if slash and (head == provider or host_of(PROVIDERS.get(head.lower(), head))):
+        yield rest
+
+
+def get_model_info(
+    model: str,
+    custom_llm_provider: str | None = None,
+    api_base: str | None = None,  # noqa: ARG001 - litellm's signature
+    api_key: str | None = None,  # noqa: ARG001
+) -> dict[str, Any]:
+    """All that is known of a model; raises for one that nobody registered.
+
+    Prices are 0 where a registered model has none, as in litellm; of a row of our own table they are None: unknown.
+    """
+    found = entry_of(model, custom_llm_provider)
+    if found is None:
+        raise ModelNotMappedError(
+            f"This model isn't mapped yet. model={model}, custom_llm_provider={custom_llm_provider}."
+            " Make it known with register_model"
+        )
+    name, facts = found
+    made = {**_BLANK, **facts, "key": name}
+    for cost in _COSTS[:2] if facts.get("source") != OURS else ():
+        made[cost] = made[cost] or 0
+    made.setdefault("supported_openai_params", get_supported_openai_params(name))
+    return made
+
+
+def get_max_tokens(model: str) -> int | None:
+    """The most tokens that a model writes; raises for one that nobody registered."""
+    found = entry_of(model)
+    if found is None:
+        raise ModelNotMappedError(
+            f"Model {model} isn't mapped yet. Make it known with register_model"
+        )
+    facts = found[1]
+    most = facts.get("max_output_tokens")
+    limit: int | None = facts.get("max_tokens") if most is None else most
+    return limit
+
+
+def _supports(ability: str, model: str, provider: str | None) -> bool:
+    found = entry_of(model, provider)
+    return bool(found and found[1].get(f"supports_{ability}"))
+
+
+def supports_vision(model: str, custom_llm_provider: str | None = None) -> bool:
+    """Whether it reads images."""
+    return _supports("vision", model, custom_llm_provider)
+
+
+def supports_pdf_input(model: str, custom_llm_provider: str | None = None) -> bool:
+    """Whether it reads PDF documents."""
+    return _supports("pdf_input", model, custom_llm_provider)
+
+
+def supports_function_calling(model: str, custom_llm_provider: str | None = None) -> bool:
+    """Whether it takes tools."""
+    return _supports("function_calling", model, custom_llm_provider)
+
+
+def supports_parallel_function_calling(model: str, custom_llm_provider: str | None = None) -> bool:
+    """Whether it makes several calls at once."""
+    return _supports("parallel_function_calling", model, custom_llm_provider)
+
+
+def supports_tool_choice(model: str, custom_llm_provider: str | None = None) -> bool:
+    """Whether a tool can be forced."""
+    return _supports("tool_choice", model, custom_llm_provider)
+
+
+def supports_response_schema(model: str, custom_llm_provider: str | None = None) -> bool:
+    """Whether its answers can be bound to a schema."""
+    return _supports("response_schema", model, custom_llm_provider)
+
+
+def supports_system_messages(model: str, custom_llm_provider: str | None = None) -> bool:
+    """Whether it reads what the system says."""
+    return _supports("system_messages", model, custom_llm_provider)
+
+
+def supports_prompt_caching(model: str, custom_llm_provider: str | None = None) -> bool:
+    """Whether prompts are cached."""
+    return _supports("prompt_caching", model, custom_llm_provider)
+
+
+def supports_audio_input(model: str, custom_llm_provider: str | None = None) -> bool:
+    """Whether it hears."""
+    return _supports("audio_input", model, custom_llm_provider)
+
+
+def supports_web_search(model: str, custom_llm_provider: str | None = None) -> bool:
+    """Whether it searches the web by itself."""
+    return _supports("web_search", model, custom_llm_provider)
+
+
+def supports_reasoning(model: str, custom_llm_provider: str | None = None) -> bool:
+    """Whether it reasons: as it was registered, else as our rows of models say."""
+    found = entry_of(model, custom_llm_provider)
+    told = found[1].get("supports_reasoning") if found else None
+    if told is not None:
+        return bool(told)
+    try:
+        target = named(model, custom_llm_provider)
+    except InnervoiceError:
+        return False
+    return target.host is not None and reasons(target, target.dialect())

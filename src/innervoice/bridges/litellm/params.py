@@ -1,0 +1,262 @@
+"""The parameters of `completion`: what each is here, and where a dialect has it.
+
+a field of our request        temperature, tools, reasoning_effort, ...
+OpenAI's, with a place        seed -> generationConfig.seed, in Gemini's dialect
+of litellm's own machinery    left out, with a reason
+anything else                 the provider's own; into the body as it is
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.bridges.litellm.errors import UnsupportedParamsError
+from innervoice.bridges.litellm.names import TWO_DIALECTS, Named, named
+from innervoice.errors import InnervoiceError
+from innervoice.hosts.lookup import ask_of
+
+__all__ = [
+    "CHAT_ONLY",
+    "FIELDS",
+    "LEFT_OUT",
+    "get_optional_params",
+    "get_supported_openai_params",
+    "is_openai",
+    "own_place",
+    "place",
+    "placed",
+    "reasons",
+    "unsupported",
+]
+
+FIELDS = (
+    "temperature",
+    "top_p",
+    "stop",
+    "max_tokens",
+    "max_completion_tokens",
+    "tools",
+    "tool_choice",
+    "functions",
+    "function_call",
+    "response_format",
+    "reasoning_effort",
+    "thinking",
+    "stream",
+    "stream_options",
+)
+"""OpenAI's and litellm's parameters that every dialect has in its own way."""
+
+_SAME = (
+    "n",
+    "presence_penalty",
+    "frequency_penalty",
+    "logit_bias",
+    "logprobs",
+    "top_logprobs",
+    "seed",
+    "user",
+    "parallel_tool_calls",
+    "service_tier",
+    "modalities",
+    "prediction",
+    "audio",
+    "verbosity",
+    "web_search_options",
+    "safety_identifier",
+    "prompt_cache_key",
+    "prompt_cache_retention",
+    "store",
+)
+_PLACES: dict[str, dict[str, str]] = {
+    "openai-chat": {name: name for name in _SAME},
+    "openai-responses": {
+        **{name: name for name in ("parallel_tool_calls", "service_tier", "user", "top_logprobs")},
+        **{name: name for name in ("safety_identifier", "prompt_cache_key", "store")},
+        "prompt_cache_retention": "prompt_cache_retention",
+        "verbosity": "text.verbosity",
+    },
+    "anthropic": {
+        "user": "metadata.user_id",
+        "parallel_tool_calls": "tool_choice.disable_parallel_tool_use",
+        "service_tier": "service_tier",
+    },
+    "gemini": {
+        "n": "generationConfig.candidateCount",
+        "presence_penalty": "generationConfig.presencePenalty",
+        "frequency_penalty": "generationConfig.frequencyPenalty",
+        "seed": "generationConfig.seed",
+        "logprobs": "generationConfig.responseLogprobs",
+        "top_logprobs": "generationConfig.logprobs",
+        "modalities": "generationConfig.responseModalities",
+    },
+    "mistral": {
+        **{name: name for name in ("n", "presence_penalty", "frequency_penalty", "prediction")},
+        "parallel_tool_calls": "parallel_tool_calls",
+        "seed": "random_seed",
+    },
+    "cohere": {
+        name: name for name in ("seed", "presence_penalty", "frequency_penalty", "logprobs")
+    },
+    "ollama": {
+        "seed": "options.seed",
+        "presence_penalty": "options.presence_penalty",
+        "frequency_penalty": "options.frequency_penalty",
+    },
+    "bedrock-converse": {},
+}
+"""Where each dialect has OpenAI's other parameters, as a path in the body."""
+
+_OWN: dict[str, dict[str, str]] = {
+    "gemini": {
+        "top_k": "generationConfig.topK",
+        "safety_settings": "safetySettings",
+        "cached_content": "cachedContent",
+    },
+    "cohere": {"top_k": "k"},
+    "ollama": {"top_k": "options.top_k", "num_ctx": "options.num_ctx"},
+    "bedrock-converse": {"top_k": "additionalModelRequestFields.top_k"},
+}
+"""Parameters that litellm takes for some providers by another name than the wire's."""
+
+CHAT_ONLY = tuple(name for name in _SAME if name not in _PLACES["openai-responses"])
+"""What OpenAI's chat can say and its Responses cannot."""
+
+_LOGS = "it is for litellm's callbacks, and none are run here"
+_CACHES = "answers are not cached here"
+_ROUTES = "there is no router here; the model that was named is asked"
+_PROXY = "it is for litellm's proxy"
+_TRAVELS = "requests are sent by innervoice's own client"
+LEFT_OUT: dict[str, str] = {
+    "acompletion": _PROXY,
+    "api_type": "the provider's name says it",
+    "api_version": "the API that is asked has none",
+    "azure": "the provider's name says it",
+    "cache": _CACHES,
+    "cache_control_injection_points": "marks for the cache are kept where they stand in the messages",
+    "caching": _CACHES,
+    "client": _TRAVELS,
+    "context_window_fallback_dict": _ROUTES,
+    "deployment_id": _ROUTES,
+    "fallbacks": _ROUTES,
+    "force_timeout": "`timeout` is the limit for all",
+    "guardrails": _PROXY,
+    "hooks": _PROXY,
+    "id": _LOGS,
+    "input_cost_per_token": "prices are those of register_model",
+    "output_cost_per_token": "prices are those of register_model",
+    "kwargs": _PROXY,
+    "logger_fn": _LOGS,
+    "max_budget": _PROXY,
+    "merge_reasoning_content_in_choices": "reasoning stays out of the text",
+    "metadata": _LOGS,
+    "mock_delay": "a mock answers at once",
+    "model_info": _ROUTES,
+    "model_list": _ROUTES,
+    "no-log": _LOGS,
+    "preset_cache_key": _CACHES,
+    "prompt_id": _PROXY,
+    "prompt_variables": _PROXY,
+    "proxy_server_request": _PROXY,
+    "shared_session": _TRAVELS,
+    "ssl_verify": _TRAVELS,
+    "tags": _LOGS,
+    "ttl": _CACHES,
+    "verbose": _LOGS,
+}
+"""Parameters of litellm's own machinery, and why each is left out."""
+
+_GENERAL = ("stream", "stop", "temperature", "top_p", "max_tokens", "max_completion_tokens")
+_TOOLS = ("tools", "tool_choice", "functions", "function_call")
+_LEAST = {"bedrock-converse": ("response_format",), "ollama": ("tool_choice", "function_call")}
+# Whether its models take tools is known of each model alone.
+_BY_MODEL = ("together_ai",)
+
+
+def placed(dialect: str, name: str) -> str | None:
+    """Where a dialect has one of OpenAI's other parameters; None if it has no place for it."""
+    return _PLACES.get(dialect, {}).get(name)
+
+
+def is_openai(name: str) -> bool:
+    """Whether a parameter is one of OpenAI's that not every dialect has."""
+    return name in _SAME
+
+
+def own_place(dialect: str, name: str) -> str:
+    """Where a parameter of the provider's own goes: as it is, unless the wire has another name for it."""
+    return _OWN.get(dialect, {}).get(name, name)
+
+
+def place(body: dict[str, Any], path: str, value: Any) -> None:
+    """Puts a value where a path says."""
+    *way, last = path.split(".")
+    for step in way:
+        body = body.setdefault(step, {})
+    body[last] = value
+
+
+def reasons(target: Named, dialect: str) -> bool:
+    """Whether a model is known to reason."""
+    row = ask_of(target.model, target.host, dialect)
+    return row is not None and not row.guess and (row.control != "none" or row.default != "none")
+
+
+def get_supported_openai_params(
+    model: str,
+    custom_llm_provider: str | None = None,
+    request_type: str = "chat_completion",
+    base_model: str | None = None,  # noqa: ARG001 - litellm's signature
+) -> list[str] | None:
+    """OpenAI's parameters that the provider takes; None if nobody knows the provider."""
+    if request_type != "chat_completion":
+        return None
+    try:
+        target = named(model, custom_llm_provider)
+    except InnervoiceError:
+        return None
+    if target.host is None:
+        return None
+    dialect = target.dialect()
+    places = _PLACES["openai-chat" if target.host in TWO_DIALECTS else dialect]
+    found = [*_GENERAL, *_TOOLS, "response_format", "extra_headers", *places]
+    if dialect in ("openai-chat", "openai-responses", "mistral"):
+        found.append("stream_options")
+    if reasons(target, dialect):
+        found += ["reasoning_effort", "thinking"]
+        row = ask_of(target.model, target.host, dialect)
+        refused = row.refuses_always if row else ()
+        found = [name for name in found if name not in refused]
+    return [name for name in found if name not in _LEAST.get(dialect, ())]
+
+
+def get_optional_params(
+    model: str,
+    custom_llm_provider: str | None = None,
+    drop_params: bool | None = None,
+    **given: Any,
+) -> dict[str, Any]:
+    """Those of the parameters that the provider takes; the others are dropped if asked, else an error."""
+    from innervoice.bridges.litellm.models import supports_function_calling  # noqa: PLC0415 - it looks names up here
+
+    known = get_supported_openai_params(model, custom_llm_provider) or []
+    if custom_llm_provider in _BY_MODEL and not supports_function_calling(
+        model, custom_llm_provider
+    ):
+        known = [name for name in known if name not in _TOOLS]
+    asked = {name: value for name, value in given.items() if value is not None}
+    refused = [name for name in asked if name not in known and (is_openai(name) or name in FIELDS)]
+    if refused and not drop_params:
+        raise unsupported(refused, custom_llm_provider, model)
+    return {name: value for name, value in asked.items() if name not in refused}
+
+
+def unsupported(
+    names: list[str], provider: str | None, model: str | None
+) -> UnsupportedParamsError:
+    """litellm's error for parameters that a provider does not have."""
+    text = (
+        f"{provider} does not support parameters: {names}, for model={model}."
+        " To drop these, set `litellm.drop_params=True` or pass drop_params=True"
+    )
+    return UnsupportedParamsError(text, provider, model)

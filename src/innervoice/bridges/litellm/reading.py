@@ -1,0 +1,295 @@
+"""Messages as litellm's users keep them -> ours.
+
+A turn of the model is taken up again from `provider_specific_fields["innervoice"]`, seals and all. What was edited since is
+taken as it is shown: a member that is there and differs from what the turn would show was edited, one that is missing was not.
+
+A turn without that key (litellm made it, or a person) is read from what it shows. Its blocks of thinking are Anthropic's, its
+signatures Gemini's, its items those of Responses; nobody knows which model they came from, so they are sent to any that
+could have made them, as litellm does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from innervoice.bridges.litellm.record import plain
+from innervoice.bridges.litellm.showing import KEY, is_same_call, members_of, stored_turn
+from innervoice.canon.messages import Message
+from innervoice.canon.origin import Origin
+from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from innervoice.errors import UsageError
+from innervoice.wire.chat.serve import read_request
+from innervoice.wire.requests import input_of
+from innervoice.wire.shapes import as_dict, as_list
+
+__all__ = ["read_messages", "system_blocks"]
+
+_SPOKEN = (
+    "role",
+    "content",
+    "tool_calls",
+    "function_call",
+    "refusal",
+    "reasoning_content",
+    "reasoning",
+    "reasoning_details",
+    "prefix",
+)
+"""Members of a turn that are read as OpenAI's chat has them."""
+_THOUGHT = "__thought__"
+"""litellm hides the signature of a call in its id, behind this."""
+_CHAT = ("openai-chat", "mistral")
+"""Dialects that take OpenAI's blocks of content as they are."""
+_DATA_URL = re.compile(r"data:([^;,]*)[^,]*;base64,(.*)", re.DOTALL)
+
+
+def read_messages(
+    messages: Iterable[Any], dialect: str, *, cache_marks: bool = True
+) -> list[Message]:
+    """Our messages, for a target of this dialect; without `cache_marks` it refuses marks for the cache in the content."""
+    if isinstance(messages, (str, bytes, dict)) or not isinstance(messages, Iterable):
+        raise UsageError(f"messages must be a list of messages, not {type(messages).__name__}")
+    told = [plain(message) for message in messages]
+    if not cache_marks:
+        told = [_unmarked(message) for message in told]
+    return [_message(message, dialect) for message in told]
+
+
+def system_blocks(messages: Iterable[Any]) -> list[Any] | None:
+    """What the system says as blocks, if some carry marks for the cache; None if plain text says it all."""
+    told = [as_dict(plain(message)) for message in messages]
+    blocks: list[Any] = []
+    for content in (item.get("content") for item in told if item.get("role") == "system"):
+        blocks += (
+            [{"type": "text", "text": content}] if isinstance(content, str) else as_list(content)
+        )
+    marked = any(as_dict(block).get("cache_control") for block in blocks)
+    return blocks if marked else None
+
+
+def _unmarked(message: Any) -> Any:
+    if not isinstance(message, dict) or not isinstance(message.get("content"), list):
+        return message
+    blocks = [
+        {name: value for name, value in block.items() if name != "cache_control"}
+        if isinstance(block, dict)
+        else block
+        for block in message["content"]
+    ]
+    return {**message, "content": blocks}
+
+
+def _message(message: Any, dialect: str) -> Message:
+    if not isinstance(message, dict):
+        raise UsageError(f"a message must be a dict with a role, not {type(message).__name__}")
+    if message.get("role") == "assistant":
+        return _turn(message, dialect)
+    known = {name: value for name, value in message.items() if name != "cache_control"}
+    if isinstance(known.get("tool_call_id"), str):
+        known["tool_call_id"] = known["tool_call_id"].partition(_THOUGHT)[0]
+    read = _as_chat(known)
+    if dialect in _CHAT:
+        return read
+    if read.role == "system":
+        dialect = ""  # it is one text everywhere
+    return read.but(parts=tuple(_portable(part, dialect) for part in read.parts))
+
+
+def _as_chat(message: dict[str, Any]) -> Message:
+    return read_request({"messages": [message]}).messages[0]
+
+
+# ---- what the user says ----------------------------------------------------------------------------
+
+
+def _portable(part: Part, dialect: str) -> Part:
+    """A part that any dialect can write, out of a block of OpenAI's chat."""
+    if isinstance(part, ToolResult) and not isinstance(part.content, str):
+        inner = tuple(_portable(item, dialect) for item in part.content)
+        return part.but(content=inner)
+    if not isinstance(part, Opaque):
+        return part
+    match part.value:
+        case {"type": "text", "text": str(text)} if dialect != "anthropic":
+            return Text(text)
+        case {"type": "image_url", "image_url": {"url": str(url), **rest}}:
+            return _media(url, rest.get("format"))
+        case {"type": "image_url", "image_url": str(url)}:
+            return _media(url, None)
+        case {"type": "file", "file": {"file_data": str(data), **rest}}:
+            return _media(data, rest.get("format") or "application/pdf")
+        case {"type": "file", "file": {"file_id": str(url), **rest}} if "://" in url:
+            return _media(url, rest.get("format") or "application/pdf")
+        case {"type": "input_audio", "input_audio": {"data": str(data), **rest}}:
+            return Media(f"audio/{rest.get('format') or 'wav'}", data)
+        case _:
+            return part
+
+
+def _media(url: str, told: object) -> Media:
+    mime = told if isinstance(told, str) else None
+    found = _DATA_URL.fullmatch(url)
+    if found:
+        return Media(found[1] or mime, found[2])
+    if "://" in url:
+        return Media(mime, url=url)
+    return Media(mime, url)
+
+
+# ---- what the model said ---------------------------------------------------------------------------
+
+
+def _turn(message: dict[str, Any], dialect: str) -> Message:
+    kept = as_dict(message.get("provider_specific_fields")).get(KEY)
+    stored = stored_turn(kept) if kept is not None else None
+    if stored is None:
+        return _shown_turn(message, dialect)
+    shown = members_of(stored)
+    edited = {name for name in shown if name in message and _differs(name, message, shown)}
+    if not edited - {"role", "provider_specific_fields"}:
+        return stored
+    return _edited(stored, _shown_turn(message, dialect), edited)
+
+
+def _differs(name: str, message: dict[str, Any], shown: dict[str, Any]) -> bool:
+    told, known = message[name], shown[name]
+    if name == "content":
+        return _text_of(told) != _text_of(known)
+    if name == "tool_calls":
+        return [_call_facts(call) for call in as_list(told)] != [
+            _call_facts(call) for call in as_list(known)
+        ]
+    return bool((told or None) != known)
+
+
+def _text_of(content: Any) -> str:
+    if isinstance(content, list):
+        return "".join(str(as_dict(block).get("text") or "") for block in content)
+    return content or ""
+
+
+def _call_facts(call: Any) -> tuple[Any, ...]:
+    function = as_dict(as_dict(call).get("function"))
+    return as_dict(call).get("id"), function.get("name"), function.get("arguments")
+
+
+def _edited(stored: Message, shown: Message, edited: set[str]) -> Message:
+    """The stored turn, with what is shown in place of what was edited."""
+    thoughts = _thoughts_now(stored, shown, edited)
+    if "content" in edited:
+        # Reasoning that was cut out of the text belongs to the text as it was.
+        thoughts = [part for part in thoughts if not (part.origin and part.origin.markup)]
+    texts = _of(Text, shown if "content" in edited else stored)
+    calls = [
+        next((call for call in stored.tool_calls if is_same_call(call, told)), told)
+        for told in (shown if "tool_calls" in edited else stored).tool_calls
+    ]
+    return stored.but(parts=(*thoughts, *texts, *calls))
+
+
+def _thoughts_now(stored: Message, shown: Message, edited: set[str]) -> list[Part]:
+    """The reasoning of an edited turn: blocks are sealed as a run, so that a change of one kills them all."""
+    known, now = _of(Thinking, stored), _of(Thinking, shown)
+    if edited & {"thinking_blocks", "reasoning_items"}:
+        return [
+            part.but(origin=None) if part.origin and part.origin.seals else part for part in now
+        ]
+    sealed = any(part.origin and part.origin.seals for part in known)
+    return now if "reasoning_content" in edited and not sealed else known
+
+
+def _of(kind: type[Part], turn: Message) -> list[Part]:
+    return [part for part in turn.parts if isinstance(part, kind)]
+
+
+def _shown_turn(message: dict[str, Any], dialect: str) -> Message:
+    """A turn of which nothing but what it shows is known."""
+    fields = as_dict(message.get("provider_specific_fields"))
+    said = {name: message[name] for name in _SPOKEN if message.get(name) is not None}
+    said.setdefault("content", message.get("content"))
+    if fields.get("reasoning_details") and "reasoning_details" not in said:
+        said["reasoning_details"] = fields["reasoning_details"]
+    thoughts = _thoughts(message, dialect)
+    if thoughts:
+        for name in ("reasoning_content", "reasoning"):
+            said.pop(name, None)
+    calls = [as_dict(call) for call in as_list(message.get("tool_calls"))]
+    if calls:
+        said["tool_calls"] = [_bare_call(call) for call in calls]
+    turn = _as_chat(said)
+    signatures = [_signature_of(call) for call in calls]
+    parts = _signed(list(turn.parts), signatures, as_list(fields.get("thought_signatures")))
+    return turn.but(parts=(*thoughts, *parts))
+
+
+def _thoughts(message: dict[str, Any], dialect: str) -> list[Part]:
+    blocks = [as_dict(block) for block in as_list(message.get("thinking_blocks"))]
+    found = [_thinking(block, dialect) for block in blocks]
+    for item in map(as_dict, as_list(message.get("reasoning_items"))):
+        entries = [as_dict(entry).get("text") for entry in as_list(item.get("summary"))]
+        text = "\n\n".join(entry for entry in entries if isinstance(entry, str))
+        origin = Origin(dialect="openai-responses", block=item, item=str(item.get("id") or "item"))
+        found.append(Thinking(text, "summary" if text else "hidden", origin=origin))
+    return [part for part in found if part is not None]
+
+
+def _thinking(block: dict[str, Any], dialect: str) -> Part | None:
+    """A block of Anthropic's, in the form of the dialect through which Claude is asked."""
+    text, converse = str(block.get("thinking") or ""), dialect == "bedrock-converse"
+    match block.get("type"):
+        case "redacted_thinking":
+            data = block.get("data")
+            made = {"reasoningContent": {"redactedContent": data}} if converse else block
+            seal = "reasoningContent.redactedContent" if converse else "data"
+        case "thinking":
+            inner = {"text": text, "signature": block.get("signature")}
+            made = {"reasoningContent": {"reasoningText": inner}} if converse else block
+            seal = "reasoningContent.reasoningText.signature" if converse else "signature"
+        case _:
+            return None
+    told = "bedrock-converse" if converse else "anthropic"
+    sealed = bool(block.get("signature") or block.get("data"))
+    origin = Origin(dialect=told, block=made, seals=(seal,) if sealed else ())
+    return Thinking(text, "full" if text else "hidden", origin=origin)
+
+
+def _bare_call(call: dict[str, Any]) -> dict[str, Any]:
+    """A call without what litellm adds to it."""
+    left_out = ("provider_specific_fields", "index")
+    bare = {name: value for name, value in call.items() if name not in left_out}
+    if isinstance(bare.get("id"), str):
+        bare["id"] = bare["id"].partition(_THOUGHT)[0]
+    return bare
+
+
+def _signature_of(call: dict[str, Any]) -> str | None:
+    told = as_dict(call.get("provider_specific_fields")).get("thought_signature")
+    hidden = str(call.get("id") or "").partition(_THOUGHT)[2]
+    return told if isinstance(told, str) else hidden or None
+
+
+def _signed(parts: list[Part], of_calls: list[str | None], of_all: list[Any]) -> list[Part]:
+    """The parts with Gemini's signatures on those that they came on."""
+    calls = iter(of_calls)
+    made: list[Part] = []
+    for part in parts:
+        signature = next(calls, None) if isinstance(part, ToolCall) else None
+        made.append(_signed_call(part, signature) if isinstance(part, ToolCall) else part)
+    if of_all and not of_calls and made and isinstance(made[-1], Text):
+        block = {"text": made[-1].text, "thoughtSignature": of_all[-1]}
+        made[-1] = made[-1].but(origin=_gemini(block))
+    return made
+
+
+def _signed_call(call: ToolCall, signature: str | None) -> ToolCall:
+    if signature is None:
+        return call
+    function = {"id": call.id, "name": call.name, "args": input_of(call)}
+    block = {"functionCall": function, "thoughtSignature": signature}
+    return call.but(origin=_gemini(block))
+
+
+def _gemini(block: dict[str, Any]) -> Origin:
+    return Origin(dialect="gemini", block=block, seals=("thoughtSignature",))

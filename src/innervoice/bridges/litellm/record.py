@@ -1,0 +1,183 @@
+"""Values whose members are attributes and items at once, as litellm's objects are.
+
+Members are what stands in the instance's `__dict__`; names with an underscore are no members. A member that was not given
+is absent: it is no attribute, no item and in no dump. What may hold a seal is printed by its size.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar, Self, TypeAlias
+
+from innervoice.canon.value import size_of
+
+__all__ = ["Members", "MissingMemberError", "Record", "all_made", "given", "made", "plain"]
+
+Members: TypeAlias = dict[str, Any]
+"""Members by name; a class here has a method `dict`."""
+
+_SEALED = ("thinking_blocks", "reasoning_items", "provider_specific_fields")
+
+
+class MissingMemberError(AttributeError, KeyError):
+    """No such member, asked for as an item; litellm says AttributeError, and a dict KeyError."""
+
+
+class Record:
+    """An object that is a dict, too."""
+
+    declared: ClassVar[frozenset[str]] = frozenset()
+    """Members that the type has, which are those it annotates; others are extra."""
+
+    def __init_subclass__(cls) -> None:
+        annotated = inspect.get_annotations(cls).items()
+        own = {name for name, kind in annotated if not str(kind).startswith("ClassVar")}
+        cls.declared = cls.declared | own
+
+    def __init__(self, **members: Any) -> None:
+        self.__dict__.update(members)
+
+    # ---- as a dict -----------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self:
+            raise MissingMemberError(name)
+        return self.__dict__[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        setattr(self, name, value)
+
+    def __delitem__(self, name: str) -> None:
+        if name not in self:
+            raise MissingMemberError(name)
+        del self.__dict__[name]
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and not name.startswith("_") and name in self.__dict__
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        return iter(self.items())
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A member, or the default if it is absent."""
+        return self.__dict__[name] if name in self else default
+
+    def keys(self) -> list[str]:
+        """The names of the members."""
+        return [name for name in self.__dict__ if not name.startswith("_")]
+
+    def values(self) -> list[Any]:
+        """The members."""
+        return [value for _, value in self.items()]
+
+    def items(self) -> list[tuple[str, Any]]:
+        """The members with their names."""
+        return [(name, self.__dict__[name]) for name in self.keys()]
+
+    # ---- as a model of pydantic ----------------------------------------------------------------
+
+    @property
+    def model_extra(self) -> Members:
+        """Members beside those of the type."""
+        return {name: value for name, value in self.items() if name not in self.declared}
+
+    @property
+    def model_fields_set(self) -> set[str]:
+        """The names of all members."""
+        return set(self.keys())
+
+    def model_dump(
+        self,
+        *,
+        exclude_none: bool = False,
+        include: Any = None,
+        exclude: Any = None,
+        **_: Any,
+    ) -> Members:
+        """The members as plain dicts and lists."""
+        return {
+            name: plain(value, exclude_none=exclude_none)
+            for name, value in self.items()
+            if not (exclude_none and value is None)
+            and (include is None or name in include)
+            and (exclude is None or name not in exclude)
+        }
+
+    def model_dump_json(self, *, indent: int | None = None, **options: Any) -> str:
+        """The members as the text of JSON."""
+        separators = (",", ":") if indent is None else (",", ": ")
+        dumped = self.model_dump(**options)
+        return json.dumps(dumped, indent=indent, separators=separators, ensure_ascii=False)
+
+    def json(self, **options: Any) -> Members:
+        """The members as a plain dict: litellm's `json()` gives no text."""
+        return self.model_dump(**options)
+
+    def dict(self, **options: Any) -> Members:
+        """The members as a plain dict."""
+        return self.model_dump(**options)
+
+    def to_dict(self, **options: Any) -> Members:
+        """The members as a plain dict."""
+        return self.model_dump(**options)
+
+    def model_copy(self, *, update: Any = None, deep: bool = False) -> Self:
+        """A copy, with other members if some are given."""
+        copied = copy.deepcopy(self) if deep else copy.copy(self)
+        copied.__dict__.update(update or {})
+        return copied
+
+    @classmethod
+    def model_validate(cls, value: Any) -> Self:
+        """Makes one of a dict."""
+        return value if isinstance(value, cls) else cls(**value)
+
+    # ---- as a value ----------------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.items() == other.items()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(
+            f"{name}={size_of(value) if value and name in _SEALED else repr(value)}"
+            for name, value in self.items()
+        )
+        return f"{type(self).__name__}({shown})"
+
+
+def plain(value: Any, *, exclude_none: bool = False) -> Any:
+    """A value as dicts, lists and scalars."""
+    if isinstance(value, Record):
+        return value.model_dump(exclude_none=exclude_none)
+    if isinstance(value, dict):
+        return {
+            name: plain(item, exclude_none=exclude_none)
+            for name, item in value.items()
+            if not (exclude_none and item is None)
+        }
+    if isinstance(value, (list, tuple)):
+        return [plain(item, exclude_none=exclude_none) for item in value]
+    dump = getattr(value, "model_dump", None)
+    return dump() if callable(dump) and not isinstance(value, type) else value
+
+
+def made(kind: Callable[..., Any], value: Any) -> Any:
+    """An object of a dict; anything else as it is."""
+    if not isinstance(value, dict):
+        return value
+    return kind(**{str(name): item for name, item in value.items()})
+
+
+def all_made(kind: Callable[..., Any], values: Iterable[Any] | None) -> Any:
+    """The same for a list of them."""
+    return None if values is None else [made(kind, value) for value in values]
+
+
+def given(**members: Any) -> Members:
+    """The members that are not None."""
+    return {name: value for name, value in members.items() if value is not None}

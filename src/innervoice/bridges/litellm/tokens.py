@@ -1,0 +1,215 @@
+"""How many tokens texts, messages and tools are, by OpenAI's formula.
+
+Three a message, the texts of its members, one more for a name, and three before the answer
+(https://cookbook.openai.com/examples/how_to_count_tokens_with_tiktoken, read 2026-11-15). Tools are counted as the
+declarations into which OpenAI writes them, nine more, and four less beside a system message.
+
+With tiktoken and its vocabulary at hand the count is exact for OpenAI's models; otherwise it is an estimate, and says so:
+the number that comes back has `estimated`. tiktoken fetches its vocabulary from the network, so it is used only where the file
+is on this machine already.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Self
+
+from innervoice.bridges.litellm.declaring import declared
+from innervoice.bridges.litellm.record import plain
+from innervoice.wire.shapes import as_dict, as_list
+
+__all__ = ["TokenCount", "decode", "encode", "token_counter"]
+
+_A_MESSAGE, _A_NAME, _BEFORE_THE_ANSWER = 3, 1, 3
+_FOR_TOOLS, _BESIDE_A_SYSTEM, _NO_TOOL, _ONE_TOOL = 9, 4, 1, 7
+_AN_IMAGE = 85
+"""What an image costs at low detail; how large it is, is not looked at."""
+_USUAL = "cl100k_base"
+_VOCABULARIES = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
+_PIECE = re.compile(r"[A-Za-z]+|\d+|[^\sA-Za-z\d]|\s+")
+
+
+class TokenCount(int):
+    """A number of tokens; `estimated` says whether the tokens themselves were not looked at."""
+
+    estimated: bool = False
+
+    @classmethod
+    def of(cls, count: int, *, estimated: bool) -> Self:
+        """The number with its mark."""
+        made = cls(count)
+        made.estimated = estimated
+        return made
+
+
+def token_counter(
+    model: str = "",
+    custom_tokenizer: Any = None,
+    text: str | list[str] | None = None,
+    messages: Sequence[Any] | None = None,
+    count_response_tokens: bool | None = False,
+    tools: Sequence[Any] | None = None,
+    tool_choice: Any = None,
+    **_: Any,
+) -> TokenCount:
+    """How many tokens a text, or messages with their tools, are.
+
+    `custom_tokenizer` is a dict whose `tokenizer` encodes a text into a list, or into something with `ids`.
+    """
+    if text is not None and messages is not None:
+        raise ValueError("text and messages cannot both be set")
+    count, estimated = _counting(model, custom_tokenizer)
+    if text is not None:
+        joined = text if isinstance(text, str) else "".join(text)
+        return TokenCount.of(count(joined), estimated=estimated)
+    if messages is None:
+        raise ValueError("Either text or messages must be provided")
+    told = [as_dict(plain(message)) for message in messages]
+    total = sum(_message(message, count) for message in told)
+    if count_response_tokens:
+        return TokenCount.of(total, estimated=estimated)
+    total += _BEFORE_THE_ANSWER
+    if tools:
+        total += count(declared(tools)) + _FOR_TOOLS
+        if any(message.get("role") == "system" for message in told):
+            total -= _BESIDE_A_SYSTEM
+    total += _choice(tool_choice, count)
+    return TokenCount.of(total, estimated=estimated)
+
+
+def encode(model: str = "", text: str = "", custom_tokenizer: Any = None) -> Any:
+    """The tokens of a text; needs a vocabulary."""
+    tokenizer = as_dict(custom_tokenizer).get("tokenizer") or _vocabulary(model)
+    if tokenizer is None:
+        raise NotImplementedError("encode needs tiktoken and its vocabulary on this machine")
+    return tokenizer.encode(text)
+
+
+def decode(model: str = "", tokens: Iterable[int] = (), custom_tokenizer: Any = None) -> Any:
+    """The text of tokens; needs a vocabulary."""
+    tokenizer = as_dict(custom_tokenizer).get("tokenizer") or _vocabulary(model)
+    if tokenizer is None:
+        raise NotImplementedError("decode needs tiktoken and its vocabulary on this machine")
+    return tokenizer.decode(list(tokens))
+
+
+# ---- the formula -----------------------------------------------------------------------------------
+
+
+def _message(message: dict[str, Any], count: Callable[[str], int]) -> int:
+    total = _A_MESSAGE
+    for name, value in message.items():
+        if name == "tool_calls":
+            functions = [as_dict(as_dict(call).get("function")) for call in as_list(value)]
+            total += sum(count(str(function.get("arguments") or "")) for function in functions)
+        elif name == "function_call":
+            total += count(str(as_dict(value).get("arguments") or ""))
+        elif isinstance(value, str):
+            total += count(value)
+        elif name == "content":
+            total += sum(_block(block, count) for block in as_list(value))
+        if name == "name" and value:
+            total += _A_NAME
+    return total
+
+
+def _block(block: Any, count: Callable[[str], int]) -> int:
+    if isinstance(block, str):
+        return count(block)
+    match as_dict(block):
+        case {"type": "text" | "input_text" | "output_text", "text": str(text)}:
+            return count(text)
+        case {"type": "image_url" | "image" | "input_image"}:
+            return _AN_IMAGE
+        case {"type": "thinking", "thinking": str(text)}:
+            return count(text)
+        case {"type": "tool_result", "content": content}:
+            inner = content if isinstance(content, list) else [content]
+            return sum(_block(item, count) for item in inner)
+        case {"type": "tool_use", "input": value}:
+            return count(json.dumps(value))
+        case _:
+            return 0
+
+
+def _choice(choice: Any, count: Callable[[str], int]) -> int:
+    match choice:
+        case "none":
+            return _NO_TOOL
+        case {"function": {"name": str(name)}}:
+            return _ONE_TOOL + count(name)
+        case _:
+            return 0
+
+
+# ---- what counts -----------------------------------------------------------------------------------
+
+
+def _counting(model: str, custom: Any) -> tuple[Callable[[str], int], bool]:
+    """What counts the tokens of a text, and whether it only estimates them."""
+    tokenizer = as_dict(custom).get("tokenizer")
+    if tokenizer is not None:
+        return lambda text: _length(tokenizer.encode(text)), False
+    vocabulary = _vocabulary(model)
+    if vocabulary is None:
+        return _estimated, True
+    exact = _encoding_of(model) is not None
+    return lambda text: len(vocabulary.encode(text, disallowed_special=())), not exact
+
+
+def _length(encoded: Any) -> int:
+    return len(getattr(encoded, "ids", encoded))
+
+
+def _estimated(text: str) -> int:
+    """A guess from the look of a text: a word of up to seven letters is one token, three digits are, a sign is."""
+    total = 0
+    for piece in _PIECE.findall(text):
+        if piece.isspace():
+            total += len(piece) > 1
+        elif piece.isdigit():
+            total += (len(piece) + 2) // 3
+        else:
+            total += (len(piece) + 6) // 7
+    return total
+
+
+def _vocabulary(model: str) -> Any:
+    """tiktoken's encoding for a model; for models of others the usual one, as litellm counts them."""
+    return _loaded(_encoding_of(model) or _USUAL)
+
+
+@lru_cache(maxsize=64)
+def _encoding_of(model: str) -> str | None:
+    """The name of the encoding of a model of OpenAI's."""
+    if find_spec("tiktoken") is None:
+        return None
+    try:
+        name: str = import_module("tiktoken").encoding_name_for_model(model.rsplit("/", 1)[-1])
+    except KeyError:
+        return None
+    return name
+
+
+@lru_cache(maxsize=8)
+def _loaded(name: str) -> Any:
+    if find_spec("tiktoken") is None or not _is_at_hand(name):
+        return None
+    return import_module("tiktoken").get_encoding(name)
+
+
+def _is_at_hand(name: str) -> bool:
+    """Whether tiktoken would find the vocabulary on this machine, in the folder where it keeps what it fetched."""
+    told = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
+    folder = Path(told) if told else Path(tempfile.gettempdir()) / "data-gym-cache"
+    key = hashlib.sha1(_VOCABULARIES.format(name).encode(), usedforsecurity=False).hexdigest()
+    return (folder / key).is_file()

@@ -1,0 +1,1 @@
+"""The types, where litellm has them."""

@@ -1,0 +1,75 @@
+"""What litellm has in `litellm.utils`: classes of answers, look-ups of models, counting."""
+
+from innervoice.bridges.litellm.answers import (
+    ChatCompletionDeltaToolCall,
+    ChatCompletionMessageToolCall,
+    Choices,
+    Delta,
+    EmbeddingResponse,
+    Function,
+    FunctionCall,
+    Message,
+    ModelResponse,
+    ModelResponseStream,
+    StreamingChoices,
+    Usage,
+)
+from innervoice.bridges.litellm.costs import completion_cost, cost_per_token
+from innervoice.bridges.litellm.models import (
+    get_max_tokens,
+    get_model_info,
+    register_model,
+    supports_audio_input,
+    supports_function_calling,
+    supports_parallel_function_calling,
+    supports_pdf_input,
+    supports_prompt_caching,
+    supports_reasoning,
+    supports_response_schema,
+    supports_system_messages,
+    supports_tool_choice,
+    supports_vision,
+    supports_web_search,
+)
+from innervoice.bridges.litellm.names import get_llm_provider
+from innervoice.bridges.litellm.params import get_optional_params, get_supported_openai_params
+from innervoice.bridges.litellm.tokens import decode, encode, token_counter
+from innervoice.bridges.litellm.wrapper import CustomStreamWrapper
+
+__all__ = [
+    "ChatCompletionDeltaToolCall",
+    "ChatCompletionMessageToolCall",
+    "Choices",
+    "CustomStreamWrapper",
+    "Delta",
+    "EmbeddingResponse",
+    "Function",
+    "FunctionCall",
+    "Message",
+    "ModelResponse",
+    "ModelResponseStream",
+    "StreamingChoices",
+    "Usage",
+    "completion_cost",
+    "cost_per_token",
+    "decode",
+    "encode",
+    "get_llm_provider",
+    "get_max_tokens",
+    "get_model_info",
+    "get_optional_params",
+    "get_supported_openai_params",
+    "register_model",
+    "supports_audio_input",
+    "supports_function_calling",
+    "supports_parallel_function_calling",
+    "supports_pdf_input",
+    "supports_prompt_caching",
+    "supports_reasoning",
+    "supports_response_schema",
+    "supports_system_messages",
+    "supports_tool_choice",
+    "supports_vision",
+    "supports_web_search",
+    "token_counter",
+]

@@ -1,0 +1,96 @@
+"""Our response -> litellm's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.bridges.litellm.answers import Choices, Message, ModelResponse
+from innervoice.bridges.litellm.calling import Call
+from innervoice.bridges.litellm.costs import completion_cost
+from innervoice.bridges.litellm.errors import LitellmError, ModelNotMappedError
+from innervoice.bridges.litellm.showing import CallIds, members_of
+from innervoice.bridges.litellm.usage import Usage
+from innervoice.canon.response import Response
+from innervoice.canon.usage import Usage as Counts
+from innervoice.wire.shapes import as_count, as_dict
+
+__all__ = ["finish_word", "hidden_facts", "model_response", "usage_of"]
+
+_WORDS = {
+    "stop": "stop",
+    "length": "length",
+    "tool_calls": "tool_calls",
+    "content_filter": "content_filter",
+    "refusal": "content_filter",
+    "pause": "stop",
+    "error": "stop",
+}
+
+
+def model_response(response: Response, call: Call) -> ModelResponse:
+    """The answer, and its alternatives if there are any."""
+    answers = [response, *response.alternatives]
+    made = ModelResponse(
+        id=response.id,
+        model=response.model or call.target.model,
+        choices=[_choice(number, answer) for number, answer in enumerate(answers)],
+        usage=usage_of(response.usage),
+        hidden_params=hidden_facts(response, call),
+    )
+    made._hidden_params["response_cost"] = _cost(made)
+    return made
+
+
+def _choice(number: int, answer: Response) -> Choices:
+    word = finish_word(answer)
+    native = answer.wire_finish_reason
+    more = {"native_finish_reason": native} if native and native != word else None
+    return Choices(
+        word,
+        number,
+        Message(**members_of(CallIds().turn(answer.message))),
+        provider_specific_fields=more,
+    )
+
+
+def finish_word(response: Response) -> str:
+    """Why the answer ended, in OpenAI's words."""
+    usual = "tool_calls" if response.tool_calls else "stop"
+    return _WORDS.get(response.finish_reason or "", usual)
+
+
+def hidden_facts(response: Response, call: Call) -> dict[str, Any]:
+    """What litellm keeps beside an answer; `notes` are ours: what was left out, changed or seen."""
+    return {
+        "custom_llm_provider": call.target.provider,
+        "litellm_model_name": call.target.model,
+        "api_base": call.settings["base_url"],
+        "model_id": None,
+        "additional_headers": {},
+        "notes": [*call.notes, *map(str, response.notes)],
+    }
+
+
+def _cost(response: ModelResponse) -> float | None:
+    try:
+        return completion_cost(response)
+    except (LitellmError, ModelNotMappedError):
+        return None
+
+
+def usage_of(counts: Counts) -> Usage:
+    """Tokens in OpenAI's words; what nobody reported is 0, or absent where litellm has it so."""
+    raw = as_dict(counts.raw)
+    more = {
+        name: count
+        for name in ("cache_creation_input_tokens", "cache_read_input_tokens")
+        if (count := as_count(raw.get(name))) is not None
+    }
+    reasoned, cached = counts.reasoning_tokens, counts.cached_input_tokens
+    return Usage(
+        prompt_tokens=counts.input_tokens,
+        completion_tokens=counts.output_tokens,
+        completion_tokens_details=None if reasoned is None else {"reasoning_tokens": reasoned},
+        prompt_tokens_details=None if cached is None else {"cached_tokens": cached},
+        **more,
+    )

@@ -1,0 +1,66 @@
+"""Fixtures: the drop-in over an emulator without a socket, and both modules over one with a socket."""
+
+import os
+
+import pytest
+
+import innervoice.bridges.litellm as ours
+from bridges.litellm.talk import Line, Served, real_litellm
+from innervoice.client.embedded import embedded_async_http, embedded_http
+from innervoice.emulator.routes import base_urls
+from innervoice.emulator.server import EmulatorServer
+
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+
+
+@pytest.fixture(autouse=True)
+def _as_it_was(monkeypatch):
+    """No proxies, and flags and the registry of models as they were before."""
+    for name in _PROXIES:
+        monkeypatch.delenv(name, raising=False)
+    for name in list(os.environ):
+        if name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL", "_AUTH_TOKEN")):
+            monkeypatch.delenv(name)
+    known = {name: dict(facts) for name, facts in ours.model_cost.items()}
+    flags = {name: getattr(ours, name) for name in ("drop_params", "api_key", "api_base")}
+    yield
+    ours.model_cost.clear()
+    ours.model_cost.update(known)
+    for name, value in flags.items():
+        setattr(ours, name, value)
+
+
+@pytest.fixture
+def line(monkeypatch):
+    """The drop-in, its requests answered in this process and written down."""
+    emulator = Served()
+    monkeypatch.setattr(ours, "client_session", embedded_http(emulator))
+    monkeypatch.setattr(ours, "aclient_session", embedded_async_http(emulator))
+    return Line(ours, emulator, base_urls("http://emulator"))
+
+
+@pytest.fixture(scope="session")
+def _server():
+    emulator = Served()
+    with EmulatorServer(emulator) as server:
+        yield server, emulator
+
+
+@pytest.fixture(params=["from litellm", "to litellm"])
+def pair(request, _server):
+    """The two modules at one server, in either order."""
+    server, emulator = _server
+    lines = [Line(module, emulator, base_urls(server.url)) for module in (real_litellm(), ours)]
+    return lines if request.param == "from litellm" else lines[::-1]
+
+
+@pytest.fixture(params=["innervoice", "litellm"])
+def both(request, _server):
+    """The drop-in and the real litellm, asked over a socket."""
+    server, emulator = _server
+    module = ours if request.param == "innervoice" else real_litellm()
+    emulator.bodies.clear()
+    yield Line(module, emulator, base_urls(server.url))
+    if request.param == "innervoice":
+        return
+    module.drop_params = False
