@@ -12,14 +12,45 @@ from innervoice.inline.rows import ROWS
 ROOT = Path(__file__).parents[1]
 
 
+def generator(name):
+    """A module of docs/ that makes a page."""
+    specification = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
 def test_table_of_formats_is_up_to_date():
     """`scripts/formats` writes it."""
-    specification = importlib.util.spec_from_file_location("formats", ROOT / "docs" / "formats.py")
-    formats = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(formats)
+    formats = generator("formats")
 
     assert formats.page() == (ROOT / "docs" / "inline.md").read_text("utf-8")
     assert len(ROWS) > 15
+
+
+def test_page_of_the_field_is_up_to_date():
+    """`scripts/formats` writes it from the docstrings of tests/field."""
+    assert generator("field").page() == (ROOT / "docs" / "field.md").read_text("utf-8")
+
+
+def test_every_failure_of_the_field_has_a_test():
+    field = generator("field")
+    tested = {case.number for case in field.cases()}
+
+    assert set(range(1, 65)) - set(field.OPEN) == tested
+    assert all(case.seen_failing for case in field.cases())
+
+
+LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")
+
+
+def test_links_of_the_field_lead_somewhere():
+    for path, anchor in set(LINK.findall((ROOT / "docs" / "field.md").read_text("utf-8"))):
+        target = ROOT / "docs" / path
+        assert target.is_file(), path
+        titles = re.findall(r"^#+ (.*)$", target.read_text("utf-8"), re.MULTILINE)
+        anchors = {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
+        assert not anchor or anchor in anchors, (path, anchor)
 
 
 def test_every_note_code_is_used():

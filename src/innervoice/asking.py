@@ -55,6 +55,9 @@ class Compiler:
         show = self._show(asked.show)
         if effort == "none":
             return self._off(show)
+        if (effort or budget) and self._ask.control == self._ask.default == "none":
+            self.bend("reasoning_impossible", effort or f"{budget} tokens")
+            return Choice(off=True)
         if effort is not None:
             return self._with_effort(effort, show)
         if budget is not None:

@@ -58,6 +58,17 @@ class Settled:
         return not self.choice.off if self.choice else self.ask.default != "none"
 
     @property
+    def refuses_prefill(self) -> bool:
+        """Whether the last message is the model's own, which it does not take, or not while it reasons."""
+        last = self.asked.messages[-1] if self.asked.messages else None
+        if last is None or last.role != "assistant":
+            return False
+        taken = self.ask.prefill and (self.ask.prefill_thinking or not self.reasons)
+        block = last.origin.block if last.origin else None
+        marked = isinstance(block, dict) and block.get("prefix") is True
+        return not taken and not marked
+
+    @property
     def report(self) -> ReasoningReport | None:
         """What was asked for, what is sent, and why they differ."""
         if self.asked.reasoning is None:
@@ -87,8 +98,11 @@ class Settled:
             compiler.bend("reasoning_off_unstreamed", self.model)
             self.choice = Choice(off=True)
         request = self._with_tools(request, compiler)
-        if self._checked:
-            self._check_prefill(request)
+        if self._checked and self.refuses_prefill:
+            while_reasoning = " while it reasons" if self.ask.prefill else ""
+            raise RuleError(
+                "prefill_refused", f"the last message must not be the model's own{while_reasoning}"
+            )
         return self._without_refused(request, compiler)
 
     def _expressible(self, request: Request, compiler: Compiler) -> Request:
@@ -122,10 +136,6 @@ class Settled:
         self.notebook.add("max_tokens_filled", str(filled))
         return request.but(max_tokens=filled)
 
-    def _check_prefill(self, request: Request) -> None:
-        if request.messages and request.messages[-1].role == "assistant" and not self.ask.prefill:
-            raise RuleError("prefill_refused", "the last message must not be the model's own")
-
     def _with_tools(self, request: Request, compiler: Compiler) -> Request:
         """Tools and a forced choice of them, where the model refuses these while it reasons."""
         if not self.reasons:
@@ -157,6 +167,8 @@ class Settled:
             if name in refused and getattr(request, name) is not None:
                 compiler.bend("parameter_removed", name)
                 request = request.but(**{name: None})
+        if request.stop and self.reasons and self.host and self.host.stops_anywhere:
+            self.notebook.add("stop_in_reasoning", self.host.id)
         return request
 
 

@@ -10,6 +10,7 @@ from innervoice.canon.response import FinishReason, Response
 from innervoice.errors import UsageError
 from innervoice.hosts.lookup import card_of
 from innervoice.inline import splitter
+from innervoice.inline.calls import call_notes
 from innervoice.inline.marks import Prefix
 from innervoice.inline.rows import DEFAULT_TAGS
 from innervoice.inline.vocabulary import INLINE, vocabulary
@@ -60,7 +61,7 @@ class Splitter(splitter.Splitter):
             model=self._model,
             ended=self._finished,
             finish_reason=self._finish_reason,
-            notes=self.notes,
+            notes=(*self.notes, *call_notes(parts)),
         )
         if response.status == "empty" and response.has_thinking:
             note = Note("answer_in_reasoning")

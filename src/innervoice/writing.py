@@ -12,7 +12,7 @@ from typing import Any
 from innervoice.asking import Choice, fields_of
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import ToolCall, ToolResult
+from innervoice.canon.parts import Text, ToolCall, ToolResult
 from innervoice.canon.request import Request, Wire
 from innervoice.errors import DecodeError, UsageError
 from innervoice.history.plan import Plan, Planner
@@ -44,6 +44,8 @@ _VERBS = {
     ("bedrock-converse", True): "converse-stream",
 }
 _WITHOUT_ERROR_FLAG = ("openai-chat", "openai-responses", "mistral", "cohere", "ollama")
+_UNJOINED = ("openai-chat", "openai-responses", "mistral", "cohere", "ollama")
+"""Dialects that take neighbours of one role for several turns, and whose templates may want roles to alternate."""
 _HEADERS = {"anthropic": {"anthropic-version": "2023-06-01"}}
 
 
@@ -74,7 +76,8 @@ class _Encoding:
         limit = self.ask.limit if named else _LIMITS.get(self.dialect, "max_tokens")
         _check_results(request.messages)
         planned = self._planned()
-        body = writer_of(self.dialect)(request.but(messages=planned.messages), self.model, limit)
+        messages = _alternating(planned) if self.dialect in _UNJOINED else planned.messages
+        body = writer_of(self.dialect)(request.but(messages=messages), self.model, limit)
         fields = fields_of(settled.choice, self.ask) if settled.choice else {}
         if self.dialect == "bedrock-converse" and fields:
             fields = {"additionalModelRequestFields": fields}
@@ -114,6 +117,23 @@ class _Encoding:
             model=self.model, verb=_VERBS.get((self.dialect, self.request.stream), "")
         )
         return base.rstrip("/") + path
+
+
+def _alternating(planned: Plan) -> tuple[Message, ...]:
+    """The messages, with two of the user as one where a turn between them is left out."""
+    messages = list(planned.messages)
+    for gap in reversed(planned.gaps):
+        neighbours = messages[gap - 1 : gap + 1] if gap else []
+        if [message.role for message in neighbours] != ["user", "user"]:
+            continue
+        before, after = (message.parts for message in neighbours)
+        match before[-1:] + after[:1]:
+            case (Text() as one, Text() as other):
+                parts = (*before[:-1], Text(f"{one.text}\n\n{other.text}"), *after[1:])
+            case _:
+                parts = (*before, *after)
+        messages[gap - 1 : gap + 1] = [neighbours[0].but(parts=parts)]
+    return tuple(messages)
 
 
 def _check_results(messages: tuple[Message, ...]) -> None:

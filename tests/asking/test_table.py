@@ -44,7 +44,7 @@ def test_what_is_sent_is_accepted(setting):
 @pytest.mark.parametrize("setting", SETTINGS, ids=list(SETTINGS))
 def test_strict_changes_nothing(setting):
     """In mode strict a request is sent as asked, or refused; what clamp changed, strict refuses."""
-    bent = {"effort_clamped", "effort_as_budget", "effort_as_switch", "budget_clamped", "budget_as_effort", "budget_lowered", "max_tokens_raised", "off_impossible", "show_unavailable", "parameter_removed", "tool_choice_relaxed", "reasoning_off_for_tools", "reasoning_off_unstreamed"}  # fmt: skip
+    bent = {"effort_clamped", "effort_as_budget", "effort_as_switch", "budget_clamped", "budget_as_effort", "budget_lowered", "max_tokens_raised", "off_impossible", "reasoning_impossible", "show_unavailable", "parameter_removed", "tool_choice_relaxed", "reasoning_off_for_tools", "reasoning_off_unstreamed"}  # fmt: skip
     for _, host, dialect, model in CASES:
         try:
             loose = compiled(host, dialect, model, SETTINGS[setting])

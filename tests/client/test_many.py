@@ -20,7 +20,7 @@ async def wave(client, count):
 
 def test_256_streams_finish_and_memory_stays_flat():
     async def main(server):
-        slow = {"x-innervoice-emulate": "slow=0.001"}
+        slow = {"x-innervoice-emulate": "slow=0.001, size=60"}
         async with iv.AsyncClient(base_urls=server.base_url, api_key="any", headers=slow) as client:
             sizes = []
             tracemalloc.start()

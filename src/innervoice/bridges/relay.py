@@ -4,18 +4,16 @@
     answer    reasoning goes to `reasoning_content`, markup leaves `content`, and the turn is remembered
     stream    the same, chunk by chunk
 
-A turn is found again by the ids of its calls, or by its text; so it does not matter which fields the program in
-between keeps. What was never seen here gets the empty field, where the host demands one.
+A turn is found again by what the program in between shows of it (`memory.py`), so it does not matter which fields
+that keeps. What was never seen here gets the empty field, where the host demands one.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from hashlib import blake2b
 from typing import Any
 from urllib.parse import urlsplit
 
+from innervoice.bridges.memory import Place, TurnMemory, places_of
 from innervoice.canon.cards import Host
 from innervoice.canon.events import Event, Finish, PartEnd, TextDelta, ThinkingDelta
 from innervoice.canon.jsontext import dump_json, load_json
@@ -46,35 +44,42 @@ def is_chat(url: str) -> bool:
 
 
 class Relay:
-    """Remembers the turns that passed, and gives them their reasoning back."""
+    """Remembers the turns that passed, and gives them their reasoning back; `inline="off"` leaves markup in the text."""
 
-    def __init__(self, provider: str | None = None, *, remembered: int = _REMEMBERED) -> None:
+    def __init__(
+        self,
+        provider: str | None = None,
+        *,
+        remembered: int = _REMEMBERED,
+        inline: str | None = None,
+    ) -> None:
         self._provider = provider
-        self._limit = remembered
-        self._turns: OrderedDict[str, Message] = OrderedDict()
-        self._lock = threading.Lock()
+        self._inline = inline
+        self._memory = TurnMemory(remembered)
 
     # ---- requests --------------------------------------------------------------------------------
 
-    def outgoing(self, url: str, body: bytes) -> bytes:
-        """The body of a request, with the reasoning of earlier turns in it."""
+    def outgoing(self, url: str, body: bytes, scope: str = "") -> bytes:
+        """The body of a request, with the reasoning of earlier turns in it; `scope` is whose request it is."""
         value = _object(body)
         if value is None or not isinstance(value.get("messages"), list):
             return body
+        host = self._host(url)
+        target = f"{host.id if host else 'custom'}/{value.get('model') or 'unknown'}"
+        places = places_of(value["messages"], scope)
         messages = [
-            self._restored(message, value, url) if _is_turn(message) else message
-            for message in value["messages"]
+            self._restored(message, place, target) if _is_turn(message) else message
+            for message, place in zip(value["messages"], places, strict=False)
         ]
         return dump_json({**value, "messages": messages})
 
-    def _restored(self, message: dict[str, Any], body: dict[str, Any], url: str) -> dict[str, Any]:
+    def _restored(self, message: dict[str, Any], place: Place, target: str) -> dict[str, Any]:
         """A turn with what it lost; one that has its reasoning is left alone."""
         if any(name in message for name in FIELDS):
             return message
-        known = self._recall(message)
-        host = self._host(url)
+        known = self._memory.find(place, message)
         request = Request(
-            f"{host.id if host else 'custom'}/{body.get('model') or 'unknown'}",
+            target,
             (known or _bare(message),),
             dialect=_DIALECT,
         )
@@ -90,8 +95,13 @@ class Relay:
 
     # ---- answers ---------------------------------------------------------------------------------
 
-    def incoming(self, url: str, model: str | None, body: bytes) -> bytes:
-        """The body of a whole answer, its reasoning in `reasoning_content` and its text without markup."""
+    def incoming(
+        self, url: str, model: str | None, body: bytes, *, asked: bytes, scope: str = ""
+    ) -> bytes:
+        """The body of a whole answer, its reasoning in `reasoning_content` and its text without markup.
+
+        `asked` is the body of the request as the program wrote it.
+        """
         value = _object(body)
         choices = as_list(value.get("choices")) if value else []
         if value is None or not choices:
@@ -100,36 +110,33 @@ class Relay:
             response = decode(value, **self._hints(url, model))
         except InnervoiceError:
             return body
-        self.remember(response)
+        self.remember(response, _next_place(asked, scope))
         first = as_dict(choices[0])
         message = {**as_dict(first.get("message")), **_spoken(response)}
         return dump_json({**value, "choices": [{**first, "message": message}, *choices[1:]]})
 
-    def stream(self, url: str, model: str | None) -> StreamRelay:
+    def stream(self, url: str, model: str | None, *, asked: bytes, scope: str = "") -> StreamRelay:
         """The same for an answer that is streamed."""
-        return StreamRelay(self, StreamDecoder(**self._hints(url, model)))
+        decoder = StreamDecoder(**self._hints(url, model))
+        return StreamRelay(self, decoder, _next_place(asked, scope))
 
-    def remember(self, response: Response) -> None:
-        """Keeps a turn, and forgets the oldest beyond the bound."""
-        message = response.message
-        names = [call.id for call in message.tool_calls] or [_digest(response.text)]
-        with self._lock:
-            for name in names:
-                self._turns[name] = message
-                self._turns.move_to_end(name)
-            while len(self._turns) > self._limit:
-                self._turns.popitem(last=False)
-
-    def _recall(self, message: dict[str, Any]) -> Message | None:
-        calls = [str(as_dict(call).get("id")) for call in as_list(message.get("tool_calls"))]
-        content = message.get("content")
-        names = calls or [_digest(content if isinstance(content, str) else "")]
-        with self._lock:
-            return next((self._turns[name] for name in names if name in self._turns), None)
+    def remember(self, response: Response, place: Place) -> None:
+        """Keeps a turn for the requests that bring it back."""
+        calls = [
+            {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
+            for call in response.tool_calls
+        ]
+        shown = {"role": "assistant", "content": response.text, "tool_calls": calls}
+        self._memory.keep(place, shown, response.message)
 
     def _hints(self, url: str, model: str | None) -> dict[str, Any]:
         host = self._host(url)
-        return {"provider": host.id if host else None, "model": model, "dialect": _DIALECT}
+        return {
+            "provider": host.id if host else None,
+            "model": model,
+            "dialect": _DIALECT,
+            "inline": self._inline,
+        }
 
     def _host(self, url: str) -> Host | None:
         """The row of who answers: as it was told, or by the address."""
@@ -144,8 +151,9 @@ class Relay:
 class StreamRelay:
     """One streamed answer on its way."""
 
-    def __init__(self, relay: Relay, decoder: StreamDecoder) -> None:
+    def __init__(self, relay: Relay, decoder: StreamDecoder, place: Place) -> None:
         self._relay = relay
+        self._place = place
         self._decoder = decoder
         self._framing = ServerSentEvents()
         self._last: dict[str, Any] = {}
@@ -213,7 +221,7 @@ class StreamRelay:
         events = decoder.finish()
         finish = events[-1]
         if isinstance(finish, Finish) and finish.response.parts:
-            self._relay.remember(finish.response)
+            self._relay.remember(finish.response, self._place)
         said = self._said(events)
         if not any(said.values()):
             return b""
@@ -228,6 +236,12 @@ def _spoken(response: Response) -> dict[str, Any]:
         "content": text if text or not response.tool_calls else None,
         **({"reasoning_content": response.thinking} if response.thinking else {}),
     }
+
+
+def _next_place(asked: bytes, scope: str) -> Place:
+    """Where the answer to a request stands."""
+    *_, place = places_of(as_list((_object(asked) or {}).get("messages")), scope)
+    return place
 
 
 def _is_turn(message: Any) -> bool:
@@ -246,7 +260,3 @@ def _object(body: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
-
-
-def _digest(text: str) -> str:
-    return blake2b(text.strip().encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

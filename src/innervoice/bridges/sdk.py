@@ -18,6 +18,8 @@ from innervoice.canon.jsontext import load_json
 
 __all__ = ["async_client", "async_transport", "client", "transport"]
 
+_KEYS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
+
 
 def client(
     provider: str | None = None,
@@ -81,14 +83,14 @@ def transport(
         def handle_request(self, request: Any) -> Any:
             if not is_chat(str(request.url)):
                 return wrapped.handle_request(request)
-            request, model = _restored(passing, module, request, request.read())
-            answer = wrapped.handle_request(request)
+            passage = _Passage(passing, module, request, request.read())
+            answer = wrapped.handle_request(passage.request())
             if _is_stream(answer):
-                relayed = Pieces(answer, passing.stream(str(request.url), model))
+                relayed = Pieces(answer, passage.stream())
                 return module.Response(answer.status_code, headers=_headers(answer), stream=relayed)
             body = answer.read()
             answer.close()
-            return _whole(passing, module, request, model, answer, body)
+            return passage.whole(answer, body)
 
         def close(self) -> None:
             wrapped.close()
@@ -124,14 +126,14 @@ def async_transport(
         async def handle_async_request(self, request: Any) -> Any:
             if not is_chat(str(request.url)):
                 return await wrapped.handle_async_request(request)
-            request, model = _restored(passing, module, request, await request.aread())
-            answer = await wrapped.handle_async_request(request)
+            passage = _Passage(passing, module, request, await request.aread())
+            answer = await wrapped.handle_async_request(passage.request())
             if _is_stream(answer):
-                relayed = Pieces(answer, passing.stream(str(request.url), model))
+                relayed = Pieces(answer, passage.stream())
                 return module.Response(answer.status_code, headers=_headers(answer), stream=relayed)
             body = await answer.aread()
             await answer.aclose()
-            return _whole(passing, module, request, model, answer, body)
+            return passage.whole(answer, body)
 
         async def aclose(self) -> None:
             await wrapped.aclose()
@@ -143,35 +145,51 @@ def _library(library: Any) -> Any:
     return import_module(library) if isinstance(library, str) else library
 
 
-def _restored(relay: Relay, module: Any, request: Any, body: bytes) -> tuple[Any, str | None]:
-    """The request with the reasoning of earlier turns, and the model that is asked."""
-    restored = relay.outgoing(str(request.url), body)
-    headers = {
-        name: value
-        for name, value in request.headers.items()
-        if name.lower() not in ("content-length", "accept-encoding", "transfer-encoding")
-    }
-    # Streams are read as they pass, so they must not be compressed.
-    headers["accept-encoding"] = "identity"
-    made = module.Request(
-        request.method,
-        request.url,
-        headers=headers,
-        content=restored,
-        extensions=request.extensions,
-    )
-    try:
-        model = load_json(body).get("model")
-    except (ValueError, AttributeError):
-        model = None
-    return made, model if isinstance(model, str) else None
+class _Passage:
+    """One request on its way out, and its answer on the way back."""
 
+    def __init__(self, relay: Relay, module: Any, request: Any, body: bytes) -> None:
+        self._relay, self._module, self._request = relay, module, request
+        self._asked = body
+        self._url = str(request.url)
+        headers = request.headers
+        # Whoever has another key is somebody else, and gets nothing of what this one's turns held.
+        self._scope = str(next((headers[name] for name in _KEYS if headers.get(name)), ""))
+        try:
+            model = load_json(body).get("model")
+        except (ValueError, AttributeError):
+            model = None
+        self._model = model if isinstance(model, str) else None
 
-def _whole(
-    relay: Relay, module: Any, request: Any, model: str | None, answer: Any, body: bytes
-) -> Any:
-    passed = relay.incoming(str(request.url), model, body) if answer.status_code == 200 else body
-    return module.Response(answer.status_code, headers=_headers(answer), content=passed)
+    def request(self) -> Any:
+        """The request with the reasoning of earlier turns."""
+        given = self._request
+        headers = {
+            name: value
+            for name, value in given.headers.items()
+            if name.lower() not in ("content-length", "accept-encoding", "transfer-encoding")
+        }
+        # Streams are read as they pass, so they must not be compressed.
+        headers["accept-encoding"] = "identity"
+        return self._module.Request(
+            given.method,
+            given.url,
+            headers=headers,
+            content=self._relay.outgoing(self._url, self._asked, self._scope),
+            extensions=given.extensions,
+        )
+
+    def stream(self) -> StreamRelay:
+        """What reads a streamed answer as it passes."""
+        return self._relay.stream(self._url, self._model, asked=self._asked, scope=self._scope)
+
+    def whole(self, answer: Any, body: bytes) -> Any:
+        """A whole answer, as the program gets it."""
+        if answer.status_code == 200:
+            body = self._relay.incoming(
+                self._url, self._model, body, asked=self._asked, scope=self._scope
+            )
+        return self._module.Response(answer.status_code, headers=_headers(answer), content=body)
 
 
 def _is_stream(answer: Any) -> bool:

@@ -62,6 +62,8 @@ class Host(Row, frozen=True, kw_only=True):
     """Takes reasoning back by its seal, and refuses what is readable of it."""
     calls_last: bool = False
     """Wants the calls of a turn behind all else of it, in the Responses dialect."""
+    stops_anywhere: bool = False
+    """Looks for stop strings in all that the model writes, its reasoning included."""
     refuses: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Members of a message that it refuses, each with the words of the refusal."""
     exclusive: tuple[tuple[str, str], ...] = ()
@@ -102,6 +104,8 @@ class Ask(Row, frozen=True, kw_only=True):
     """Whether function tools are accepted while it reasons."""
     prefill: bool = True
     """Whether the last message may be the model's own."""
+    prefill_thinking: bool = True
+    """Whether it may be so while the model reasons."""
     limit: str = "max_tokens"
     """The name of the limit on its output."""
     max_output: int | None = None

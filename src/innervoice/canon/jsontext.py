@@ -16,7 +16,7 @@ import msgspec
 
 __all__ = ["dump_json", "load_json"]
 
-_ENCODER = msgspec.json.Encoder()
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
 _DECODER = msgspec.json.Decoder()
 
 
@@ -31,11 +31,13 @@ def load_json(data: bytes | bytearray | memoryview | str) -> Any:
 def dump_json(value: Any) -> bytes:
     """Writes a JSON value; the result has no blanks."""
     try:
-        if not _has_odd_number(value):
-            return _ENCODER.encode(value)
+        data = _ENCODER.encode(value)
     except (UnicodeError, OverflowError, msgspec.MsgspecError):
-        pass
-    return _dump_leniently(value).encode("ascii")
+        return _dump_leniently(value).encode("ascii")
+    # The encoder writes null for a float without a number: one is looked for only where a null is.
+    if (b"null" in data or b"sNaN" in data) and _has_odd_number(value):
+        return _dump_leniently(value).encode("ascii")
+    return data
 
 
 def _load_leniently(data: bytes | bytearray | memoryview | str) -> Any:

@@ -50,6 +50,7 @@ SENTENCES: dict[str, str] = {
     "max_tokens_lowered": "max_tokens is more than the model can write; its own limit was sent.",
     "max_tokens_filled": "The API demands a limit on the output; the model's own was sent.",
     "off_impossible": "The model cannot be kept from reasoning; the least effort was sent.",
+    "reasoning_impossible": "The model does not reason, whatever it is asked; nothing was sent.",
     "show_unavailable": "The model does not show its reasoning this way.",
     "control_unknown": "Nothing is known about how this model is asked to reason; nothing was sent.",
     "parameter_removed": "The model refuses this parameter, or does while it reasons; it was left out.",
@@ -65,6 +66,8 @@ SENTENCES: dict[str, str] = {
     "result_filled": "A call never got a result; one that says so is sent.",
     "prefix_changed": "Something before this reasoning changed since it was made, and it is bound to that.",
     "held_by_server": "The server holds the conversation, so only what is new is sent.",
+    "reasoning_missing": "The model wants the reasoning of an open tool loop back, and a turn of it has none: it was lost, or never was.",
+    "item_id_dropped": "The reasoning that made this is not sent; it goes without its id, by which the host would ask for that.",
     "calls_moved": "The host wants the calls of a turn behind all else of it, so they were moved there.",
     "reasoning_off_unstreamed": "The model reasons only where its answer is streamed; reasoning is off.",
     "reasoning_off_for_loop": "A tool loop began at another model, which this one refuses while it reasons; reasoning is off.",
@@ -116,4 +119,6 @@ class Notebook:
 
     def notes(self) -> tuple[Note, ...]:
         """All notes so far."""
+        if not self._counts:
+            return ()
         return tuple(Note(code, detail, count) for (code, detail), count in self._counts.items())

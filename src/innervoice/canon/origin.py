@@ -40,6 +40,8 @@ class Origin(Value, frozen=True, kw_only=True):
     """Paths of the members of `block` that are seals."""
     item: str | None = None
     """The id of the wire item that several parts share."""
+    led_by: str | None = None
+    """The id of the reasoning item that it came behind, without which a host that stores items refuses it."""
     prefix: str | None = None
     """Digest of all that stood before the part when it was made, for blocks bound to it."""
     markup: tuple[Markup, ...] | None = None

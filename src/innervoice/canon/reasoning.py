@@ -15,6 +15,7 @@ __all__ = ["Effort", "Reasoning", "ReasoningReport", "Show"]
 
 Effort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 Show: TypeAlias = Literal["full", "summary", "hidden"]
+_EFFORTS, _SHOWS = get_args(Effort), get_args(Show)
 
 
 class Reasoning(Value, frozen=True):
@@ -25,8 +26,8 @@ class Reasoning(Value, frozen=True):
     show: Show | None = None
 
     def __post_init__(self) -> None:
-        _check_word("effort", self.effort, get_args(Effort))
-        _check_word("show", self.show, get_args(Show))
+        _check_word("effort", self.effort, _EFFORTS)
+        _check_word("show", self.show, _SHOWS)
         budget = self.budget
         if budget is not None and (
             isinstance(budget, bool) or not isinstance(budget, int) or budget < 0

@@ -7,12 +7,13 @@ where absent, null, "" and [] differ, are stored as they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
 
 import msgspec
 
+from innervoice.canon.blobs import REFERENCE, with_references, with_seals
 from innervoice.canon.events import Event
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
@@ -28,8 +29,13 @@ Storable: TypeAlias = Response | Message | Part | Event
 _NAMED_BY_TYPE: Any = Response | Message | Part
 
 
-def to_json(value: Storable | Sequence[Storable]) -> bytes:
-    """Writes a response, a message, a part, an event or a list of them."""
+def to_json(
+    value: Storable | Sequence[Storable], *, blobs: MutableMapping[str, str] | None = None
+) -> bytes:
+    """Writes a response, a message, a part, an event or a list of them.
+
+    With `blobs` long seals go there, under a digest, and what is written refers to them.
+    """
     items = list(value) if isinstance(value, (list, tuple)) else [value]
     for item in items:
         if not isinstance(item, Value):
@@ -39,15 +45,20 @@ def to_json(value: Storable | Sequence[Storable]) -> bytes:
             )
     # A Decimal is a number beyond a float; `dump_json` knows how to write it.
     builtins = msgspec.to_builtins(items, builtin_types=(Decimal,))
+    if blobs is not None:
+        builtins = with_references(builtins, blobs)
     return dump_json(builtins if isinstance(value, (list, tuple)) else builtins[0])
 
 
-def from_json(data: bytes | bytearray | str) -> Any:
-    """Reads what `to_json` wrote and gives an equal value."""
+def from_json(data: bytes | bytearray | str, *, blobs: Mapping[str, str] | None = None) -> Any:
+    """Reads what `to_json` wrote and gives an equal value; `blobs` are the seals that it put there."""
     try:
         loaded = load_json(data)
     except ValueError as error:
         raise DecodeError(f"expected JSON written by to_json, but it is no JSON: {error}") from None
+    refers = REFERENCE in data if isinstance(data, str) else REFERENCE.encode() in data
+    if refers:
+        loaded = with_seals(loaded, blobs or {})
     if isinstance(loaded, list):
         return [_convert(item) for item in loaded]
     return _convert(loaded)

@@ -14,7 +14,7 @@ from innervoice.cli.output import Output
 from innervoice.errors import InnervoiceError
 from innervoice.show.export import export_json
 from innervoice.show.live import Live
-from innervoice.show.policy import thought_about
+from innervoice.show.policy import Remark, thought_about, view_of
 
 __all__ = ["command"]
 
@@ -27,7 +27,8 @@ Examples:
   innervoice ask "The weather in Paris?" --tools tools.py      functions of a file as tools
   innervoice ask "Why?" --raw > turn.json                      everything, seals included, to send back later
 
-In a pipe the answer goes to stdout and the reasoning to stderr. Without a key an emulator answers.
+In a pipe the answer goes to stdout and the reasoning to stderr; if there is no answer, the exit status is 1. Without
+a key an emulator answers.
 """
 
 
@@ -106,3 +107,7 @@ def _piped(response: Any, show: Any) -> None:
     output.end_thinking()
     output.answer(response.text)
     output.end()
+    if not response.text.strip():
+        # Whoever puts the answer into a file must not take an empty one for it.
+        said = [item.text for item in view_of(response, show)[0].items if isinstance(item, Remark)]
+        raise click.ClickException(said[-1] if said else "no answer")

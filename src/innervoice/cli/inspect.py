@@ -107,7 +107,8 @@ def _report(title: str, response: Response, *, hide_thinking: bool) -> Iterator[
     if response.alternatives:
         yield f"  and {len(response.alternatives)} more choices"
     for note in response.notes:
-        yield f"  - {note}"
+        # A detail may quote what the model thought.
+        yield f"  - {note.but(detail=None) if hide_thinking else note}"
 
 
 def _tokens(response: Response) -> str:

@@ -90,7 +90,11 @@ def command(
     try:
         chunks = iter([SAMPLE]) if sample else _chunks(file)
         if not stream:
-            _print_whole(split("".join(chunks), **hints), output, as_json=as_json)
+            response = split("".join(chunks), **hints)
+            if hide_thinking:  # the detail of a note may quote it
+                notes = tuple(note.but(detail=None) for note in response.notes)
+                response = response.but(notes=notes)
+            _print_whole(response, output, as_json=as_json)
         elif as_json:
             _print_events(chunks, hints)
         else:

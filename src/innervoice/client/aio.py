@@ -41,7 +41,7 @@ class AsyncClient:
     Keys come from `keys` (by provider), `api_key` (of `provider`, or of the addresses given here), else from the variables
     of the environment that each host's row names. `base_urls` are addresses by provider, `base_url` is one for all. `timeout` is
     what a call may wait in all, its second tries included, `idle_timeout` how long a stream may be silent; any byte ends a
-    silence. `http` is a client of httpx2 or httpx to send with; it is not closed here.
+    silence. `http` is a client of httpx2 or httpx to send with; it is not closed here. `inline="off"` leaves markup in the text.
     """
 
     def __init__(
@@ -59,6 +59,7 @@ class AsyncClient:
         retries: int = 2,
         http: Any = None,
         scope: str | None = None,
+        inline: str | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
         if http is not None and not iscoroutinefunction(http.send):
@@ -75,6 +76,7 @@ class AsyncClient:
             idle_timeout=idle_timeout,
             retries=retries,
             scope=scope,
+            inline=inline,
             environ=environ,
         )
         self._own = http is None
@@ -221,12 +223,13 @@ class AsyncEvents:
         return self
 
     async def __anext__(self) -> Event:
-        while self._position >= len(self._exchange.events):
+        events, position = self._exchange.events, self._position
+        while position >= len(events):
             if self._exchange.is_over:
                 raise StopAsyncIteration
             await self._pull()
-        self._position += 1
-        return self._exchange.events[self._position - 1]
+        self._position = position + 1
+        return events[position]
 
     async def _pieces(self, kind: Kind, *, settled: bool) -> AsyncIterator[str]:
         exchange, view, position = self._exchange, View(kind), 0
@@ -299,9 +302,14 @@ class AsyncEvents:
 
     async def _next(self) -> tuple[bytes | None, Exception | None]:
         """The next bytes, None at the end, and what broke the road."""
-        limit = self._exchange.patience.limit()
+        patience = self._exchange.patience
+        limit = patience.limit()
         try:
-            with self._exchange.patience, anyio.fail_after(limit):
+            # A limit costs more than most pieces do. Our own HTTP client keeps the one on a silence by itself.
+            if patience.is_for_silence and self._client._own:
+                with patience:
+                    return await anext(self._chunks, None), None
+            with patience, anyio.fail_after(limit):
                 return await anext(self._chunks, None), None
         except self._errors as error:
             return None, error

@@ -68,6 +68,7 @@ class Exchange:
         headers: Mapping[str, str],
         backoff: Backoff,
         patience: Patience,
+        inline: str | None = None,
     ) -> None:
         self.patience = patience
         self.events: list[Event] = []
@@ -79,12 +80,13 @@ class Exchange:
         self._keyring = keyring
         self._extra_headers = headers
         self._backoff = backoff
+        self._inline = inline
         self._notebook = Notebook()
         self._tries = 0
         self._recovered = False
         self._secrets: frozenset[str] = frozenset()
         self._status = 0
-        self._headers: dict[str, str] = {}
+        self._told_headers: Mapping[str, str] = {}
         self._decoder: AnswerDecoder | None = None
         self._first = b""
         self._has_output = False
@@ -129,7 +131,7 @@ class Exchange:
     def met(self, status: int, headers: Mapping[str, str]) -> bool:
         """An answer began; gives whether it is one, and not a refusal."""
         self._status = status
-        self._headers = {name.lower(): value for name, value in headers.items()}
+        self._told_headers = headers
         self._first = b""
         self._has_output = False
         if not self._request.stream:
@@ -139,6 +141,7 @@ class Exchange:
             model=self._whom.model,
             dialect=self._wire.dialect,
             request=self._wire,
+            inline=self._inline,
         )
         return 200 <= status < 300
 
@@ -148,10 +151,11 @@ class Exchange:
             self._status, self._headers, body, now=time.time(), secrets=self._secrets
         ).knowing(provider=self._whom.provider)
         if self._status == 400 and not self._recovered:
+            sent = self._wire.body
             reduced = recover(self._request, body.decode("utf-8", "replace"))
-            if reduced is not None:
+            if reduced is not None and (wire := encode(reduced)).body != sent:
                 self._recovered = True
-                self._request, self._wire = reduced, encode(reduced)
+                self._request, self._wire = reduced, wire
                 self._notebook.add("recovered_after_refusal", (error.message or "")[:200])
                 return 0.0
         kind = f"{error.type} {error.code}"
@@ -159,11 +163,13 @@ class Exchange:
 
     def feed(self, chunk: bytes) -> bool:
         """Takes bytes of the answer; gives whether more is wanted."""
-        decoder = self._reading()
+        decoder = self._decoder
+        assert decoder is not None
         if len(self._first) < SHOWN:
             self._first += chunk[:SHOWN]
         events = decoder.feed(chunk)
-        self._has_output = self._has_output or any(map(is_output, events))
+        if not self._has_output:
+            self._has_output = any(map(is_output, events))
         self.events += events
         return not decoder.failed
 
@@ -172,7 +178,8 @@ class Exchange:
 
         Gives None if that is the end of it, the seconds to wait before the next try, or raises.
         """
-        decoder = self._reading()
+        decoder = self._decoder
+        assert decoder is not None
         *events, finish = decoder.finish()
         assert isinstance(finish, Finish)
         problem, transient = self._verdict(finish.response, error)
@@ -206,9 +213,10 @@ class Exchange:
 
     # ---- what it means -------------------------------------------------------------------------
 
-    def _reading(self) -> AnswerDecoder:
-        assert self._decoder is not None
-        return self._decoder
+    @property
+    def _headers(self) -> dict[str, str]:
+        """The headers of the answer; few look at them."""
+        return {name.lower(): value for name, value in self._told_headers.items()}
 
     def _verdict(
         self, response: Response, error: Exception | None

@@ -20,6 +20,7 @@ from innervoice.client.places import base_url_of
 from innervoice.client.retry import Backoff
 from innervoice.errors import UsageError
 from innervoice.hosts.lookup import host_of
+from innervoice.inline.vocabulary import INLINE
 
 __all__ = ["BODY_LIMIT", "LIMITS", "BaseUrls", "Messages", "RequestFields", "Settings"]
 
@@ -80,6 +81,7 @@ class Settings:
         idle_timeout: float | None,
         retries: int,
         scope: str | None,
+        inline: str | None,
         environ: Mapping[str, str] | None,
     ) -> None:
         limits = {
@@ -94,6 +96,8 @@ class Settings:
                 )
         if isinstance(retries, bool) or retries < 0:
             raise UsageError(f"retries must be a number, 0 or more, not {retries!r}")
+        if inline not in INLINE:
+            raise UsageError(f"inline must be one of 'on', 'off', 'all' or None, not {inline!r}")
         if api_key is not None and not (provider or base_url or base_urls):
             raise UsageError(
                 "whose key it is must be known: pass provider= beside api_key=, or keys={provider: key}"
@@ -110,6 +114,7 @@ class Settings:
         self.backoff = Backoff(retries)
         self._limits = (timeout, connect_timeout, idle_timeout)
         self._scope = scope
+        self._inline = inline
         self._base_url = base_url
         self._base_urls: BaseUrls = (
             {_id_of(name): url for name, url in base_urls.items()}
@@ -122,9 +127,9 @@ class Settings:
     ) -> Exchange:
         """One request to come, compiled; nothing is sent yet."""
         given = cast("dict[str, Any]", fields)
-        known = [name for name in _FIELDS if not (stream and name == "stream")]
         for name in given:
-            if name not in known:
+            if name not in _FIELDS or (stream and name == "stream"):
+                known = [name for name in _FIELDS if not (stream and name == "stream")]
                 raise UsageError(
                     f"{name!r} is no field of a request; these are: {', '.join(known)}"
                 )
@@ -160,6 +165,7 @@ class Settings:
             headers=self.headers,
             backoff=self.backoff,
             patience=patience,
+            inline=self._inline,
         )
 
     def names(self, model: str, given: Mapping[str, Any]) -> tuple[str, str]:

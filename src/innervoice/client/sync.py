@@ -44,7 +44,7 @@ class Client:
     Keys come from `keys` (by provider), `api_key` (of `provider`, or of the addresses given here), else from the variables
     of the environment that each host's row names. `base_urls` are addresses by provider, `base_url` is one for all. `timeout` is
     what a call may wait in all, its second tries included, `idle_timeout` how long a stream may be silent; any byte ends a
-    silence. `http` is a client of httpx2 or httpx to send with; it is not closed here.
+    silence. `http` is a client of httpx2 or httpx to send with; it is not closed here. `inline="off"` leaves markup in the text.
     """
 
     def __init__(
@@ -62,6 +62,7 @@ class Client:
         retries: int = 2,
         http: Any = None,
         scope: str | None = None,
+        inline: str | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
         if http is not None and iscoroutinefunction(http.send):
@@ -78,6 +79,7 @@ class Client:
             idle_timeout=idle_timeout,
             retries=retries,
             scope=scope,
+            inline=inline,
             environ=environ,
         )
         self._own = http is None
@@ -215,12 +217,13 @@ class Events:
         return self
 
     def __next__(self) -> Event:
-        while self._position >= len(self._exchange.events):
+        events, position = self._exchange.events, self._position
+        while position >= len(events):
             if self._exchange.is_over:
                 raise StopIteration
             self._pull()
-        self._position += 1
-        return self._exchange.events[self._position - 1]
+        self._position = position + 1
+        return events[position]
 
     def _pieces(self, kind: Kind, *, settled: bool) -> Iterator[str]:
         exchange, view, position = self._exchange, View(kind), 0
@@ -289,11 +292,11 @@ class Events:
 
     def _next(self) -> tuple[bytes | None, Exception | None]:
         """The next bytes, None at the end, and what broke the road."""
-        limit = self._exchange.patience.limit()
-        if limit is not None and limit <= 0:
+        patience = self._exchange.patience
+        if patience.limit() == 0:
             return None, TimeoutError()
         try:
-            with self._exchange.patience:
+            with patience:
                 return next(self._chunks, None), None
         except self._errors as error:
             return None, error

@@ -112,11 +112,12 @@ class Planner:
             self._prefix.add(made, made.parts)
             fitted.append(made if number >= start else made.but(parts=()))
         fitted = self._turns.without_latest_thinking(fitted)
-        fitted = self._turns.with_skip_values(fitted)
+        # Ids before skip values: these make a block of a call, and what is a block keeps its id.
         fitted, renamed = with_taken_ids(fitted, self._dialect)
         for place in renamed:
             why = "its id is refused here"
             self._ledger.converted(place, "tool_call", "H6", why, "id_mapped")
+        fitted = self._turns.with_skip_values(fitted)
         fitted = self._turns.with_results(fitted, start)
         self._reasoning.note_missing(self._request.messages, start)
         thinking_off = self._turns.began_elsewhere(fitted)
@@ -154,10 +155,8 @@ class Planner:
             return self._reasoning.fitted(place, part)
         home = part.origin is None or self._reasoning.is_home(part.origin)
         match part:
-            case Text(text="", complete=False):
-                return None  # it was cut before its first character
-            case Text() if not home and not part.text.strip():
-                return None  # it stood between markup that is not sent, and hosts refuse blank text
+            case Text() if _is_blank(part, home=home):
+                return None
             case ToolCall() if not part.complete:
                 why = "it was interrupted before it was whole"
                 self._ledger.omitted(place, "tool_call", "H1", why, "call_omitted")
@@ -182,6 +181,11 @@ class Planner:
             else:
                 parts.append(part)
         return message if len(parts) == len(message.parts) else message.but(parts=tuple(parts))
+
+
+def _is_blank(part: Text, *, home: bool) -> bool:
+    """Whether a text was cut before its first character, or stood between markup that is not sent."""
+    return (not part.text and not part.complete) or (not home and not part.text.strip())
 
 
 def _setting(choice: Choice | None, *, off: bool) -> str:

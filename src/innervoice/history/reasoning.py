@@ -12,7 +12,7 @@ from innervoice.history.decisions import Ledger, Place
 from innervoice.history.prefix import Prefix, difference
 from innervoice.history.turns import is_said
 from innervoice.hosts.home import is_home
-from innervoice.hosts.lookup import family_of
+from innervoice.hosts.lookup import ask_of, family_of
 from innervoice.settling import Settled
 
 __all__ = ["ReasoningRules"]
@@ -92,17 +92,25 @@ class ReasoningRules:
     def _bound(self, place: Place, part: Thinking) -> Part | None:
         """H7: reasoning that is dead, because something before it changed."""
         made = part.origin.prefix if part.origin else None
-        if self._ask.bound == "no" or made is None or made == self._prefix.value:
+        bound = self._binding(part.origin)
+        if bound == "no" or made is None or made == self._prefix.value:
             self._ledger.kept(place, "thinking", "H1", "it came from here")
             return self._under_its_name(part)
         why = difference(made, self._prefix.value)
-        if self._ask.bound == "dropped":
+        if bound == "dropped":
             self._ledger.kept(
                 place, "thinking", "H7", f"the host will not read it: {why}", "prefix_changed"
             )
             return self._under_its_name(part)
         self._ledger.omitted(place, "thinking", "H7", why, "prefix_changed")
         return None
+
+    def _binding(self, origin: Origin | None) -> str:
+        """What becomes of a block whose prefix changed: it was sealed so by the model that wrote it, whoever reads it."""
+        writer = origin.model if origin else None
+        host = self._host.id if self._host else None
+        row = ask_of(writer, host, self._dialect) if writer else None
+        return (row or self._ask).bound
 
     def _abroad(self, place: Place, part: Thinking) -> Part | None:
         """H2: reasoning that this model cannot read."""

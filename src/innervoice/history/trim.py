@@ -37,4 +37,7 @@ def _begins_a_turn(message: Message) -> bool:
 
 def _is_of_a_group(message: Message) -> bool:
     """Whether a message answers something: before the first words of the user it has lost its beginning."""
-    return any(isinstance(part, (Thinking, ToolCall, ToolResult)) for part in message.parts)
+    return any(
+        isinstance(part, (Thinking, ToolCall, ToolResult)) or (part.origin and part.origin.seals)
+        for part in message.parts
+    )

@@ -67,18 +67,34 @@ def vocabulary(
     patterns = [found for row in chosen for found in _markers(row)]
     patterns += [(marker(stop), Token("stop")) for stop in stops]
     tokens = {f"m{number}": token for number, (_, token) in enumerate(patterns)}
-    full = [f"(?P<m{number}>{pattern.full})" for number, (pattern, _) in enumerate(patterns)]
+    full = {f"m{number}": pattern.full for number, (pattern, _) in enumerate(patterns)}
     half = [pattern.half for pattern, _ in patterns]
     if names:
-        full.append(f"(?P<tag>{tag(names).full})")
+        full["tag"] = tag(names).full
         half.append(tag(names).half)
     return Vocabulary(
         # `(?!)` never matches: nothing is on.
-        search=re.compile("|".join(full) or r"(?!)"),
+        search=re.compile(_either(full) or r"(?!)"),
         half=re.compile("|".join(half) or r"(?!)"),
         tokens=tokens,
         suspect=_suspect([pattern for pattern, _ in patterns]),
     )
+
+
+def _either(named: dict[str, str]) -> str:
+    """One expression for all of these, each in a group of its name.
+
+    The first character, which is literal in every marker, stands before its markers: only so does the search skip to the next
+    place where one can begin, instead of trying each of them everywhere.
+    """
+    groups: dict[str, list[str]] = {}
+    for name, pattern in named.items():
+        # Of a tag, the first character is inside a group for the letter case, which "<" has not.
+        flags, pattern = ("(?i:", pattern[4:]) if pattern.startswith("(?i:<") else ("", pattern)
+        size = 2 if pattern[0] == "\\" else 1
+        rest = f"(?P<{name}>{flags}{pattern[size:]})"
+        groups.setdefault(pattern[:size], []).append(rest)
+    return "|".join(f"{first}(?:{'|'.join(rests)})" for first, rests in groups.items())
 
 
 def _suspect(patterns: list[Pattern]) -> re.Pattern[str] | None:

@@ -139,7 +139,7 @@ def test_clients_may_share_what_they_saw(emulator):
     with connect(emulator, "openrouter", http_client=sdk.client(relay=relay)) as client:
         message = whole(client, model, messages)
     messages += [careless(message), {"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": "sun"}]  # fmt: skip
-    sent = json.loads(relay.outgoing("http://x/chat/completions", json.dumps({"model": model, "messages": messages}).encode()))  # fmt: skip
+    sent = json.loads(relay.outgoing("http://x/chat/completions", json.dumps({"model": model, "messages": messages}).encode(), "Bearer any"))  # fmt: skip
     assert sent["messages"][1]["reasoning_details"][0]["signature"]
 
 

@@ -25,10 +25,13 @@ _SUMMARY, _CONTENT = "summary", "content"
 class Item:
     """One item while it comes, and after."""
 
-    def __init__(self, reader: Reader, index: int, item: dict[str, Any]) -> None:
+    def __init__(
+        self, reader: Reader, index: int, item: dict[str, Any], others: dict[int, Item]
+    ) -> None:
         self.reader = reader
         self.index = index
         self.item = item
+        self._others = others
         self.done = False
         self._slots: dict[tuple[str, int], Slot] = {}
         self._place: Slot | None = None
@@ -37,6 +40,21 @@ class Item:
     def type(self) -> str:
         """The type of the item as the wire has it."""
         return as_text(self.item.get("type")) or ""
+
+    @property
+    def name(self) -> str:
+        """Its id, or one that stands for it."""
+        return as_text(self.item.get("id")) or f"item_{self.index}"
+
+    @property
+    def _leader(self) -> str | None:
+        """The reasoning item that it came behind."""
+        before = [
+            index
+            for index, item in self._others.items()
+            if index < self.index and item.type == "reasoning"
+        ]
+        return self._others[max(before)].name if before else None
 
     @property
     def indexes(self) -> list[int]:
@@ -131,23 +149,23 @@ class Item:
 
     def _part(self, slot: Slot, *, complete: bool) -> Part:
         first = slot.index == min(self.indexes)
-        name = as_text(self.item.get("id")) or f"item_{self.index}"
         sealed = complete and self.type == "reasoning"
         seals = (
             tuple(member for member in _SEALS if self.item.get(member)) if sealed and first else ()
         )
-        origin = self.reader.origin(self.item if first else None, seals, item=name)
+        origin = self.reader.origin(self.item if first else None, seals, item=self.name)
         match slot.kind:
             case "thinking":
                 form = slot.form if slot.text else "hidden"
                 return Thinking(slot.text, form, complete, origin)
             case "text":
-                return Text(slot.text, complete, origin)
+                return Text(slot.text, complete, origin.but(led_by=self._leader))
             case "tool_call":
                 begun = slot.begun
                 assert begun is not None
-                origin = self.reader.origin(self.item, item=name, invented=slot.invented)
+                origin = self.reader.origin(self.item, item=self.name, invented=slot.invented)
                 called = as_text(self.item.get("name")) or begun.name
+                origin = origin.but(led_by=self._leader)
                 return ToolCall(begun.id, called, slot.text, complete, origin)
             case _:
                 return Opaque(self.item, complete, self.reader.origin())

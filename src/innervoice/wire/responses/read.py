@@ -109,7 +109,7 @@ class ResponsesReader(Reader):
     def _item(self, event: dict[str, Any], kind: str) -> Item:
         index = _index(event)
         if index not in self._items:
-            self._items[index] = Item(self, index, {"type": kind})
+            self._items[index] = Item(self, index, {"type": kind}, self._items)
         return self._items[index]
 
     def _start(self, event: dict[str, Any]) -> None:
@@ -118,7 +118,8 @@ class ResponsesReader(Reader):
             return
         # What `added` says of the seal is not whole yet.
         begun = {key: value for key, value in item.items() if key != "encrypted_content"}
-        known = self._items.setdefault(_index(event), Item(self, _index(event), begun))
+        index = _index(event)
+        known = self._items.setdefault(index, Item(self, index, begun, self._items))
         known.item = {**known.item, **begun}
         known.take_place()
 
@@ -167,7 +168,7 @@ class ResponsesReader(Reader):
             known = came[position] if position < len(came) else None
             if known is None:
                 index = max(self._items, default=-1) + 1
-                known = self._items[index] = Item(self, index, item)
+                known = self._items[index] = Item(self, index, item, self._items)
                 known.finish(item)
             elif known.done and known.type == item.get("type"):
                 known.revise(item)

@@ -1,0 +1,68 @@
+"""Long seals stored apart: a value in its JSON form <-> the same with references in the place of its seals.
+
+Signatures and encrypted reasoning may be many thousand characters, which not every column or front end carries. A
+reference is `{"innervoice.blob": digest}`; it stands only in an origin, where one of its `seals` stood, and the digest is
+that of the seal, so that equal ones are stored once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, MutableMapping
+from hashlib import blake2b
+from typing import Any
+
+from innervoice.errors import DecodeError
+
+__all__ = ["REFERENCE", "with_references", "with_seals"]
+
+REFERENCE = "innervoice.blob"
+_SHORTEST = 64  # what is no longer than a reference stays where it is
+_FOREIGN = ("block", "value", "raw")  # members that hold somebody else's JSON
+
+
+def with_references(value: Any, blobs: MutableMapping[str, str]) -> Any:
+    """The value without its long seals, which are put into `blobs`."""
+
+    def put(seal: Any) -> Any:
+        if not isinstance(seal, str) or len(seal) < _SHORTEST:
+            return seal
+        digest = blake2b(seal.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        blobs[digest] = seal
+        return {REFERENCE: digest}
+
+    return _changed(value, put)
+
+
+def with_seals(value: Any, blobs: Mapping[str, str]) -> Any:
+    """The value with its seals in their places again."""
+
+    def take(seal: Any) -> Any:
+        digest = seal.get(REFERENCE) if isinstance(seal, dict) else None
+        if digest is None:
+            return seal
+        if digest not in blobs:
+            raise DecodeError(f"a seal was stored apart, under {digest!r}, which is not in blobs")
+        return blobs[digest]
+
+    return _changed(value, take)
+
+
+def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_changed(item, change) for item in value]
+    if not isinstance(value, dict):
+        return value
+    made = {key: item if key in _FOREIGN else _changed(item, change) for key, item in value.items()}
+    for path in made.get("seals", ()) if "block" in made else ():
+        made["block"] = _with_member(made["block"], path.split("."), change)
+    return made
+
+
+def _with_member(block: Any, path: list[str], change: Callable[[Any], Any]) -> Any:
+    """The block with one member of it changed, and nothing else touched."""
+    if not path:
+        return change(block)
+    name, *rest = path
+    if not isinstance(block, dict) or name not in block:
+        return block
+    return {**block, name: _with_member(block[name], rest, change)}

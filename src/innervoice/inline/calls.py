@@ -1,0 +1,114 @@
+"""Tool calls that a model wrote out where none was made: told as candidates, never run.
+
+A model that forgets to close its reasoning writes its call into it, so that the host sees no call and the loop stops
+(github.com/QwenLM/qwen-code/issues/6548, 2026). Who runs such a call must have decided to: a draft looks the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.notes import Note
+from innervoice.canon.parts import Part, Text, Thinking, ToolCall
+
+__all__ = ["Candidate", "call_notes", "calls_in"]
+
+# How the templates of open models frame a call (vllm tool parsers, 2026-08).
+_FRAMES = (
+    ("<tool_call>", "</tool_call>"),
+    ("<minimax:tool_call>", "</minimax:tool_call>"),
+    ("<|tool_call_begin|>", "<|tool_call_end|>"),
+)
+_OPENERS = tuple(opener for opener, _ in _FRAMES)
+# How a call begins that is no JSON object, in this order: Qwen3-Coder, MiniMax, Kimi, GLM.
+_HEADS = tuple(
+    map(
+        re.compile,
+        (
+            r"\s*<function=([\w.-]{1,64})>",
+            r'\s*<invoke name="([\w.-]{1,64})">',
+            r"\s*(?:functions\.)?([\w.-]{1,64})(?::\d{1,4})?\s*<\|tool_call_argument_begin\|>",
+            r"\s*([\w.-]{1,64})\s*(?=<arg_key>|\Z)",
+        ),
+    )
+)
+_MOST_TOLD = 8
+
+
+class Candidate(NamedTuple):
+    """A call that is written out in a text."""
+
+    name: str
+    arguments: str
+    at: int
+    """The first character of it."""
+
+
+def calls_in(text: str) -> list[Candidate]:
+    """The complete calls in a text, in their order."""
+    return sorted((found for frame in _FRAMES for found in _framed(text, *frame)), key=_position)
+
+
+def call_notes(parts: Sequence[Part]) -> tuple[Note, ...]:
+    """What to say of an answer whose call stands in its reasoning, or in the text behind it."""
+    if any(isinstance(part, ToolCall) for part in parts):
+        return ()
+    number = _where(parts)
+    if number is None:
+        return ()
+    part = parts[number]
+    assert isinstance(part, (Text, Thinking))
+    return tuple(
+        Note("call_candidate", f"{name} {arguments} at character {at} of part {number}")
+        for name, arguments, at in calls_in(part.text)[:_MOST_TOLD]
+    )
+
+
+def _where(parts: Sequence[Part]) -> int | None:
+    """Which part may hold a call: the first text if it begins as one, without a text the last reasoning."""
+    last = None
+    for number, part in enumerate(parts):
+        if isinstance(part, Thinking):
+            last = number
+        elif not isinstance(part, Text):
+            last = None  # the reasoning led to something, so what stands in it was a draft
+        elif beginning := part.text.lstrip():
+            return number if beginning.startswith(_OPENERS) else None
+    return last
+
+
+def _framed(text: str, opener: str, closer: str) -> Iterator[Candidate]:
+    at = text.find(opener)
+    while at >= 0:
+        end = text.find(closer, at)
+        if end < 0:
+            return
+        found = _call(text[at + len(opener) : end])
+        if found:
+            yield Candidate(*found, at)
+        at = text.find(opener, end)
+
+
+def _call(inside: str) -> tuple[str, str] | None:
+    """Name and arguments of what stands in a frame."""
+    if inside.lstrip().startswith("{"):
+        try:
+            value = load_json(inside)
+        except ValueError:
+            return None
+        name = value.get("name") if isinstance(value, dict) else None
+        if not isinstance(name, str):
+            return None
+        arguments = value.get("arguments", value.get("parameters", {}))
+        return name, arguments if isinstance(arguments, str) else dump_json(arguments).decode()
+    for head in _HEADS:
+        if found := head.match(inside):
+            return found[1], " ".join(inside[found.end() :].split())
+    return None
+
+
+def _position(candidate: Candidate) -> int:
+    return candidate.at
