@@ -1,7 +1,9 @@
 """pydantic-ai: its messages to ours and back, and its agent on a host it does not know."""
 
+import asyncio
 import json
 
+import httpx2
 import pytest
 
 import innervoice as iv
@@ -63,12 +65,19 @@ QUESTION = "What is the weather in Paris and Rome, then the weather in Oslo?"
 
 
 def test_its_anthropic_model_runs_against_the_emulator(emulator):
-    provider = AnthropicProvider(api_key="any", base_url=emulator.base_url("anthropic"))
     settings = {
         "anthropic_thinking": {"type": "enabled", "budget_tokens": 2000},
         "max_tokens": 9000,
     }
-    result = agent(AnthropicModel("claude-haiku-4-5", provider=provider)).run_sync(QUESTION, model_settings=settings)  # fmt: skip
+
+    async def main():
+        async with httpx2.AsyncClient() as http:
+            url = emulator.base_url("anthropic")
+            provider = AnthropicProvider(api_key="any", base_url=url, http_client=http)
+            model = AnthropicModel("claude-haiku-4-5", provider=provider)
+            return await agent(model).run(QUESTION, model_settings=settings)
+
+    result = asyncio.run(main())
     assert "Paris: sunny. Rome: sunny. Oslo: sunny." == result.output
     back = iv.convert(result.all_messages())
     assert "Paris: sunny. Rome: sunny. Oslo: sunny." == back[-1].text
@@ -77,18 +86,21 @@ def test_its_anthropic_model_runs_against_the_emulator(emulator):
 
 @pytest.mark.parametrize("bridged", [True, False])
 def test_its_plain_chat_model_on_kimi(emulator, bridged):
-    """It sends reasoning back as tags in the text; Kimi wants its field, which the transport puts there."""
-    http = sdk.async_client("moonshot") if bridged else None
-    provider = OpenAIProvider(
-        base_url=emulator.base_url("moonshot"), api_key="any", http_client=http
-    )
-    profile = {"openai_chat_send_back_thinking_parts": False}
-    model = OpenAIChatModel("kimi-k3", provider=provider, profile=profile)
+    """Told to send no reasoning back, it is refused; the transport puts the field there."""
+
+    async def main():
+        async with sdk.async_client("moonshot") if bridged else httpx2.AsyncClient() as http:
+            url = emulator.base_url("moonshot")
+            provider = OpenAIProvider(base_url=url, api_key="any", http_client=http)
+            profile = {"openai_chat_send_back_thinking_parts": False}
+            model = OpenAIChatModel("kimi-k3", provider=provider, profile=profile)
+            return (await agent(model).run(QUESTION)).output
+
     if bridged:
-        assert "Paris: sunny. Rome: sunny. Oslo: sunny." == agent(model).run_sync(QUESTION).output
+        assert "Paris: sunny. Rome: sunny. Oslo: sunny." == asyncio.run(main())
     else:
         with pytest.raises(pydantic_ai.exceptions.ModelHTTPError, match="reasoning_content"):
-            agent(model).run_sync(QUESTION)
+            asyncio.run(main())
 
 
 def test_responses():
