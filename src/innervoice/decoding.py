@@ -22,6 +22,7 @@ from innervoice.errors import DecodeError, UsageError
 from innervoice.frames.frame import LIMIT, Frame
 from innervoice.frames.sniff import AnyFraming
 from innervoice.hosts.lookup import card_of, host_of, names_of
+from innervoice.inline.calls import call_notes
 from innervoice.inline.rows import DEFAULT_TAGS
 from innervoice.inline.splitter import Splitter
 from innervoice.inline.stage import InlineStage
@@ -114,7 +115,7 @@ class Decoder:
             except DecodeError as error:
                 events += self._break(error)
         if self._reader is None and self._values and not self._failure:
-            self._start(self._values[0], None)
+            self._start(self._values[0], dialect_of(self._values[0]))
             events += [event for value in self._values for event in self._translate(value, None)]
         events += self._close()
         self._finished = self._response()
@@ -124,9 +125,10 @@ class Decoder:
 
     def _read_frames(self, frames: list[Frame]) -> list[Event]:
         events: list[Event] = []
-        for data, name, failed in frames:
+        for frame in frames:
             if self._failure:
                 break
+            data, name = frame.data, frame.name
             if data is None:
                 events.append(Heartbeat())
                 continue
@@ -135,12 +137,16 @@ class Decoder:
             except ValueError:
                 events += self._read_no_json(data)
                 continue
-            if failed and isinstance(value, dict):
+            if frame.failed and isinstance(value, dict):
                 self._failure = Failure(
                     type=name, message=value.get("message") or value.get("Message"), raw=value
                 )
                 break
-            events += self._read(value, name)
+            if self._reader is None:
+                events += self._read(value, name)
+                continue
+            told = self._reader.feed(value, name)
+            events += self._stage.feed(told) if self._stage else told
         return events
 
     def _read_no_json(self, data: bytes) -> list[Event]:
@@ -156,10 +162,11 @@ class Decoder:
 
     def _read(self, value: Any, name: str | None) -> list[Event]:
         if self._reader is None:
-            if self._dialect is None and dialect_of(value, name) is None and not self._host:
+            looks = dialect_of(value, name)
+            if self._dialect is None and looks is None and not self._host:
                 self._values.append(value)
                 return []
-            self._start(value, name)
+            self._start(value, looks)
         return self._translate(value, name)
 
     def _translate(self, value: Any, name: str | None) -> list[Event]:
@@ -173,10 +180,9 @@ class Decoder:
 
     # ---- who answers ---------------------------------------------------------------------------
 
-    def _start(self, value: Any, name: str | None) -> None:
-        """Chooses the reader, by what was said or by what the first message looks like."""
+    def _start(self, value: Any, looks: str | None) -> None:
+        """Chooses the reader, by what was said or by the dialect that the first message looks like."""
         host = self._host
-        looks = dialect_of(value, name)
         dialect = self._dialect or looks or (host.dialect if host else "openai-chat")
         if self._dialect is None and host and host.dialect == "mistral" and looks == "openai-chat":
             dialect = "mistral"
@@ -237,8 +243,10 @@ class Decoder:
         if reader is None:
             return Response(provider=self._provider, model=self._model, error=self._failure)
         parts = self._stage.parts if self._stage else tuple(reader.parts)
-        if any(isinstance(part, Thinking) and not is_inline(part) for part in parts):
-            self._notebook.add("field_thinking")
+        for part in parts:
+            if isinstance(part, Thinking) and not is_inline(part):
+                self._notebook.add("field_thinking")
+                break
         origin = reader.origin(reader.message_block or None, reader.message_seals)
         response = Response(
             parts=parts,
@@ -257,14 +265,16 @@ class Decoder:
         )
         if response.reasoning and _is_ignored(response.reasoning, response):
             response = response.but(notes=(*response.notes, Note("setting_ignored")))
+        if candidates := call_notes(parts):
+            response = response.but(notes=(*response.notes, *candidates))
         # The cheap question first: most answers have a text, and need no view of it here.
         if not _has_text(parts) and response.status == "empty" and response.has_thinking:
             return response.but(notes=(*response.notes, Note("answer_in_reasoning")))
         return response
 
     def _alternatives(self, reader: Reader) -> tuple[Response, ...]:
-        found = []
-        for _, values in sorted(reader.others.items()):
+        found: list[Response] = []
+        for _, values in sorted(reader.others.items()) if reader.others else ():
             decoder = Decoder(
                 provider=self._provider,
                 model=self._model,

@@ -63,7 +63,8 @@ class Splitter(splitter.Splitter):
             finish_reason=self._finish_reason,
             notes=(*self.notes, *call_notes(parts)),
         )
-        if response.status == "empty" and response.has_thinking:
+        # The cheap question first: most answers have a text, and need no view of it here.
+        if self._blank and response.status == "empty" and response.has_thinking:
             note = Note("answer_in_reasoning")
             return response.but(notes=(*response.notes, note))
         return response

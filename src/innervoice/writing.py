@@ -77,7 +77,9 @@ class _Encoding:
         _check_results(request.messages)
         planned = self._planned()
         messages = _alternating(planned) if self.dialect in _UNJOINED else planned.messages
-        body = writer_of(self.dialect)(request.but(messages=messages), self.model, limit)
+        if messages != request.messages:
+            request = request.but(messages=messages)
+        body = writer_of(self.dialect)(request, self.model, limit)
         fields = fields_of(settled.choice, self.ask) if settled.choice else {}
         if self.dialect == "bedrock-converse" and fields:
             fields = {"additionalModelRequestFields": fields}

@@ -80,6 +80,7 @@ class AsyncClient:
             environ=environ,
         )
         self._own = http is None
+        self._keeps_silence = http is None or getattr(http, "keeps_silence", False) is True
         self._http = http
         self._closed = False
         self._sleep = anyio.sleep
@@ -90,8 +91,8 @@ class AsyncClient:
         """Asks and waits for the whole answer; with `stream=True` it is streamed on the way, and folded here."""
         exchange = self._settings.exchange(model, messages, fields, stream=False)
         async with AsyncEvents(self, exchange) as events:
-            async for _ in events:
-                pass
+            while not exchange.is_over:
+                await events._pull()
             return events.response
 
     def stream(
@@ -169,7 +170,7 @@ class AsyncEvents:
         self._answer: Any = None
         self._chunks: Any = None
         self._errors: tuple[type[Exception], ...] = ()
-        self._position = 0
+        self._place = exchange.events.place()
         self._entered = False
 
     @property
@@ -223,24 +224,24 @@ class AsyncEvents:
         return self
 
     async def __anext__(self) -> Event:
-        events, position = self._exchange.events, self._position
-        while position >= len(events):
+        events, place = self._exchange.events, self._place
+        while place.position >= len(events):
             if self._exchange.is_over:
                 raise StopAsyncIteration
             await self._pull()
-        self._position = position + 1
-        return events[position]
+        place.position += 1
+        return events[place.position - 1]
 
     async def _pieces(self, kind: Kind, *, settled: bool) -> AsyncIterator[str]:
-        exchange, view, position = self._exchange, View(kind), 0
+        exchange, view, place = self._exchange, View(kind), self._exchange.events.place()
         while True:
-            events = exchange.events[position:]
-            position += len(events)
+            events = exchange.events[place.position :]
+            place.position += len(events)
             for piece in view.feed(events, exchange.bound if settled else None):
                 yield piece
-            if exchange.is_over and position == len(exchange.events):
+            if exchange.is_over and place.position == len(exchange.events):
                 return
-            if position == len(exchange.events):
+            if place.position == len(exchange.events):
                 await self._pull()
 
     # ---- waiting -------------------------------------------------------------------------------
@@ -305,8 +306,8 @@ class AsyncEvents:
         patience = self._exchange.patience
         limit = patience.limit()
         try:
-            # A limit costs more than most pieces do. Our own HTTP client keeps the one on a silence by itself.
-            if patience.is_for_silence and self._client._own:
+            # A limit costs more than most pieces do, and some HTTP clients keep the one on a silence by themselves.
+            if patience.is_for_silence and self._client._keeps_silence:
                 with patience:
                     return await anext(self._chunks, None), None
             with patience, anyio.fail_after(limit):

@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping
 from typing import NoReturn
 
-from innervoice.canon.events import Event, Finish
+from innervoice.canon.events import Finish
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.notes import Notebook
 from innervoice.canon.request import Request
@@ -34,6 +34,7 @@ from innervoice.client.failing import (
     status_of,
 )
 from innervoice.client.firm import Bound
+from innervoice.client.log import Log
 from innervoice.client.patience import Patience
 from innervoice.client.places import with_quoted_model
 from innervoice.client.retry import Backoff, is_transient
@@ -71,7 +72,7 @@ class Exchange:
         inline: str | None = None,
     ) -> None:
         self.patience = patience
-        self.events: list[Event] = []
+        self.events = Log()
         """All that came so far."""
         self.failure: InnervoiceError | None = None
         self._request = request
@@ -170,7 +171,7 @@ class Exchange:
         events = decoder.feed(chunk)
         if not self._has_output:
             self._has_output = any(map(is_output, events))
-        self.events += events
+        self.events.add(events)
         return not decoder.failed
 
     def end(self, error: Exception | None = None) -> float | None:
@@ -187,7 +188,7 @@ class Exchange:
             delivered = self._has_output and self._request.stream
             return self._again(problem, transient=transient and not delivered)
         self._response = self._noted(finish.response)
-        self.events += [*events, Finish(self._response)]
+        self.events.add([*events, Finish(self._response)])
         return None
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, TypeAlias
 
 from innervoice.canon.jsontext import load_json
@@ -167,9 +168,16 @@ def _class_of(status: int, kind: str | None) -> type[ProviderError]:
 
 
 def errors_of(http: Any) -> tuple[type[Exception], ...]:
-    """What an HTTP client raises when the road fails, found in the package that its class comes from."""
+    """What an HTTP client raises when the road fails: what it says, or what is in the package that its class comes from."""
+    told: tuple[type[Exception], ...] | None = getattr(http, "errors", None)
+    kind: Any = type(http)
+    return told or _errors_of_class(kind)
+
+
+@cache
+def _errors_of_class(client: type[object]) -> tuple[type[Exception], ...]:
     found: list[type[Exception]] = [OSError]
-    for kind in type(http).__mro__:
+    for kind in client.__mro__:
         package = sys.modules.get(kind.__module__.partition(".")[0])
         for name in ("HTTPError", "StreamError", "InvalidURL"):
             error = getattr(package, name, None)

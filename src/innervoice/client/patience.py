@@ -29,7 +29,7 @@ class Patience:
         self._total = total
         self._connect = connect
         self._idle = idle
-        self._clock = clock
+        self.clock = clock
         self._spent = 0.0
         self._since = 0.0
         self._silent = False  # the next wait ends by the limit on a silence
@@ -39,19 +39,27 @@ class Patience:
         """Seconds of waiting that are left."""
         return float("inf") if self._total is None else max(0.0, self._total - self._spent)
 
+    @property
+    def is_up(self) -> bool:
+        """Whether no time is left."""
+        return self._total is not None and self._spent >= self._total
+
     def limit(self) -> float | None:
         """How long the next wait may be; None for ever, 0 if the time is up."""
-        self._silent = self._idle is not None and self._idle < self.left
-        if self._silent:
-            return self._idle
-        return None if self._total is None else self.left
+        left = None if self._total is None else max(0.0, self._total - self._spent)
+        self._silent = self._idle is not None and (left is None or self._idle < left)
+        return self._idle if self._silent else left
+
+    @property
+    def is_for_silence(self) -> bool:
+        """Whether the last limit is that on a silence, which is the same for every wait."""
+        return self._silent
 
     def timeouts(self) -> dict[str, float | None]:
         """The limits as httpx takes them."""
-        limit = self.limit()
-        connect = min(
-            (seconds for seconds in (self._connect, limit) if seconds is not None), default=None
-        )
+        limit, connect = self.limit(), self._connect
+        if connect is None or (limit is not None and limit < connect):
+            connect = limit
         return {"connect": connect, "read": limit, "write": limit, "pool": limit}
 
     def timed_out(self, *, connecting: bool) -> TimedOutError:
@@ -59,16 +67,16 @@ class Patience:
         if connecting:
             seconds = self._connect or self._total or 0
             return TimedOutError(f"no connection within {seconds:g} s", "connect")
-        if self._silent:
+        if self._silent and not self.is_up:
             return TimedOutError(f"nothing came for {self._idle or 0:g} s", "idle")
         return TimedOutError(f"not done within {self._total or 0:g} s", "total")
 
     def spend(self, seconds: float) -> None:
-        """Counts a pause."""
+        """Counts a wait, or a pause."""
         self._spent += seconds
 
     def __enter__(self) -> None:
-        self._since = self._clock()
+        self._since = self.clock()
 
     def __exit__(
         self,
@@ -76,4 +84,4 @@ class Patience:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._spent += self._clock() - self._since
+        self._spent += self.clock() - self._since

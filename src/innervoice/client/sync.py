@@ -91,8 +91,8 @@ class Client:
     def ask(self, model: str, messages: Messages, **fields: Unpack[RequestFields]) -> Response:
         """Asks and waits for the whole answer; with `stream=True` it is streamed on the way, and folded here."""
         with Events(self, self._settings.exchange(model, messages, fields, stream=False)) as events:
-            for _ in events:
-                pass
+            while not events._exchange.is_over:
+                events._pull()
             return events.response
 
     def stream(self, model: str, messages: Messages, **fields: Unpack[RequestFields]) -> Events:
@@ -169,7 +169,7 @@ class Events:
         self._answer: Any = None
         self._chunks: Iterator[bytes] = iter(())
         self._errors: tuple[type[Exception], ...] = ()
-        self._position = 0
+        self._place = exchange.events.place()
         self._entered = False
 
     @property
@@ -217,23 +217,23 @@ class Events:
         return self
 
     def __next__(self) -> Event:
-        events, position = self._exchange.events, self._position
-        while position >= len(events):
+        events, place = self._exchange.events, self._place
+        while place.position >= len(events):
             if self._exchange.is_over:
                 raise StopIteration
             self._pull()
-        self._position = position + 1
-        return events[position]
+        place.position += 1
+        return events[place.position - 1]
 
     def _pieces(self, kind: Kind, *, settled: bool) -> Iterator[str]:
-        exchange, view, position = self._exchange, View(kind), 0
+        exchange, view, place = self._exchange, View(kind), self._exchange.events.place()
         while True:
-            events = exchange.events[position:]
-            position += len(events)
+            events = exchange.events[place.position :]
+            place.position += len(events)
             yield from view.feed(events, exchange.bound if settled else None)
-            if exchange.is_over and position == len(exchange.events):
+            if exchange.is_over and place.position == len(exchange.events):
                 return
-            if position == len(exchange.events):
+            if place.position == len(exchange.events):
                 self._pull()
 
     # ---- waiting -------------------------------------------------------------------------------
@@ -293,13 +293,15 @@ class Events:
     def _next(self) -> tuple[bytes | None, Exception | None]:
         """The next bytes, None at the end, and what broke the road."""
         patience = self._exchange.patience
-        if patience.limit() == 0:
+        if patience.is_up:
             return None, TimeoutError()
+        since = patience.clock()
         try:
-            with patience:
-                return next(self._chunks, None), None
+            return next(self._chunks, None), None
         except self._errors as error:
             return None, error
+        finally:
+            patience.spend(patience.clock() - since)
 
     def _refusal(self) -> bytes:
         """The body of a refusal, as far as it comes."""

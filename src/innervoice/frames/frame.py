@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from innervoice.canon.value import Value
 from innervoice.errors import DecodeError
 
 __all__ = ["LIMIT", "Frame", "FrameError", "Framer"]
@@ -12,7 +13,7 @@ LIMIT = 64 * 1024 * 1024
 """A frame larger than this ends the stream: no provider sends one, and memory is finite."""
 
 
-class Frame(NamedTuple):
+class Frame(Value, frozen=True):
     """One message of a stream. Without data it is a sign of life."""
 
     data: bytes | None

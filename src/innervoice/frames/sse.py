@@ -12,6 +12,8 @@ After the WHATWG standard (https://html.spec.whatwg.org/multipage/server-sent-ev
 
 from __future__ import annotations
 
+import re
+
 from innervoice.canon.jsontext import load_json
 from innervoice.frames.frame import LIMIT, Frame, FrameError
 
@@ -19,6 +21,7 @@ __all__ = ["ServerSentEvents", "sse_bytes"]
 
 _BOM = b"\xef\xbb\xbf"
 _HEARTBEAT = Frame(None)
+_WHOLE = re.compile(rb"(?:event: (.*)\n)?data: (.*)\n\n")
 
 
 class ServerSentEvents:
@@ -33,13 +36,20 @@ class ServerSentEvents:
         self._stray: list[bytes] = []  # lines that are no fields
         self._after_cr = False
         self._started = False
+        self._between = False  # nothing of an event has come yet
 
     def feed(self, data: bytes) -> list[Frame]:
         """The events that are whole now."""
+        # A server that flushes sends one event at a time, and HTTP hands it over as it was sent.
+        usual = self._between and len(data) <= self._limit and b"\r" not in data
+        if usual and (whole := _WHOLE.fullmatch(data)):
+            name, text = whole.groups()
+            return [Frame(text, None if name is None else _name_of(name))]
         if self._after_cr and data:
             self._after_cr = False
             if data[0] == 0x0A:
                 data = data[1:]
+        self._between = False
         self._size += len(data)
         if b"\n" not in data and b"\r" not in data:
             self._pending.append(data)
@@ -54,32 +64,40 @@ class ServerSentEvents:
         lines = data.splitlines()
         if data[-1] not in b"\r\n":
             self._pending.append(lines.pop())
+        if not self._started and lines:
+            self._started = True
+            lines[0] = lines[0].removeprefix(_BOM)
+        # By far most lines are one of two kinds, and take no further call.
         for line in lines:
-            self._read(line, frames)
+            if line[:6] == b"data: ":
+                self._data.append(line[6:])
+            elif line:
+                self._read(line, frames)
+            else:
+                self._dispatch(frames)
         self._check_size()
+        begun = self._pending or self._data or self._stray or self._name is not None
+        self._between = not (begun or self._after_cr)
         return frames
 
     def finish(self) -> list[Frame]:
         """The last event, if no blank line ended it."""
         frames: list[Frame] = []
         if self._pending:
-            self._read(b"".join(self._pending), frames)
+            line = b"".join(self._pending)
+            self._read(line if self._started else line.removeprefix(_BOM), frames)
             self._pending.clear()
         self._dispatch(frames)
         return frames
 
     def _read(self, line: bytes, frames: list[Frame]) -> None:
-        if not self._started:
-            self._started = True
-            line = line.removeprefix(_BOM)
+        """Reads a line that is not blank."""
         if line[:5] == b"data:":
             self._data.append(line[6:] if line[5:6] == b" " else line[5:])
-        elif not line:
-            self._dispatch(frames)
         elif line[:1] == b":":
             frames.append(_HEARTBEAT)
         elif line[:6] == b"event:":
-            self._name = line[6:].strip().decode("utf-8", "replace")
+            self._name = _name_of(line[6:])
         elif line == b"data":
             self._data.append(b"")
         elif not line.startswith((b"id:", b"retry:")) and line not in (b"id", b"retry", b"event"):
@@ -94,7 +112,7 @@ class ServerSentEvents:
         if self._stray:
             self._dispatch_stray(frames)
         self._name = None
-        self._size = sum(map(len, self._pending))
+        self._size = len(self._pending[0]) if self._pending else 0
 
     def _dispatch_stray(self, frames: list[Frame]) -> None:
         """Lines without a field's name that are JSON, together, are a message all the same."""
@@ -113,6 +131,10 @@ class ServerSentEvents:
     def _check_size(self) -> None:
         if self._size > self._limit:
             raise FrameError(f"an event is longer than {self._limit} bytes")
+
+
+def _name_of(text: bytes) -> str:
+    return text.strip().decode("utf-8", "replace")
 
 
 def sse_bytes(frame: Frame) -> bytes:

@@ -29,6 +29,9 @@ def with_taken_ids(
     changed: list[tuple[int, int]] = []
     written: list[Message] = []
     for number, message in enumerate(messages):
+        if not any(isinstance(part, (ToolCall, ToolResult)) for part in message.parts):
+            written.append(message)
+            continue
         parts: list[Part] = []
         for position, part in enumerate(message.parts):
             fitted = names.fitted(part)

@@ -36,6 +36,7 @@ _HEADS = tuple(
     )
 )
 _MOST_TOLD = 8
+_NONBLANK = re.compile(r"\S")
 
 
 class Candidate(NamedTuple):
@@ -75,8 +76,8 @@ def _where(parts: Sequence[Part]) -> int | None:
             last = number
         elif not isinstance(part, Text):
             last = None  # the reasoning led to something, so what stands in it was a draft
-        elif beginning := part.text.lstrip():
-            return number if beginning.startswith(_OPENERS) else None
+        elif beginning := _NONBLANK.search(part.text):
+            return number if part.text.startswith(_OPENERS, beginning.start()) else None
     return last
 
 

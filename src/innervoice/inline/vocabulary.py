@@ -90,10 +90,11 @@ def _either(named: dict[str, str]) -> str:
     groups: dict[str, list[str]] = {}
     for name, pattern in named.items():
         # Of a tag, the first character is inside a group for the letter case, which "<" has not.
-        flags, pattern = ("(?i:", pattern[4:]) if pattern.startswith("(?i:<") else ("", pattern)
-        size = 2 if pattern[0] == "\\" else 1
-        rest = f"(?P<{name}>{flags}{pattern[size:]})"
-        groups.setdefault(pattern[:size], []).append(rest)
+        flags = "(?i:" if pattern.startswith("(?i:<") else ""
+        literal = pattern.removeprefix(flags)
+        size = 2 if literal[0] == "\\" else 1
+        rest = f"(?P<{name}>{flags}{literal[size:]})"
+        groups.setdefault(literal[:size], []).append(rest)
     return "|".join(f"{first}(?:{'|'.join(rests)})" for first, rests in groups.items())
 
 

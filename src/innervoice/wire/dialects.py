@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -55,14 +56,20 @@ _COHERE = ("message-start", "content-", "tool-", "citation-", "message-end")
 
 def reader_of(dialect: str, context: Context) -> Reader:
     """A reader for one answer."""
+    return _reader_class(dialect)(context)
+
+
+@cache
+def _reader_class(dialect: str) -> type[Reader]:
     try:
         module, name = _READERS[dialect]
     except KeyError:
         raise UsageError(f"dialect must be one of {', '.join(DIALECTS)}; not {dialect!r}") from None
-    reader: Reader = getattr(import_module(f"innervoice.wire.{module}"), name)(context)
+    reader: type[Reader] = getattr(import_module(f"innervoice.wire.{module}"), name)
     return reader
 
 
+@cache
 def writer_of(dialect: str) -> Callable[[Request, str, str], dict[str, Any]]:
     """The function that writes a request: (request, model, name of the limit) -> body."""
     folder = _READERS[dialect][0].split(".")[0]

@@ -46,6 +46,8 @@ class Context(Value, frozen=True, kw_only=True):
     """The host counts reasoning beside the output, not in it."""
 
 
+_LOOSE = 4096
+"""How many pieces of a part are kept as they came before they are joined."""
 _DELTAS: dict[str, type[TextDelta | ThinkingDelta | ToolCallDelta]] = {
     "text": TextDelta,
     "thinking": ThinkingDelta,
@@ -66,6 +68,7 @@ class Slot:
         "invented",
         "kind",
         "length",
+        "most",
         "open",
         "pieces",
         "seals",
@@ -78,6 +81,7 @@ class Slot:
         self.block = block if block is not None else {}
         self.pieces: list[str] = []
         self.length = 0
+        self.most = _LOOSE
         self.open = True
         self.form: Form = "full"
         self.seals: tuple[str, ...] = ()
@@ -92,6 +96,14 @@ class Slot:
         if len(self.pieces) > 1:
             self.pieces[:] = ["".join(self.pieces)]
         return self.pieces[0] if self.pieces else ""
+
+    def gather(self) -> None:
+        """Joins the pieces: small ones take many times what their text does.
+
+        The longer the text, the more pieces may come before it is joined again, so that the time stays linear.
+        """
+        self.pieces[:] = ["".join(self.pieces)]
+        self.most = _LOOSE + self.length // 64
 
     def paired(self, text: str) -> str:
         """A delta with the half before it, and without a half at its end."""
@@ -172,6 +184,8 @@ class Reader(ABC):
             return
         slot.pieces.append(text)
         slot.length += len(text)
+        if len(slot.pieces) > slot.most:
+            slot.gather()
         if slot.delta:
             self.events.append(slot.delta(slot.index, text))
 

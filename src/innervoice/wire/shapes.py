@@ -26,7 +26,9 @@ def as_text(value: Any) -> str | None:
 
 def as_count(value: Any) -> int | None:
     """A number of tokens, or None for what is none."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if type(value) is int:  # nearly always
+        return value if 0 <= value < 2**53 else None
+    if value is None or isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return int(value) if 0 <= value < 2**53 else None
 

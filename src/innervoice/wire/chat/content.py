@@ -30,7 +30,10 @@ class ContentChunks:
     def read(self, content: Any) -> None:
         """Takes the content of a message or a delta."""
         if isinstance(content, str):
-            if content:
+            slot = self._current
+            if content and slot and slot.kind == "text":
+                self._reader.add(slot, content)
+            elif content:
                 self._read_text({"type": "text", "text": content}, content, goes_on=True)
         elif isinstance(content, list):
             for number, chunk in enumerate(content):
@@ -107,9 +110,9 @@ class ContentChunks:
         """The part of a chunk."""
         block = slot.block
         if slot.kind == "text":
-            block["text"] = slot.text
-            trivial = block == {"type": "text", "text": slot.text}
-            return Text(slot.text, complete, self._reader.origin(None if trivial else block))
+            block["text"] = text = slot.text
+            trivial = len(block) == 2 and block.get("type") == "text"
+            return Text(text, complete, self._reader.origin(None if trivial else block))
         if more := self._inner.pop(slot.index, None):
             block["thinking"] = _joined([block["thinking"], *more])
         sealed = ("signature",) if block.get("signature") else ()

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 from innervoice.canon.parts import Part, Text
 from innervoice.canon.response import FinishReason
 from innervoice.wire.chat.content import ContentChunks
-from innervoice.wire.chat.reasoning import DETAILS, FIELDS, ReasoningFields
+from innervoice.wire.chat.reasoning import DETAILS, FIELDS, NAMES, ReasoningFields
 from innervoice.wire.chat.usage import usage_of
 from innervoice.wire.protocol import Context, Reader, Slot
 from innervoice.wire.shapes import arguments_of, as_count, as_dict, as_list, as_text
@@ -45,6 +45,7 @@ _REASONS: dict[str, FinishReason] = {
     "abort": "error",
 }
 _KNOWN = {"role", "content", "refusal", "tool_calls", "function_call", "channel", *FIELDS}
+_USUAL = {"role", "content", *FIELDS}  # all that most deltas have
 _GOOGLE = "extra_content.google.thought_signature"
 
 
@@ -65,36 +66,44 @@ class ChatReader(Reader):
         chunk = as_dict(value)
         if "choices" not in chunk and isinstance(chunk.get("result"), dict):
             chunk = chunk["result"]
-        if chunk.get("error") or name == "error" or _is_bare_error(chunk):
+        has_choices = "choices" in chunk
+        if chunk.get("error") or name == "error" or (not has_choices and _is_bare_error(chunk)):
             self.fail(chunk)
-        self.id = as_text(chunk.get("id")) or self.id
-        self.model = as_text(chunk.get("model")) or self.model
+        # Every chunk repeats both: they are taken when they change.
+        if chunk.get("id") != self.id:
+            self.id = as_text(chunk.get("id")) or self.id
+        if chunk.get("model") != self.model:
+            self.model = as_text(chunk.get("model")) or self.model
         for position, choice in enumerate(as_list(chunk.get("choices"))):
-            index = as_count(as_dict(choice).get("index"))
-            if index in (0, None) and position == 0:
-                self._read_choice(as_dict(choice))
+            members = as_dict(choice)
+            index = as_count(members.get("index"))
+            if not index and position == 0:
+                self._read_choice(members)
             else:
-                other = {**as_dict(choice), "index": 0}
+                other = {**members, "index": 0}
                 self.others.setdefault(index or position, []).append({**chunk, "choices": [other]})
-        if "response" in chunk and "choices" not in chunk:
+        if not has_choices and "response" in chunk:
             self._content.read(chunk["response"])
             self.ended = self.ended or "usage" in chunk
         self._use(chunk)
 
     def _read_choice(self, choice: dict[str, Any]) -> None:
-        message = self._message_of(choice)
+        message = self._message_of(choice) if "message" in choice else choice.get("delta")
         if isinstance(message, dict):
             self._read_message(message, is_delta=message is choice.get("delta"))
         elif isinstance(choice.get("text"), str):
             self._content.read(choice["text"])
         elif message is not None:
             self.odd(message, "message")
-        self.stop(choice.get("finish_reason"), _REASONS)
+        if reason := choice.get("finish_reason"):
+            self.stop(reason, _REASONS)
         # A whole message is over, also where a host gives no reason for it.
-        self.ended = self.ended or ("message" in choice and "delta" not in choice)
+        if "message" in choice and "delta" not in choice:
+            self.ended = True
         if self._refusal:
             self.finish_reason = "refusal"
-        self._use(choice)
+        if "usage" in choice or "x_groq" in choice:
+            self._use(choice)
 
     def _message_of(self, choice: dict[str, Any]) -> Any:
         """The delta or the message. Perplexity sends both: an empty delta beside a whole message, and in a
@@ -109,10 +118,12 @@ class ChatReader(Reader):
         return message if delta is None else delta
 
     def _read_message(self, message: dict[str, Any], *, is_delta: bool) -> None:
-        if not message.keys().isdisjoint(FIELDS):
+        if not message.keys().isdisjoint(NAMES):
             self._fields.read(message, is_delta=is_delta)
         if (content := message.get("content")) is not None:
             self._content.read(content)
+        if message.keys() <= _USUAL:
+            return
         if refusal := message.get("refusal"):
             self._refuse(refusal)
         if (calls := message.get("tool_calls")) is not None:
@@ -228,5 +239,4 @@ class ChatReader(Reader):
 
 def _is_bare_error(chunk: dict[str, Any]) -> bool:
     """Databricks, Mistral and servers built with FastAPI do not wrap their errors."""
-    named = "error_code" in chunk or "detail" in chunk or chunk.get("object") == "error"
-    return "choices" not in chunk and named
+    return "error_code" in chunk or "detail" in chunk or chunk.get("object") == "error"

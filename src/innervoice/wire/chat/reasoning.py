@@ -18,7 +18,7 @@ from innervoice.canon.views import is_same
 from innervoice.wire.protocol import Reader, Slot
 from innervoice.wire.shapes import as_list
 
-__all__ = ["FIELDS", "ReasoningFields"]
+__all__ = ["FIELDS", "NAMES", "ReasoningFields"]
 
 DETAILS = "reasoning_details"
 FIELDS = (
@@ -29,6 +29,8 @@ FIELDS = (
     "thinking",
     "reasoning_text",
 )
+NAMES = frozenset(FIELDS)
+TEXTS = NAMES - {DETAILS}
 _CUMULATIVE_MINIMUM = 16
 """A delta that begins with all that came so far, when that is so long, repeats it (MiniMax M3 does)."""
 
@@ -60,37 +62,27 @@ class ReasoningFields:
 
     def read(self, message: dict[str, Any], *, is_delta: bool) -> None:
         """Takes the fields of a message or a delta."""
-        texts: dict[str, str] = {}
-        for name in FIELDS[1:]:
-            value = message.get(name)
-            if isinstance(value, str):
-                texts[name] = value
-            elif value is not None:
-                self._reader.odd(value, name)
-        details = message.get(DETAILS)
-        if details is not None and not isinstance(details, list):
-            self._reader.odd(details, DETAILS)
-        entries = as_list(details)
-        self._empty_details = self._empty_details or details == []
         if self._chosen is None:
-            readable = any(_readable(entry) for entry in entries)
-            self._chosen = (
-                DETAILS if readable else next((name for name, text in texts.items() if text), None)
-            )
-        for number, entry in enumerate(entries):
-            self._read_detail(entry, goes_on=is_delta and number == 0)
-        for name, text in texts.items():
-            if name == self._chosen:
-                self._read_field(name, text)
-            elif text:
-                self._mirrors.setdefault(name, []).append(text)
+            self._chosen = _first_readable(message)
+        details = message.get(DETAILS)
+        if details is not None:
+            self._read_details(details, is_delta=is_delta)
+        for name, value in message.items():
+            if value is None or name not in TEXTS:
+                continue
+            if not isinstance(value, str):
+                self._reader.odd(value, name)
+            elif name == self._chosen:
+                self._read_field(name, value)
+            elif value:
+                self._mirrors.setdefault(name, []).append(value)
 
     def _read_field(self, name: str, text: str) -> None:
         if text and self._field is None:
             self._field = self._reader.open("thinking", {name: ""})
-            self._field.block = {name: ""}
-        if self._field:
-            self._reader.add(self._field, self._new(self._field, text))
+        if slot := self._field:
+            # A snapshot is as long as all before it, which few deltas are.
+            self._reader.add(slot, text if len(text) < slot.length else self._new(slot, text))
 
     def _new(self, slot: Slot, text: str) -> str:
         """What is new in a delta, where the host repeats all that came before.
@@ -99,7 +91,7 @@ class ReasoningFields:
         shown that this host sends snapshots.
         """
         least = 1 if self._cumulative else _CUMULATIVE_MINIMUM
-        # A snapshot is as long as all before it, which few deltas are: the text is joined for those only.
+        # The text is joined for those only that may be one.
         if not least <= slot.length <= len(text) or not text.startswith(slot.text):
             return text
         if len(text) == slot.length and not self._snapshots:
@@ -109,6 +101,14 @@ class ReasoningFields:
         return text[slot.length :]
 
     # ---- reasoning_details ---------------------------------------------------------------------
+
+    def _read_details(self, details: Any, *, is_delta: bool) -> None:
+        if not isinstance(details, list):
+            self._reader.odd(details, DETAILS)
+            return
+        self._empty_details = self._empty_details or not details
+        for number, entry in enumerate(details):
+            self._read_detail(entry, goes_on=is_delta and number == 0)
 
     def _read_detail(self, entry: Any, *, goes_on: bool) -> None:
         if not isinstance(entry, dict):
@@ -160,8 +160,8 @@ class ReasoningFields:
         block = slot.block
         if slot is self._field:
             name = next(iter(block))
-            block[name] = slot.text
-            return Thinking(slot.text, "full", complete, self._reader.origin(block))
+            block[name] = said = slot.text
+            return Thinking(said, "full", complete, self._reader.origin(block))
         text = "".join(self._unshown.get(slot.index, [])) or slot.text
         for member in ("text", "summary"):
             if isinstance(block.get(member), str):
@@ -184,6 +184,14 @@ class ReasoningFields:
         for name, pieces in self._mirrors.items():
             same = is_same("".join(pieces), chosen)
             note("field_repeated" if same else "fields_differ", f"{self._chosen}, {name}")
+
+
+def _first_readable(message: dict[str, Any]) -> str | None:
+    """The first field, in their order, that has text."""
+    if any(map(_readable, as_list(message.get(DETAILS)))):
+        return DETAILS
+    texts = (name for name in FIELDS[1:] if isinstance(message.get(name), str) and message[name])
+    return next(texts, None)
 
 
 def _readable(entry: Any) -> str:

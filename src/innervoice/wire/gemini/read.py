@@ -74,21 +74,25 @@ class GeminiReader(Reader):
             return
         if isinstance(chunk.get("response"), dict):
             chunk = chunk["response"]
-        self.id = as_text(chunk.get("responseId")) or self.id
-        self.model = as_text(chunk.get("modelVersion")) or self.model
+        # Every chunk repeats both: they are taken when they change.
+        if chunk.get("responseId") != self.id:
+            self.id = as_text(chunk.get("responseId")) or self.id
+        if chunk.get("modelVersion") != self.model:
+            self.model = as_text(chunk.get("modelVersion")) or self.model
         self._use(chunk.get("usageMetadata"))
         for position, candidate in enumerate(as_list(chunk.get("candidates"))):
-            index = as_count(as_dict(candidate).get("index")) or 0
-            if index == 0 and position == 0:
-                self._read_candidate(as_dict(candidate))
+            members = as_dict(candidate)
+            index = as_count(members.get("index"))
+            if not index and position == 0:
+                self._read_candidate(members)
             else:
-                other = {**as_dict(candidate), "index": 0}
+                other = {**members, "index": 0}
                 self.others.setdefault(index or position, []).append(
                     {**chunk, "candidates": [other]}
                 )
-        blocked = as_dict(chunk.get("promptFeedback")).get("blockReason")
-        if blocked and not chunk.get("candidates"):
-            self.stop(blocked, {as_text(blocked) or "": "content_filter"})
+        if "promptFeedback" in chunk and not chunk.get("candidates"):
+            blocked = as_text(as_dict(chunk["promptFeedback"]).get("blockReason"))
+            self.stop(blocked, {blocked or "": "content_filter"})
 
     def _read_candidate(self, candidate: dict[str, Any]) -> None:
         content = candidate.get("content")
@@ -97,7 +101,8 @@ class GeminiReader(Reader):
             self.odd(parts, "parts")
         for number, part in enumerate(as_list(parts)):
             self._read_part(part, first=number == 0)
-        self.stop(candidate.get("finishReason"), _REASONS)
+        if reason := candidate.get("finishReason"):
+            self.stop(reason, _REASONS)
         if self.finish_reason == "stop" and any(isinstance(part, ToolCall) for part in self.parts):
             self.finish_reason = "tool_calls"
 
@@ -209,11 +214,15 @@ class GeminiReader(Reader):
     def _use(self, usage: Any) -> None:
         if not isinstance(usage, dict):
             return
-        self._usage.update({key: value for key, value in usage.items() if value is not None})
-        counts = {key: as_count(value) for key, value in self._usage.items()}
-        prompt, thoughts = counts.get("promptTokenCount"), counts.get("thoughtsTokenCount")
-        answer, total = counts.get("candidatesTokenCount"), counts.get("totalTokenCount")
-        read = None if prompt is None else prompt + (counts.get("toolUsePromptTokenCount") or 0)
+        if None in usage.values():
+            usage = {key: value for key, value in usage.items() if value is not None}
+        raw = self._usage = {**self._usage, **usage}
+        prompt = as_count(raw.get("promptTokenCount"))
+        thoughts = as_count(raw.get("thoughtsTokenCount"))
+        answer = as_count(raw.get("candidatesTokenCount"))
+        total = as_count(raw.get("totalTokenCount"))
+        tools = as_count(raw.get("toolUsePromptTokenCount"))
+        read = None if prompt is None else prompt + (tools or 0)
         written = None if answer is None and thoughts is None else (answer or 0) + (thoughts or 0)
         if written is None and total is not None and read is not None and total > read:
             written = total - read
@@ -222,8 +231,8 @@ class GeminiReader(Reader):
                 input_tokens=read,
                 output_tokens=written,
                 reasoning_tokens=thoughts,
-                cached_input_tokens=counts.get("cachedContentTokenCount"),
-                raw=dict(self._usage),
+                cached_input_tokens=as_count(raw.get("cachedContentTokenCount")),
+                raw=raw,
             )
         )
 

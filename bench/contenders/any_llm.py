@@ -1,0 +1,89 @@
+"""any-llm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import any_llm
+from any_llm.utils.reasoning import normalize_reasoning_from_provider_fields_and_xml_tags
+
+from contenders import CROWD, MESSAGES, QUESTION, WHOLE, Jobs, Said, said
+from texts import tagged
+
+_MODELS = {
+    "chat": ("deepseek", "deepseek-reasoner"),
+    "tags": ("minimax", "qwen3-32b"),
+    "anthropic": ("anthropic", "claude-opus-5-5"),
+    "gemini": ("gemini", "gemini-3.5-flash"),
+}
+
+
+def _of_message(completion: Any) -> Said:
+    message = completion.choices[0].message
+    return said([getattr(message.reasoning, "content", None)], [message.content])
+
+
+def _of_chunks(chunks: Any) -> Said:
+    thinking, text = [], []
+    for chunk in chunks:
+        if chunk.choices:
+            delta = chunk.choices[0].delta
+            thinking.append(getattr(delta.reasoning, "content", None))
+            text.append(delta.content)
+    return said(thinking, text)
+
+
+def _of_response(response: Any) -> Said:
+    items = [item for item in response.output if item.type == "reasoning"]
+    return said([entry.text for item in items for entry in item.summary], [response.output_text])
+
+
+def _of_events(events: Any) -> Said:
+    thinking, text = [], []
+    for event in events:
+        if event.type == "response.reasoning_summary_text.delta":
+            thinking.append(event.delta)
+        elif event.type == "response.output_text.delta":
+            text.append(event.delta)
+    return said(thinking, text)
+
+
+def _split() -> Said:
+    message: dict[str, Any] = {"content": tagged(WHOLE)}
+    normalize_reasoning_from_provider_fields_and_xml_tags(message)
+    return said([message["reasoning"]["content"]], [message["content"]])
+
+
+def jobs(base: str) -> Jobs:
+    """Everything, in its own form of a completion."""
+    found: Jobs = {("whole", "text"): _split}
+    for name, (provider, model) in _MODELS.items():
+        found |= _jobs(provider, model, base, name)
+    responses = any_llm.AnyLLM.create("openai", api_key="k", api_base=f"{base}/responses")
+    crowd = any_llm.AnyLLM.create("openai", api_key="k", api_base=f"{base}/responses{CROWD}")
+    asked = {"model": "gpt-5.6", "input_data": QUESTION}
+
+    async def one_of_many() -> Said:
+        events = await crowd.aresponses(**asked, stream=True)
+        return _of_events([event async for event in events])
+
+    found["call", "responses"] = lambda: _of_response(responses.responses(**asked))
+    found["stream", "responses"] = lambda: _of_events(responses.responses(**asked, stream=True))
+    found["streams", "responses"] = one_of_many
+    return found
+
+
+def _jobs(provider: str, model: str, base: str, name: str) -> Jobs:
+    client = any_llm.AnyLLM.create(provider, api_key="k", api_base=f"{base}/{name}")
+    crowd = any_llm.AnyLLM.create(provider, api_key="k", api_base=f"{base}/{name}{CROWD}")
+    asked = {"model": model, "messages": MESSAGES}
+
+    async def one_of_many() -> Said:
+        chunks = await crowd.acompletion(**asked, stream=True)
+        return _of_chunks([chunk async for chunk in chunks])
+
+    return {
+        ("call", name): lambda: _of_message(client.completion(**asked)),
+        ("stream", name): lambda: _of_chunks(client.completion(**asked, stream=True)),
+        ("streams", name): one_of_many,
+    }

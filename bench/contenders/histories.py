@@ -1,0 +1,58 @@
+"""Long histories through `plan` and `encode`: home, where reasoning goes back, and abroad, where it stays."""
+
+from __future__ import annotations
+
+import json
+
+import innervoice as iv
+from contenders import Jobs
+
+TURNS = (10, 100, 1_000, 10_000)
+TARGETS = {"home": "anthropic/claude-opus-5-5", "abroad": "openai/gpt-5.6"}
+
+
+def _answer(number: int) -> iv.Message:
+    """A turn of Claude; every third one calls a tool."""
+    content = [
+        {
+            "type": "thinking",
+            "thinking": f"Step {number}: " + "think " * 40,
+            "signature": f"sig-{number}",
+        },
+        {"type": "text", "text": f"Answer {number}. " + "say " * 40},
+    ]
+    if number % 3 == 0:
+        call = {"type": "tool_use", "id": f"toolu_{number}", "name": "look", "input": {"n": number}}
+        content.append(call)
+    message = {
+        "type": "message",
+        "id": f"msg_{number}",
+        "role": "assistant",
+        "model": "claude-opus-5-5",
+        "content": content,
+        "stop_reason": "end_turn",
+    }
+    return iv.decode(json.dumps(message).encode(), provider="anthropic").message
+
+
+def history(turns: int) -> list[iv.Message]:
+    """So many turns of both, with the results of calls between them, and a last question."""
+    messages: list[iv.Message] = []
+    for number in range(turns):
+        messages += [iv.user(f"Question {number}"), _answer(number)]
+        if number % 3 == 0:
+            messages.append(iv.tool_result(f"toolu_{number}", f"result {number}"))
+    return [*messages, iv.user("And now?")]
+
+
+def jobs(_: str) -> Jobs:
+    """By verb, and by target and number of turns."""
+    found: Jobs = {}
+    for turns in TURNS:
+        messages = history(turns)
+        for where, target in TARGETS.items():
+            name = f"{where}.{turns}"
+            request = iv.Request(target, messages)
+            found["plan", name] = lambda messages=messages, target=target: iv.plan(messages, target)
+            found["encode", name] = lambda request=request: iv.encode(request)
+    return found

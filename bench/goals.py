@@ -1,0 +1,130 @@
+"""What is aimed at, as ratios to a floor in the same run, and what a run reached of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from peers import FLOOR, OURS, OURS_AIOHTTP
+
+
+class Goal(NamedTuple):
+    """A number to stay under, or over."""
+
+    work: str
+    floor: str
+    limit: float
+    values: Callable[[dict[str, Any]], dict[str, float]]
+    """What a run reached, by payload."""
+    over: bool = False
+    """Speed instead of time: more is better."""
+
+    @property
+    def shown(self) -> str:
+        """The limit, for people."""
+        return f"{'>=' if self.over else '<='} {self.limit:g}x"
+
+
+class Outcome(NamedTuple):
+    """What a run reached of a goal."""
+
+    values: dict[str, float]
+    met: bool
+
+
+class Ahead(NamedTuple):
+    """A peer that takes less time than we do."""
+
+    title: str
+    work: str
+    payload: str
+    theirs: float
+    ours: float
+    verdict: str
+
+
+def _contest(work: str, who: str = OURS.title) -> Callable[[dict[str, Any]], dict[str, float]]:
+    def values(results: dict[str, Any]) -> dict[str, float]:
+        payloads = results.get("contest", {}).get(work, {})
+        return {name: timings[who]["ratio"] for name, timings in payloads.items() if who in timings}
+
+    return values
+
+
+def _speed(*works: str) -> Callable[[dict[str, Any]], dict[str, float]]:
+    def values(results: dict[str, Any]) -> dict[str, float]:
+        contest = results.get("contest", {})
+        return {
+            work: 1 / contest[work]["text"][OURS.title]["ratio"]
+            for work in works
+            if work in contest
+        }
+
+    return values
+
+
+def _import(results: dict[str, Any]) -> dict[str, float]:
+    made = results.get("import", {}).get(OURS.title)
+    return {"import": made["import"]["ratio"]} if made else {}
+
+
+def _history(results: dict[str, Any]) -> dict[str, float]:
+    return {name: made["growth"] for name, made in results.get("history", {}).items()}
+
+
+def _memory(results: dict[str, Any]) -> dict[str, float]:
+    """How much of ten times a stream is held, for each byte of it."""
+    found = results.get("memory", {})
+    return {kind: made["50 MB"] / 50e6 for kind, made in found.items()}
+
+
+GOALS = (
+    Goal("a whole body of 8 kB to parts", "typed `msgspec` decode", 4, _contest("body")),
+    Goal("one streamed delta, without HTTP", "frame split and JSON decode", 5, _contest("delta")),
+    Goal("one streamed delta, client", "bare httpx2 doing the same", 1.5, _contest("stream")),
+    Goal("one call, client", "bare httpx2 doing the same", 1.4, _contest("call")),
+    Goal("64 streams at a time", "bare httpx2, async", 1.6, _contest("streams")),
+    Goal(
+        "the same over aiohttp",
+        "bare httpx2, async",
+        0.6,
+        _contest("streams", OURS_AIOHTTP.title),
+    ),
+    Goal("1 MB of Markdown split, speed", "`str.find`", 0.1, _speed("whole"), over=True),
+    Goal(
+        "the same in pieces of 4 and 20",
+        "`str.find` in each",
+        0.25,
+        _speed("pieces4", "pieces20"),
+        over=True,
+    ),
+    Goal("import", "`import msgspec`", 2, _import),
+    Goal("plan and encode of 10,000 turns", "the same of 1,000", 12, _history),
+    Goal("memory of a stream of 50 MB", "the stream itself", 0.1, _memory),
+)
+
+
+def outcomes(results: dict[str, Any]) -> list[Outcome]:
+    """What a run reached, in the order of the goals."""
+    return [_outcome(goal, goal.values(results)) for goal in GOALS]
+
+
+def _outcome(goal: Goal, values: dict[str, float]) -> Outcome:
+    if goal.over:
+        return Outcome(values, all(value >= goal.limit for value in values.values()))
+    return Outcome(values, all(value <= goal.limit for value in values.values()))
+
+
+def ahead(results: dict[str, Any]) -> list[Ahead]:
+    """Every work and payload in which a peer takes less time than we do."""
+    found = []
+    for work, payloads in results.get("contest", {}).items():
+        for payload, timings in payloads.items():
+            ours = timings[OURS.title]["ratio"]
+            found += [
+                Ahead(title, work, payload, timing["ratio"], ours, timing["verdict"])
+                for title, timing in timings.items()
+                if title not in (FLOOR.title, OURS.title, OURS_AIOHTTP.title)
+                and timing["ratio"] < ours
+            ]
+    return found

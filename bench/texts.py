@@ -1,0 +1,71 @@
+"""Texts with reasoning in them: ordinary Markdown behind a thought, and hostile ones."""
+
+from __future__ import annotations
+
+import random
+from functools import lru_cache
+
+_WORDS = """the model answers with several paragraphs of prose that explain one step after another and sometimes
+quote `a_name` or **stress** a word, link to [a page](https://example.org/page) or compare a <= b in passing""".split()
+THOUGHT = "Let me see. " * 500
+
+
+@lru_cache(maxsize=8)
+def markdown(size: int) -> str:
+    """Ordinary Markdown: prose with inline code, lists, headings and fences, and a `<` now and then."""
+    rng = random.Random(7)
+    blocks: list[str] = []
+    length = 0
+    while length < size:
+        sentence = " ".join(rng.choices(_WORDS, k=rng.randrange(30, 80))).capitalize() + "."
+        block = rng.choice(
+            [
+                sentence,
+                sentence,
+                f"## {sentence[:40]}",
+                f"- {sentence}\n- {sentence[:50]}",
+                f"```python\nfor item in items:\n    print(item, {len(sentence)})\n```",
+            ]
+        )
+        blocks.append(block)
+        length += len(block) + 2
+    return "\n\n".join(blocks)[:size]
+
+
+@lru_cache(maxsize=8)
+def tagged(size: int) -> str:
+    """A thought in tags, and so much Markdown behind it."""
+    return f"<think>{THOUGHT}</think>\n\n{markdown(size)}"
+
+
+@lru_cache(maxsize=8)
+def pieces(size: int, width: int) -> list[str]:
+    """The same in pieces of so many characters."""
+    text = tagged(size)
+    return [text[start : start + width] for start in range(0, len(text), width)]
+
+
+HOSTILE = {
+    "<think>": "<think>",
+    "<": "<",
+    "backticks": "`",
+    "half tags": "<thi",
+    "</think>": "</think>",
+    "pairs": "<think>x</think>",
+    "spans left open": "`<think>x</think>\n",
+    "closers in open spans": "`</think>\n",
+    "fences": "```<think>",
+    "long attributes": "<think " + "a" * 250,
+    "long namespaces": "<" + "a" * 100,
+    "blank and closer": "   </think>",
+    "nested and closed": "",
+}
+
+
+def hostile(name: str, size: int) -> str:
+    """So many characters of something that was made to be slow."""
+    if name == "nested and closed":
+        depth = size // 16
+        return "<think>" * depth + "x</think>" * depth
+    atom = HOSTILE[name]
+    return atom * (size // len(atom))

@@ -1,0 +1,157 @@
+"""Speed that no clock can tell: how many lines of Python one delta, one body and one call take, and what a delta leaves behind.
+
+Counted, so a busy machine changes nothing. A number that goes up is a loss of speed that somebody must want; one that goes down by a
+tenth is a gain, and is written down. `bench/run` measures what it means in time.
+"""
+
+import gc
+import importlib.util
+import sys
+import tracemalloc
+from pathlib import Path
+
+import httpx2
+import pytest
+
+import innervoice as iv
+
+ROOT = Path(__file__).parents[2]
+SOURCE = str(ROOT / "src" / "innervoice")
+PROVIDERS = {
+    "chat": "deepseek/deepseek-reasoner",
+    "tags": "sglang/qwen3-32b",
+    "anthropic": "anthropic/claude-opus-5-5",
+    "gemini": "gemini/gemini-3.5-flash",
+    "responses": "openai/gpt-5.6",
+}
+
+# Lines of innervoice, with Python 3.11: for one delta, read without and with a client; for a whole body; for a call with it.
+LINES = {
+    "chat": (89, 122, 500, 1240),
+    "tags": (98, 131, 890, 1640),
+    "anthropic": (58, 91, 470, 1260),
+    "gemini": (119, 156, 450, 1230),
+    "responses": (67, 100, 600, 1340),
+}
+# Bytes that are still held for each delta of a long stream, read by a client; its text is five of them.
+KEPT = 20
+
+
+def payloads():
+    """The answers that `bench/run` measures with."""
+    specification = importlib.util.spec_from_file_location(
+        "payloads", ROOT / "bench" / "payloads.py"
+    )
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+PAYLOADS = payloads()
+
+
+def lines_of(work):
+    """How many lines of innervoice some work runs."""
+    count = 0
+
+    def trace(frame, event, _):
+        nonlocal count
+        if not frame.f_code.co_filename.startswith(SOURCE):
+            return None
+        if event == "line":
+            count += 1
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+class Frames(httpx2.SyncByteStream):
+    """A stream that comes as it was flushed: one frame at a time."""
+
+    def __init__(self, frames):
+        self.frames = frames
+
+    def __iter__(self):
+        yield from self.frames
+
+
+def client_of(name, **answer):
+    """A client that gets this answer."""
+    transport = httpx2.MockTransport(lambda _: httpx2.Response(200, **answer))
+    keys = {PROVIDERS[name].split("/")[0]: "k"}
+    return iv.Client(
+        base_url="http://x", keys=keys, http=httpx2.Client(transport=transport, trust_env=False)
+    )
+
+
+def decode_stream(name, frames):
+    decoder = iv.StreamDecoder(provider=PROVIDERS[name].split("/")[0])
+    for frame in frames:
+        decoder.feed(frame)
+
+
+def ask_stream(name, frames):
+    client = client_of(name, stream=Frames(frames))
+    with client.stream(PROVIDERS[name], "hi") as events:
+        for _ in events:
+            pass
+
+
+def per_delta(name, read):
+    """Lines for one delta in mid-stream: what 400 of them take more than 200."""
+    counts = []
+    for deltas in (100, 300):
+        frames = PAYLOADS.payload(f"{name}.{deltas}.{deltas}").frames
+        read(name, frames)  # loads what it needs
+        counts.append(lines_of(lambda frames=frames: read(name, frames)))
+    return (counts[1] - counts[0]) / 400
+
+
+def counts_of(name):
+    body = PAYLOADS.payload(name).body
+    provider, model = PROVIDERS[name].split("/")
+    client = client_of(name, content=body)
+    client.ask(PROVIDERS[name], "hi")
+    return (
+        round(per_delta(name, decode_stream)),
+        round(per_delta(name, ask_stream)),
+        lines_of(lambda: iv.decode(body, provider=provider, model=model)),
+        lines_of(lambda: client.ask(PROVIDERS[name], "hi")),
+    )
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_lines(name):
+    """None of the four counts is over what is written here, nor far under it."""
+    # Later versions of Python count the lines of comprehensions otherwise.
+    slack = 0 if sys.version_info[:2] == (3, 11) else 0.15
+    counts = counts_of(name)
+
+    for written, count in zip(LINES[name], counts, strict=True):
+        assert count <= written * (1 + slack), f"{counts} lines instead of {LINES[name]}"
+        assert count >= written * (0.9 - slack), f"faster: {counts} instead of {LINES[name]}"
+
+
+def test_memory():
+    """A long stream leaves its text behind, and not an object for each delta."""
+    deltas = 40_000
+    chunk = PAYLOADS.payload("chat.100.0").frames
+    frames = [chunk[0], *(chunk[1 + number % 100] for number in range(deltas)), *chunk[101:]]
+    client = client_of("chat", stream=Frames(frames))
+    with client.stream(PROVIDERS["chat"], "hi") as events:
+        next(events)
+        gc.collect()
+        tracemalloc.start()
+        for _ in events:
+            pass
+        kept, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+
+    assert 5 * deltas < len(events.response.thinking) * 1.1
+    assert kept / deltas < KEPT, kept / deltas
