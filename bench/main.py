@@ -166,6 +166,7 @@ def main() -> None:
         run.measure([work for work in options.only.split(",") if work])
         store.write_text(json.dumps(results, indent=1), "utf-8")
         results = json.loads(store.read_text("utf-8"))
+    (options.docs / "pictures").mkdir(parents=True, exist_ok=True)
     (options.docs / "performance.md").write_text(page.written(results), "utf-8")
     (options.docs / "pictures" / "performance.svg").write_text(plot.drawn(results), "utf-8")
     told(f"wrote {options.docs.name}/performance.md and its plot")

@@ -32,8 +32,23 @@ def answers(count: int) -> list[str]:
     return [_ANSWERS[number % len(_ANSWERS)] + " " for number in range(count)]
 
 
-THINKING = "".join(thoughts(1500))[:6000]
-TEXT = "".join(answers(500))[:2000]
+def written(words: list[str], length: int) -> str:
+    """A text as models write them, not words alone: lines, quotes and characters beyond ASCII.
+
+    As often as in 167 recorded answers of several providers, 275 kB of text: a line break every 73 characters, a quote
+    every 285 and a character beyond ASCII every 323. JSON escapes the first two, and a decoder copies around them.
+    """
+    text = "".join(words)[:length]
+    for every, mark in ((73, "\n"), (285, '"'), (323, "\u2019")):
+        spots = range(every, length, every)
+        text = "".join(
+            mark if number in spots else character for number, character in enumerate(text)
+        )
+    return text
+
+
+THINKING = written(thoughts(1500), 6000)
+TEXT = written(answers(500), 2000)
 
 
 class Payload(NamedTuple):
@@ -54,11 +69,11 @@ class Payload(NamedTuple):
 
 def _frame(value: dict[str, Any], *, named: bool = False) -> bytes:
     name = f"event: {value['type']}\n" if named else ""
-    return f"{name}data: {json.dumps(value)}\n\n".encode()
+    return f"{name}data: {json.dumps(value, ensure_ascii=False)}\n\n".encode()
 
 
 def _body(value: dict[str, Any]) -> bytes:
-    return json.dumps(value).encode()
+    return json.dumps(value, ensure_ascii=False).encode()
 
 
 # ---- Chat Completions ------------------------------------------------------------------------------

@@ -24,10 +24,24 @@ class _Choice(msgspec.Struct):
     finish_reason: str | None = None
 
 
+class _Counts(msgspec.Struct):
+    reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
+
+
+class _ChatUsage(msgspec.Struct):
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+    completion_tokens_details: _Counts | None = None
+    prompt_tokens_details: _Counts | None = None
+
+
 class _Chat(msgspec.Struct):
     id: str
     model: str
     choices: list[_Choice]
+    usage: _ChatUsage
 
 
 class _Block(msgspec.Struct):
@@ -37,10 +51,18 @@ class _Block(msgspec.Struct):
     signature: str | None = None
 
 
+class _ClaudeUsage(msgspec.Struct):
+    input_tokens: int
+    output_tokens: int
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+
 class _Claude(msgspec.Struct):
     id: str
     model: str
     content: list[_Block]
+    usage: _ClaudeUsage
     stop_reason: str | None = None
 
 
@@ -59,10 +81,18 @@ class _Candidate(msgspec.Struct, rename="camel"):
     finish_reason: str | None = None
 
 
+class _GeminiUsage(msgspec.Struct, rename="camel"):
+    prompt_token_count: int
+    candidates_token_count: int
+    thoughts_token_count: int
+    total_token_count: int
+
+
 class _Gemini(msgspec.Struct, rename="camel"):
     candidates: list[_Candidate]
     model_version: str
     response_id: str
+    usage_metadata: _GeminiUsage
 
 
 class _Entry(msgspec.Struct):
@@ -77,11 +107,19 @@ class _Item(msgspec.Struct):
     encrypted_content: str | None = None
 
 
+class _ResponseUsage(msgspec.Struct):
+    input_tokens: int
+    output_tokens: int
+    input_tokens_details: _Counts
+    output_tokens_details: _Counts
+
+
 class _Response(msgspec.Struct):
     id: str
     model: str
     status: str
     output: list[_Item]
+    usage: _ResponseUsage
 
 
 _TYPES = {
