@@ -90,7 +90,7 @@ class Decoder:
             chunk = chunk.encode("utf-8", "surrogatepass")
         try:
             if isinstance(chunk, (bytes, bytearray, memoryview)):
-                data = bytes(chunk)
+                data = chunk if type(chunk) is bytes else bytes(chunk)
                 if len(self._first) < 80:
                     self._first += data[:80]
                 if self._framing is None:
@@ -200,11 +200,16 @@ class Decoder:
         if self._looks_inside(dialect, card):
             tags = DEFAULT_TAGS if self._inline == "all" else card.tags
             words = vocabulary(tags, card.markup, card.ends)
-            prefix = "card" if card.prefix_open else "no"
+            reader = self._reader
 
-            def make(goes_on: bool) -> Splitter:
-                first = "no" if goes_on else prefix
-                return Splitter(words, prefix=first, stutter=card.stutter, goes_on=goes_on)  # type: ignore[arg-type]
+            def make(number: int, goes_on: bool) -> Splitter:
+                return Splitter(
+                    words,
+                    prefix="card" if card.prefix_open and not goes_on else "no",
+                    stutter=card.stutter,
+                    goes_on=goes_on,
+                    origin=reader.origin().but(item=f"text_{number}"),
+                )
 
             self._stage = InlineStage(make, self._notebook)
 
@@ -243,10 +248,9 @@ class Decoder:
         if reader is None:
             return Response(provider=self._provider, model=self._model, error=self._failure)
         parts = self._stage.parts if self._stage else tuple(reader.parts)
-        for part in parts:
-            if isinstance(part, Thinking) and not is_inline(part):
-                self._notebook.add("field_thinking")
-                break
+        apart, said = _look(parts)
+        if apart:
+            self._notebook.add("field_thinking")
         origin = reader.origin(reader.message_block or None, reader.message_seals)
         response = Response(
             parts=parts,
@@ -267,8 +271,7 @@ class Decoder:
             response = response.but(notes=(*response.notes, Note("setting_ignored")))
         if candidates := call_notes(parts):
             response = response.but(notes=(*response.notes, *candidates))
-        # The cheap question first: most answers have a text, and need no view of it here.
-        if not _has_text(parts) and response.status == "empty" and response.has_thinking:
+        if not said and response.status == "empty" and response.has_thinking:
             return response.but(notes=(*response.notes, Note("answer_in_reasoning")))
         return response
 
@@ -324,8 +327,15 @@ def _is_ignored(report: ReasoningReport, response: Response) -> bool:
     return asked.show in ("full", "summary") and not response.has_thinking and response.ended
 
 
-def _has_text(parts: tuple[Part, ...]) -> bool:
-    return any(isinstance(part, Text) and part.text and not part.text.isspace() for part in parts)
+def _look(parts: tuple[Part, ...]) -> tuple[bool, bool]:
+    """Whether there is reasoning that came apart from the text, and whether there is text that is not blank."""
+    apart = said = False
+    for part in parts:
+        if isinstance(part, Thinking):
+            apart = apart or not is_inline(part)
+        elif isinstance(part, Text):
+            said = said or bool(part.text and not part.text.isspace())
+    return apart, said
 
 
 def _echoed(value: Any) -> str:

@@ -27,6 +27,7 @@ _INEXPRESSIBLE = {
     "bedrock-converse": ("response_format",),
     "ollama": ("tool_choice",),
 }
+_NOTHING_ASKED = Reasoning()
 _NOTHING_KNOWN = Ask(match=("*",), control="none", off="never", source="nothing is known")
 
 
@@ -83,7 +84,7 @@ class Settled:
 
     def _settled(self, request: Request, *, known: bool) -> Request:
         compiler = Compiler(self.ask, mode=request.mode, notebook=self.notebook)
-        asked = None if request.reasoning == Reasoning() else request.reasoning
+        asked = None if request.reasoning == _NOTHING_ASKED else request.reasoning
         if asked is not None and not known:
             compiler.bend("control_unknown", self.model)
             asked = None

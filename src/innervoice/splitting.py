@@ -50,7 +50,7 @@ class Splitter(splitter.Splitter):
         )
         self._model = model
         if model is not None and card is None:
-            self._notebook.add("unknown_model", model)
+            self.notebook.add("unknown_model", model)
 
     @property
     def response(self) -> Response:

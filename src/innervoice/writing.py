@@ -103,9 +103,14 @@ class _Encoding:
             if decision.note:
                 self.notebook.add(decision.note, decision.rule)
         if self.dialect in _WITHOUT_ERROR_FLAG:
-            for part in (part for message in planned.messages for part in message.parts):
-                if isinstance(part, ToolResult) and part.error:
-                    self.notebook.add("error_flag_dropped")
+            flagged = [
+                part
+                for message in planned.messages
+                for part in message.parts
+                if isinstance(part, ToolResult) and part.error
+            ]
+            if flagged:
+                self.notebook.add("error_flag_dropped", count=len(flagged))
         if planned.thinking_off and self.settled.choice and not self.settled.choice.off:
             self.notebook.add("reasoning_off_for_loop")
             self.settled.choice = Choice(off=True)
@@ -139,18 +144,23 @@ def _alternating(planned: Plan) -> tuple[Message, ...]:
 
 
 def _check_results(messages: tuple[Message, ...]) -> None:
-    called = {
-        part.id for message in messages for part in message.parts if isinstance(part, ToolCall)
-    }
-    for message in messages:
-        for part in message.parts:
-            if isinstance(part, ToolResult) and part.call_id not in called:
-                raise UsageError(
-                    f"a tool result names the call {part.call_id!r}, which no earlier message made"
-                )
+    used = [
+        part
+        for message in messages
+        for part in message.parts
+        if isinstance(part, (ToolCall, ToolResult))
+    ]
+    called = {part.id for part in used if isinstance(part, ToolCall)}
+    for part in used:
+        if isinstance(part, ToolResult) and part.call_id not in called:
+            raise UsageError(
+                f"a tool result names the call {part.call_id!r}, which no earlier message made"
+            )
 
 
 def _merged(body: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    if not more:
+        return body
     merged = dict(body)
     for key, value in more.items():
         known = merged.get(key)

@@ -180,6 +180,33 @@ def test_own_http_client_is_used_and_not_closed(kind):
     assert str(seen[0].url) == "https://api.deepseek.com/chat/completions"
 
 
+def test_hook_that_reads_the_answer(kind):
+    """Who logs every answer has read it before us, and bytes come once; it is there all the same."""
+
+    async def frames():
+        for frame in FRAMES:
+            yield frame
+
+    def handle(_):
+        return httpx2.Response(200, content=iter(FRAMES) if kind == "sync" else frames())
+
+    transport = httpx2.MockTransport(handle)
+    if kind == "sync":
+        hooks = {"response": [httpx2.Response.read]}
+        with httpx2.Client(transport=transport, event_hooks=hooks) as http:
+            response = iv.Client(http=http, keys={"deepseek": KEY}).ask(MODEL, "Hi", stream=True)
+    else:
+
+        async def main():
+            hooks = {"response": [httpx2.Response.aread]}
+            async with httpx2.AsyncClient(transport=transport, event_hooks=hooks) as http:
+                client = iv.AsyncClient(http=http, keys={"deepseek": KEY})
+                return await client.ask(MODEL, "Hi", stream=True)
+
+        response = asyncio.run(main())
+    assert response.text == "It is 345."
+
+
 def test_the_wrong_kind_of_http_client_is_told_at_once():
     with httpx2.Client() as http, pytest.raises(iv.UsageError, match="awaits"):
         iv.AsyncClient(http=http)

@@ -82,3 +82,27 @@ def test_the_last_word_about_a_seal_counts_here_too():
     hints = {"provider": "lmstudio", "model": "m", "dialect": answer.dialect}
     response = iv.fold(iv.decode_stream([answer.stream], **hints))
     assert "encrypted-final==" == response.parts[0].origin.block["encrypted_content"]
+
+
+def test_parts_of_a_text_say_what_led_to_it():
+    """A text that follows a reasoning item still says so when it is split; its item goes with the first part."""
+    message = {
+        "type": "message",
+        "id": "msg_1",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "<think>R</think>A"}],
+    }
+    output = [{"type": "reasoning", "id": "rs_1", "summary": []}, message]
+    body = {"id": "r", "object": "response", "status": "completed", "output": output}
+    _, thinking, text = iv.decode(body, provider="openai", inline="on").parts
+    assert ("rs_1", "rs_1") == (thinking.origin.led_by, text.origin.led_by)
+    assert (message, None) == (thinking.origin.block, text.origin.block)
+
+
+def test_an_ended_part_says_at_once_where_it_comes_from():
+    """The end of a thought that stood in the text, told while the text goes on, names its model."""
+    decoder = iv.StreamDecoder(provider="sglang")
+    delta = {"content": "<think>R</think>A"}
+    events = decoder.feed({"id": "c", "model": "qwen3-32b", "choices": [{"delta": delta}]})
+    (ended,) = [event.part for event in events if isinstance(event, iv.PartEnd)]
+    assert ("R", "sglang", "qwen3-32b") == (ended.text, ended.origin.provider, ended.origin.model)

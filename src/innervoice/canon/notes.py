@@ -117,6 +117,11 @@ class Notebook:
         key = (code, detail)
         self._counts[key] = self._counts.get(key, 0) + count
 
+    def take(self, other: Notebook) -> None:
+        """Takes over all that stands in another."""
+        for (code, detail), count in other._counts.items():
+            self.add(code, detail, count)
+
     def notes(self) -> tuple[Note, ...]:
         """All notes so far."""
         if not self._counts:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import lru_cache
 from importlib import import_module
 from inspect import iscoroutinefunction
 from types import TracebackType
@@ -14,6 +15,7 @@ import anyio.to_thread
 
 from innervoice.canon.events import Event
 from innervoice.canon.response import Response
+from innervoice.client.answer import comes_plain
 from innervoice.client.auth import Key, Outgoing
 from innervoice.client.exchange import Exchange
 from innervoice.client.failing import errors_of
@@ -82,6 +84,7 @@ class AsyncClient:
         self._own = http is None
         self._keeps_silence = http is None or getattr(http, "keeps_silence", False) is True
         self._http = http
+        self._parsed: Callable[[str], Any] = str  # what an address is for the HTTP client
         self._closed = False
         self._sleep = anyio.sleep
 
@@ -153,6 +156,7 @@ class AsyncClient:
             raise UsageError("the client was closed")
         if self._http is None:
             httpx2 = import_module("httpx2")
+            self._parsed = lru_cache(httpx2.URL)  # few addresses, and parsing one is slow
             self._http = httpx2.AsyncClient(limits=httpx2.Limits(**LIMITS))
         return self._http
 
@@ -261,7 +265,7 @@ class AsyncEvents:
                 with exchange.patience, anyio.fail_after(limit):
                     request = http.build_request(
                         outgoing.method,
-                        outgoing.url,
+                        client._parsed(outgoing.url),
                         headers=outgoing.headers,
                         content=outgoing.body,
                         extensions={"timeout": exchange.patience.timeouts()},
@@ -272,8 +276,10 @@ class AsyncEvents:
             if problem is not None:
                 wait = exchange.failed(problem)
                 continue
-            self._chunks = self._answer.aiter_bytes()
-            if exchange.met(self._answer.status_code, self._answer.headers):
+            # httpx unpacks by several steps for each piece, which plain ones can be spared.
+            answer = self._answer
+            self._chunks = aiter(answer.stream) if comes_plain(answer) else answer.aiter_bytes()
+            if exchange.met(answer.status_code, answer.headers):
                 return
             wait = exchange.refused(await self._refusal())
 
@@ -285,10 +291,10 @@ class AsyncEvents:
     async def _pull(self) -> None:
         """Waits for the next bytes, and sends the request again if that is what comes of them."""
         exchange = self._exchange
-        if exchange.failure is not None:
-            raise exchange.failure
         if self._answer is None:
-            raise UsageError("events are read inside of the async with block, and up to its end")
+            raise exchange.failure or UsageError(
+                "events are read inside of the async with block, and up to its end"
+            )
         chunk, problem = await self._next()
         try:
             if chunk is not None and exchange.feed(chunk):
@@ -305,15 +311,17 @@ class AsyncEvents:
         """The next bytes, None at the end, and what broke the road."""
         patience = self._exchange.patience
         limit = patience.limit()
+        since = patience.clock()
         try:
             # A limit costs more than most pieces do, and some HTTP clients keep the one on a silence by themselves.
             if patience.is_for_silence and self._client._keeps_silence:
-                with patience:
-                    return await anext(self._chunks, None), None
-            with patience, anyio.fail_after(limit):
+                return await anext(self._chunks, None), None
+            with anyio.fail_after(limit):
                 return await anext(self._chunks, None), None
         except self._errors as error:
             return None, error
+        finally:
+            patience.spend(patience.clock() - since)
 
     async def _refusal(self) -> bytes:
         """The body of a refusal, as far as it comes."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from innervoice.canon.events import Event, Heartbeat, UsageUpdate
 from innervoice.client.firm import Bound, bound_of
 from innervoice.reading import StreamDecoder
 
-__all__ = ["AnswerDecoder", "is_output"]
+__all__ = ["AnswerDecoder", "comes_plain", "is_output"]
 
 
 class AnswerDecoder(StreamDecoder):
@@ -21,6 +23,11 @@ class AnswerDecoder(StreamDecoder):
     def bound(self) -> Bound:
         """The first place of the text that could still be recast."""
         return bound_of(self._stage) if self._stage else None
+
+
+def comes_plain(answer: Any) -> bool:
+    """Whether the bytes of an HTTP answer can be read as they come: not packed, nor read before, as a caller's hook may do."""
+    return not answer.is_stream_consumed and "content-encoding" not in answer.headers
 
 
 def is_output(event: Event) -> bool:

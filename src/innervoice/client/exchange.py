@@ -74,6 +74,8 @@ class Exchange:
         self.patience = patience
         self.events = Log()
         """All that came so far."""
+        self.is_over = False
+        """Whether the whole answer is there."""
         self.failure: InnervoiceError | None = None
         self._request = request
         self._wire = encode(request)
@@ -85,7 +87,7 @@ class Exchange:
         self._notebook = Notebook()
         self._tries = 0
         self._recovered = False
-        self._secrets: frozenset[str] = frozenset()
+        self._sent_headers: dict[str, str] = {}
         self._status = 0
         self._told_headers: Mapping[str, str] = {}
         self._decoder: AnswerDecoder | None = None
@@ -103,16 +105,13 @@ class Exchange:
     def outgoing(self) -> Outgoing:
         """What is to be sent now."""
         wire, whom = self._wire, self._whom
-        outgoing = Outgoing(
-            wire.method,
-            with_quoted_model(wire.url, whom.model, wire.dialect),
-            {"user-agent": _AGENT, **wire.headers, **self._extra_headers},
-            dump_json(wire.body),
-        )
+        headers = {"user-agent": _AGENT, **wire.headers, **self._extra_headers}
+        url = with_quoted_model(wire.url, whom.model, wire.dialect)
+        outgoing = Outgoing(wire.method, url, headers, dump_json(wire.body))
         if self._needs_key:
-            keys = self._keyring.headers(whom, outgoing)
-            outgoing = outgoing._replace(headers={**keys, **outgoing.headers})
-        self._secrets = secrets_of(outgoing.headers)
+            for name, value in self._keyring.headers(whom, outgoing).items():
+                headers.setdefault(name, value)
+        self._sent_headers = headers
         return outgoing
 
     @property
@@ -187,14 +186,9 @@ class Exchange:
         if problem is not None:
             delivered = self._has_output and self._request.stream
             return self._again(problem, transient=transient and not delivered)
-        self._response = self._noted(finish.response)
+        self._response, self.is_over = self._noted(finish.response), True
         self.events.add([*events, Finish(self._response)])
         return None
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the whole answer is there."""
-        return self._response is not None
 
     @property
     def bound(self) -> Bound:
@@ -213,6 +207,11 @@ class Exchange:
         return folded.but(provider=self._whom.provider, model=self._whom.model)
 
     # ---- what it means -------------------------------------------------------------------------
+
+    @property
+    def _secrets(self) -> frozenset[str]:
+        """What no error may show."""
+        return secrets_of(self._sent_headers)
 
     @property
     def _headers(self) -> dict[str, str]:

@@ -1,16 +1,17 @@
 """All events of one answer, for readers that stand at different places of it.
 
-A reader may begin at any time, and then with the first event, so none is thrown away. But pieces of one part that all readers
-have passed are joined: a long stream costs its text then, and not an object for each of its pieces.
+A reader may begin at any time, and then with the first event, so nothing that was said is thrown away. But of what all readers
+have passed, pieces of one part are joined, and of counts of tokens only the last is kept, for some hosts count anew with every
+piece: a long stream costs its text then, and not an object for each of its pieces.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from weakref import WeakSet
+from weakref import ref
 
-from innervoice.canon.events import Event, TextDelta, ThinkingDelta
+from innervoice.canon.events import Event, TextDelta, ThinkingDelta, UsageUpdate
 
 __all__ = ["Log", "Place"]
 
@@ -32,14 +33,14 @@ class Log(list[Event]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._places: WeakSet[Place] = WeakSet()
+        self._places: list[ref[Place]] = []  # of readers that are still there
         self._joined = 0  # so many of them were joined already
         self._most = _LOOSE
 
     def place(self) -> Place:
         """The place of a new reader, who must move it on."""
         made = Place()
-        self._places.add(made)
+        self._places.append(ref(made))
         return made
 
     def add(self, events: list[Event]) -> None:
@@ -54,19 +55,24 @@ class Log(list[Event]):
 
     def _join(self) -> None:
         """Joins what all readers have passed and was not joined before."""
+        places = [place for known in self._places if (place := known())]
+        self._places = [ref(place) for place in places]  # the others are gone
         start = self._joined
-        end = max(start, min((place.position for place in self._places), default=start))
+        end = max(start, min((place.position for place in places), default=start))
         joined = list(_joined(self[start:end]))
         self[start:end] = joined
         self._joined = start + len(joined)
         self._most = len(self) + _LOOSE
-        for place in self._places:
+        for place in places:
             place.position -= end - self._joined
 
 
 def _joined(events: list[Event]) -> Iterator[Event]:
-    """The same events with neighbouring pieces of one part as one."""
-    for _, group in groupby(events, key=_kind):
+    """The same events with neighbouring pieces of one part as one, and without counts that a later one replaces."""
+    counts = [event for event in events if isinstance(event, UsageUpdate)]
+    last = counts[-1] if counts else None
+    lasting = (event for event in events if event is last or not isinstance(event, UsageUpdate))
+    for _, group in groupby(lasting, key=_kind):
         first, *others = group
         if others and isinstance(first, (TextDelta, ThinkingDelta)):
             rest = [event.text for event in others if isinstance(event, type(first))]

@@ -6,7 +6,7 @@ it where one process reads many streams at a time; docs/performance.md has the n
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from importlib import import_module
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -111,11 +111,13 @@ class _Answer:
         self._answer = answer
         self.status_code: int = answer.status
         self.headers: Mapping[str, str] = answer.headers
+        self.stream: AsyncIterable[bytes] = answer.content.iter_any()
+        """The bytes as they come, as many as there are, and unpacked."""
+        self.is_stream_consumed = False
 
-    async def aiter_bytes(self) -> AsyncIterator[bytes]:
-        """The bytes as they come, as many as there are."""
-        async for data in self._answer.content.iter_any():
-            yield data
+    def aiter_bytes(self) -> AsyncIterator[bytes]:
+        """The same, whatever the headers say of how it was packed."""
+        return aiter(self.stream)
 
     async def aclose(self) -> None:
         """Gives the connection back, or closes it if the answer was not read to its end."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from math import inf
 from types import TracebackType
 
 from innervoice.errors import TimedOutError
@@ -30,30 +31,19 @@ class Patience:
         self._connect = connect
         self._idle = idle
         self.clock = clock
-        self._spent = 0.0
+        self.left = inf if total is None else total
+        """Seconds of waiting that are left; none if it is not above 0."""
+        self.is_for_silence = False
+        """Whether the last limit is that on a silence, which is the same for every wait."""
         self._since = 0.0
-        self._silent = False  # the next wait ends by the limit on a silence
-
-    @property
-    def left(self) -> float:
-        """Seconds of waiting that are left."""
-        return float("inf") if self._total is None else max(0.0, self._total - self._spent)
-
-    @property
-    def is_up(self) -> bool:
-        """Whether no time is left."""
-        return self._total is not None and self._spent >= self._total
 
     def limit(self) -> float | None:
         """How long the next wait may be; None for ever, 0 if the time is up."""
-        left = None if self._total is None else max(0.0, self._total - self._spent)
-        self._silent = self._idle is not None and (left is None or self._idle < left)
-        return self._idle if self._silent else left
-
-    @property
-    def is_for_silence(self) -> bool:
-        """Whether the last limit is that on a silence, which is the same for every wait."""
-        return self._silent
+        idle, left = self._idle, self.left
+        self.is_for_silence = idle is not None and idle < left
+        if self.is_for_silence:
+            return idle
+        return None if left == inf else max(0.0, left)
 
     def timeouts(self) -> dict[str, float | None]:
         """The limits as httpx takes them."""
@@ -67,13 +57,13 @@ class Patience:
         if connecting:
             seconds = self._connect or self._total or 0
             return TimedOutError(f"no connection within {seconds:g} s", "connect")
-        if self._silent and not self.is_up:
+        if self.is_for_silence and self.left > 0:
             return TimedOutError(f"nothing came for {self._idle or 0:g} s", "idle")
         return TimedOutError(f"not done within {self._total or 0:g} s", "total")
 
     def spend(self, seconds: float) -> None:
         """Counts a wait, or a pause."""
-        self._spent += seconds
+        self.left -= seconds
 
     def __enter__(self) -> None:
         self._since = self.clock()
@@ -84,4 +74,4 @@ class Patience:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._spent += self.clock() - self._since
+        self.left -= self.clock() - self._since

@@ -116,11 +116,9 @@ class Settings:
         self._scope = scope
         self._inline = inline
         self._base_url = base_url
-        self._base_urls: BaseUrls = (
-            {_id_of(name): url for name, url in base_urls.items()}
-            if isinstance(base_urls, Mapping)
-            else base_urls or {}
-        )
+        listed = base_urls if isinstance(base_urls, Mapping) else {}
+        self._listed = {_id_of(name): url for name, url in listed.items()}
+        self._address_of = base_urls if callable(base_urls) else self._listed.get
 
     def exchange(
         self, model: str, messages: Messages, fields: RequestFields, *, stream: bool
@@ -173,12 +171,12 @@ class Settings:
         if not isinstance(model, str) or not model:
             raise UsageError(f"model must be 'provider/model', as 'openai/gpt-5.6'; not {model!r}")
         found = _NAME.fullmatch(model)
-        first = _id_of(found[1]) if found else ""
+        host = host_of(found[1]) if found else None
+        first = host.id if host else found and found[1]
         if self.provider:
             # One host: names are spelled as it spells them, its own name before them is superfluous.
             return self.provider, found[2] if found and first == self.provider else model
-        listed = isinstance(self._base_urls, Mapping) and first in self._base_urls
-        if found and (host_of(first) or listed):
+        if found and first and (host or first in self._listed):
             return first, found[2]
         if self._base_url or given.get("base_url"):
             return "custom", model
@@ -188,9 +186,8 @@ class Settings:
 
     def _place(self, provider: str, asked: str | None) -> tuple[str, bool]:
         """Where the provider answers, and whether that is its usual address."""
-        urls = self._base_urls
         try:
-            listed = urls.get(provider) if isinstance(urls, Mapping) else urls(provider)
+            listed = self._address_of(provider)
         except LookupError:
             listed = None
         url = asked or listed or self._base_url
@@ -219,7 +216,7 @@ def _id_of(provider: str) -> str:
 
 def _messages_of(messages: Messages) -> tuple[Message, ...]:
     if isinstance(messages, (str, Message, Response)):
-        messages = [messages]
+        return (_message_of(messages),)
     if not isinstance(messages, Iterable) or isinstance(messages, (bytes, Mapping)):
         raise UsageError(
             f"messages must be text, a Message, a Response or a list of these, not {type(messages).__name__}"

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from importlib import import_module
 from inspect import iscoroutinefunction
 from types import TracebackType
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from innervoice.canon.events import Event
 from innervoice.canon.response import Response
+from innervoice.client.answer import comes_plain
 from innervoice.client.auth import Key
 from innervoice.client.exchange import Exchange
 from innervoice.client.failing import errors_of
@@ -84,6 +86,7 @@ class Client:
         )
         self._own = http is None
         self._http = http
+        self._parsed: Callable[[str], Any] = str  # what an address is for the HTTP client
         self._closed = False
         self._lock = threading.Lock()
         self._sleep = time.sleep
@@ -147,13 +150,15 @@ class Client:
 
     def _connected(self) -> Any:
         """The HTTP client, made when it is first needed."""
-        with self._lock:
-            if self._closed:
-                raise UsageError("the client was closed")
-            if self._http is None:
-                httpx2 = import_module("httpx2")
-                self._http = httpx2.Client(limits=httpx2.Limits(**LIMITS))
-            return self._http
+        if self._closed:
+            raise UsageError("the client was closed")
+        if self._http is None:
+            with self._lock:
+                if self._http is None:
+                    httpx2 = import_module("httpx2")
+                    self._parsed = lru_cache(httpx2.URL)  # few addresses, and parsing one is slow
+                    self._http = httpx2.Client(limits=httpx2.Limits(**LIMITS))
+        return self._http
 
 
 class Events:
@@ -253,7 +258,7 @@ class Events:
                 with exchange.patience:
                     request = http.build_request(
                         outgoing.method,
-                        outgoing.url,
+                        client._parsed(outgoing.url),
                         headers=outgoing.headers,
                         content=outgoing.body,
                         extensions={"timeout": timeouts},
@@ -266,18 +271,20 @@ class Events:
                 continue
             # httpx looks at this dict again when the body begins.
             timeouts["read"] = exchange.patience.limit()
-            self._chunks = self._answer.iter_bytes()
-            if exchange.met(self._answer.status_code, self._answer.headers):
+            # httpx unpacks by several steps for each piece, which plain ones can be spared.
+            answer = self._answer
+            self._chunks = iter(answer.stream) if comes_plain(answer) else answer.iter_bytes()
+            if exchange.met(answer.status_code, answer.headers):
                 return
             wait = exchange.refused(self._refusal())
 
     def _pull(self) -> None:
         """Waits for the next bytes, and sends the request again if that is what comes of them."""
         exchange = self._exchange
-        if exchange.failure is not None:
-            raise exchange.failure
         if self._answer is None:
-            raise UsageError("events are read inside of the with block, and up to its end")
+            raise exchange.failure or UsageError(
+                "events are read inside of the with block, and up to its end"
+            )
         chunk, problem = self._next()
         try:
             if chunk is not None and exchange.feed(chunk):
@@ -293,7 +300,7 @@ class Events:
     def _next(self) -> tuple[bytes | None, Exception | None]:
         """The next bytes, None at the end, and what broke the road."""
         patience = self._exchange.patience
-        if patience.is_up:
+        if patience.left <= 0:
             return None, TimeoutError()
         since = patience.clock()
         try:

@@ -20,6 +20,7 @@ from innervoice.frames.frame import LIMIT, Frame, FrameError
 __all__ = ["ServerSentEvents", "sse_bytes"]
 
 _BOM = b"\xef\xbb\xbf"
+_LF, _CR = b"\n\r"  # as numbers: to look for one is six times as fast as for bytes
 _HEARTBEAT = Frame(None)
 _WHOLE = re.compile(rb"(?:event: (.*)\n)?data: (.*)\n\n")
 
@@ -41,17 +42,17 @@ class ServerSentEvents:
     def feed(self, data: bytes) -> list[Frame]:
         """The events that are whole now."""
         # A server that flushes sends one event at a time, and HTTP hands it over as it was sent.
-        usual = self._between and len(data) <= self._limit and b"\r" not in data
+        usual = self._between and len(data) <= self._limit and _CR not in data
         if usual and (whole := _WHOLE.fullmatch(data)):
             name, text = whole.groups()
             return [Frame(text, None if name is None else _name_of(name))]
         if self._after_cr and data:
             self._after_cr = False
-            if data[0] == 0x0A:
+            if data[0] == _LF:
                 data = data[1:]
         self._between = False
         self._size += len(data)
-        if b"\n" not in data and b"\r" not in data:
+        if _LF not in data and _CR not in data:
             self._pending.append(data)
             self._check_size()
             return []
@@ -59,22 +60,24 @@ class ServerSentEvents:
             self._pending.append(data)
             data = b"".join(self._pending)
             self._pending.clear()
-        self._after_cr = data[-1] == 0x0D
+        self._after_cr = data[-1] == _CR
         frames: list[Frame] = []
         lines = data.splitlines()
-        if data[-1] not in b"\r\n":
+        if data[-1] not in (_LF, _CR):
             self._pending.append(lines.pop())
         if not self._started and lines:
             self._started = True
             lines[0] = lines[0].removeprefix(_BOM)
-        # By far most lines are one of two kinds, and take no further call.
+        # By far most lines are of one of three kinds, and take no further call.
         for line in lines:
             if line[:6] == b"data: ":
                 self._data.append(line[6:])
-            elif line:
-                self._read(line, frames)
-            else:
+            elif not line:
                 self._dispatch(frames)
+            elif line[:7] == b"event: ":
+                self._name = _name_of(line[7:])
+            else:
+                self._read(line, frames)
         self._check_size()
         begun = self._pending or self._data or self._stray or self._name is not None
         self._between = not (begun or self._after_cr)

@@ -12,7 +12,7 @@ import re
 from hashlib import blake2b
 
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import Part, ToolCall, ToolResult
+from innervoice.canon.parts import ToolCall, ToolResult
 
 __all__ = ["with_taken_ids"]
 
@@ -27,19 +27,18 @@ def with_taken_ids(
     """The messages with ids that a dialect takes, and which calls got another one."""
     names = _Names(dialect)
     changed: list[tuple[int, int]] = []
-    written: list[Message] = []
+    written = list(messages)
     for number, message in enumerate(messages):
-        if not any(isinstance(part, (ToolCall, ToolResult)) for part in message.parts):
-            written.append(message)
-            continue
-        parts: list[Part] = []
-        for position, part in enumerate(message.parts):
-            fitted = names.fitted(part)
-            if fitted is not part and isinstance(part, ToolCall):
-                changed.append((number, position))
-            parts.append(fitted)
-        same = all(one is other for one, other in zip(parts, message.parts, strict=True))
-        written.append(message if same else message.but(parts=tuple(parts)))
+        renamed = {
+            position: fitted
+            for position, part in enumerate(message.parts)
+            if isinstance(part, (ToolCall, ToolResult))
+            and (fitted := names.fitted(part)) is not part
+        }
+        if renamed:
+            parts = (renamed.get(position, part) for position, part in enumerate(message.parts))
+            written[number] = message.but(parts=tuple(parts))
+            changed += [(number, at) for at, part in renamed.items() if isinstance(part, ToolCall)]
     return written, changed
 
 
@@ -53,16 +52,14 @@ class _Names:
         self._current: dict[str, str] = {}
         """The id that was received -> the one under which the last call of it was sent."""
 
-    def fitted(self, part: Part) -> Part:
-        if isinstance(part, ToolCall):
-            name = part.id if _is_block(part) else self._free(part.id)
-            self._used.add(name)
-            self._current[part.id] = name
-            return part if name == part.id else part.but(id=name)
+    def fitted(self, part: ToolCall | ToolResult) -> ToolCall | ToolResult:
         if isinstance(part, ToolResult):
             name = self._current.get(part.call_id, part.call_id)
             return part if name == part.call_id else part.but(call_id=name)
-        return part
+        name = part.id if _is_block(part) else self._free(part.id)
+        self._used.add(name)
+        self._current[part.id] = name
+        return part if name == part.id else part.but(id=name)
 
     def _free(self, given: str) -> str:
         if self._taken.fullmatch(given) and given not in self._used:

@@ -18,6 +18,7 @@ Rules, as the design numbers them, and where they are:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import is_
 from typing import Any
 
 from innervoice.asking import Choice
@@ -111,15 +112,9 @@ class Planner:
             made = self._fitted(number, message)
             self._prefix.add(made, made.parts)
             fitted.append(made if number >= start else made.but(parts=()))
-        fitted = self._turns.without_latest_thinking(fitted)
-        # Ids before skip values: these make a block of a call, and what is a block keeps its id.
-        fitted, renamed = with_taken_ids(fitted, self._dialect)
-        for place in renamed:
-            why = "its id is refused here"
-            self._ledger.converted(place, "tool_call", "H6", why, "id_mapped")
-        fitted = self._turns.with_skip_values(fitted)
-        fitted = self._turns.with_results(fitted, start)
-        self._reasoning.note_missing(self._request.messages, start)
+        # A first question has no turn that a rule could be about.
+        if any(message.role in ("assistant", "tool") for message in fitted):
+            fitted = self._with_turns_fitted(fitted, start)
         thinking_off = self._turns.began_elsewhere(fitted)
         return Plan(
             target=self._request.model,
@@ -131,6 +126,19 @@ class Planner:
             setting=_setting(self._choice, off=thinking_off),
             prefix=self._prefix.value,
         )
+
+    def _with_turns_fitted(self, messages: list[Message], start: int) -> list[Message]:
+        """What the rules for whole turns make of the messages, each of which was fitted already."""
+        fitted = self._turns.without_latest_thinking(messages)
+        # Ids before skip values: these make a block of a call, and what is a block keeps its id.
+        fitted, renamed = with_taken_ids(fitted, self._dialect)
+        for place in renamed:
+            why = "its id is refused here"
+            self._ledger.converted(place, "tool_call", "H6", why, "id_mapped")
+        fitted = self._turns.with_skip_values(fitted)
+        fitted = self._turns.with_results(fitted, start)
+        self._reasoning.note_missing(self._request.messages, start)
+        return fitted
 
     def _fitted(self, number: int, message: Message) -> Message:
         if message.role != "assistant":
@@ -147,8 +155,7 @@ class Planner:
         if self._grouped:
             parts = self._turns.without_lost_ids(number, parts)
         parts = self._turns.with_calls_last(number, parts)
-        home = self._reasoning.is_home(message.origin)
-        return message.but(parts=tuple(parts), origin=message.origin if home else None)
+        return _changed(message, parts, home=self._reasoning.is_home(message.origin))
 
     def _fitted_part(self, place: tuple[int, int], part: Part) -> Part | None:
         if isinstance(part, Thinking):
@@ -181,6 +188,17 @@ class Planner:
             else:
                 parts.append(part)
         return message if len(parts) == len(message.parts) else message.but(parts=tuple(parts))
+
+
+def _changed(message: Message, parts: list[Part], *, home: bool) -> Message:
+    """A message with its parts as they go, and without an origin that means nothing there; the same one if none changed."""
+    origin = message.origin if home else None
+    same = len(parts) == len(message.parts) and all(map(is_, parts, message.parts))
+    return (
+        message
+        if same and origin is message.origin
+        else Message(message.role, tuple(parts), origin)
+    )
 
 
 def _is_blank(part: Text, *, home: bool) -> bool:

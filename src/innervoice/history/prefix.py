@@ -29,7 +29,7 @@ class Prefix:
         told = [request.system] if request.system is not None else []
         told += [message.text for message in request.messages if message.role == "system"]
         tools = [[tool.name, tool.description, tool.parameters, tool.raw] for tool in request.tools]
-        self._head = f"{_digest(told)}.{_digest(tools)}"
+        self._head = f"{_digest(told) if told else _NONE}.{_digest(tools) if tools else _NONE}"
         self._hash = blake2b(digest_size=12)
         self._count = 0
 
@@ -82,3 +82,6 @@ def _said(part: Part) -> Sequence[Any]:
 
 def _digest(value: Any) -> str:
     return blake2b(dump_json(value), digest_size=4).hexdigest()
+
+
+_NONE = _digest([])

@@ -10,7 +10,7 @@ from innervoice.canon.parts import Part, Text, Thinking, is_inline
 from innervoice.errors import RuleError
 from innervoice.history.decisions import Ledger, Place
 from innervoice.history.prefix import Prefix, difference
-from innervoice.history.turns import is_said
+from innervoice.history.turns import last_said
 from innervoice.hosts.home import is_home
 from innervoice.hosts.lookup import ask_of, family_of
 from innervoice.settling import Settled
@@ -52,8 +52,7 @@ class ReasoningRules:
         told = told or (ask.replay == "must" and ask.replay_field == "reasoning_content")
         if not wanted or told:
             return
-        said = max((n for n, message in enumerate(messages) if is_said(message)), default=-1)
-        for number in range(max(said + 1, start), len(messages)):
+        for number in range(max(last_said(messages) + 1, start), len(messages)):
             calls = messages[number].tool_calls
             thought = any(isinstance(part, Thinking) for part in messages[number].parts)
             if calls and not thought and self._should_have_thought(calls[0].origin):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from innervoice.canon.messages import Message, tool_result
 from innervoice.canon.origin import Origin
@@ -13,12 +14,13 @@ from innervoice.history.pairs import pairs_of
 from innervoice.settling import Settled
 from innervoice.wire.requests import input_of
 
-__all__ = ["SKIP", "UNANSWERED", "TurnRules", "is_said", "new_from"]
+__all__ = ["SKIP", "UNANSWERED", "TurnRules", "is_said", "last_said", "new_from"]
 
 SKIP = "skip_thought_signature_validator"
 """What Gemini takes for a signature that nobody has (ai.google.dev, thought signatures, read 2026-11-15)."""
 
 UNANSWERED = "This call was interrupted and has no result."
+_GEMINI = re.compile(r"gemini-(\d+)")
 _HELD = ("previous_response_id", "previous_interaction_id", "conversation", "thread")
 
 
@@ -29,9 +31,14 @@ def is_said(message: Message) -> bool:
     )
 
 
+def last_said(messages: Sequence[Message]) -> int:
+    """The number of the last message that is the user's own; -1 if there is none."""
+    return next((n for n in range(len(messages) - 1, -1, -1) if is_said(messages[n])), -1)
+
+
 def new_from(request: Request) -> int:
     """H10: the first message that is new to a server which holds the conversation; 0 if none does."""
-    if not any(request.extra.get(name) for name in _HELD):
+    if not request.extra or not any(request.extra.get(name) for name in _HELD):
         return 0
     turns = [n for n, message in enumerate(request.messages) if message.role == "assistant"]
     return turns[-1] + 1 if turns else 0
@@ -49,10 +56,11 @@ class TurnRules:
     def with_field(self, number: int, parts: list[Part]) -> list[Part]:
         """H3: the field that the host wants on a turn with calls, empty where it is unknown."""
         wanted = self._ask.replay == "must" and self._ask.replay_field == "reasoning_content"
-        wanted = wanted and self._dialect == "openai-chat" and self._settled.reasons
+        if not wanted or self._dialect != "openai-chat" or not self._settled.reasons:
+            return parts
         has_call = any(isinstance(part, ToolCall) for part in parts)
         has_thinking = any(isinstance(part, Thinking) and not is_inline(part) for part in parts)
-        if not wanted or not has_call or has_thinking:
+        if not has_call or has_thinking:
             return parts
         why = "the host wants it on a turn with calls"
         self._ledger.filled((number, None), "thinking", "H3", why, "reasoning_filled")
@@ -61,13 +69,14 @@ class TurnRules:
 
     def without_loose_ends(self, number: int, parts: list[Part], *, rule: str) -> list[Part]:
         """Claude's turns must not end in thinking, and a reasoning item needs what it produced."""
-        kept = list(parts)
-        while kept and isinstance(kept[-1], Thinking):
-            kept.pop()
-        if len(kept) != len(parts):
-            why = "nothing follows it in its turn"
-            self._ledger.omitted((number, None), "thinking", rule, why)
-        return kept
+        end = len(parts)
+        while end and isinstance(parts[end - 1], Thinking):
+            end -= 1
+        if end == len(parts):
+            return parts
+        why = "nothing follows it in its turn"
+        self._ledger.omitted((number, None), "thinking", rule, why)
+        return parts[:end]
 
     def without_lost_ids(self, number: int, parts: list[Part]) -> list[Part]:
         """H5: what no longer follows its reasoning goes without the id by which a host with a store asks for that."""
@@ -89,9 +98,9 @@ class TurnRules:
     def with_calls_last(self, number: int, parts: list[Part]) -> list[Part]:
         """H5: DeepSeek's Responses want nothing between the calls of a turn and their results."""
         host = self._settled.host
-        calls: list[Part] = [part for part in parts if isinstance(part, ToolCall)]
-        if self._dialect != "openai-responses" or not host or not host.calls_last or not calls:
+        if self._dialect != "openai-responses" or not host or not host.calls_last:
             return parts
+        calls: list[Part] = [part for part in parts if isinstance(part, ToolCall)]
         others = [part for part in parts if not isinstance(part, ToolCall)]
         if [*others, *calls] != parts:
             why = "the host wants calls behind all else of a turn"
@@ -116,10 +125,12 @@ class TurnRules:
 
     def with_skip_values(self, messages: list[Message]) -> list[Message]:
         """H4: the skip value on the first call of each step of the current turn that nobody signed."""
-        version = re.match(r"gemini-(\d+)", self._settled.model.rsplit("/", 1)[-1])
-        if self._dialect != "gemini" or not version or int(version[1]) < 3:
+        if self._dialect != "gemini":
             return messages
-        start = max((n for n, message in enumerate(messages) if is_said(message)), default=-1)
+        version = _GEMINI.match(self._settled.model.rsplit("/", 1)[-1])
+        if not version or int(version[1]) < 3:
+            return messages
+        start = last_said(messages)
         return [
             self._signed(number, message)
             if number > start and message.role == "assistant"
@@ -145,6 +156,8 @@ class TurnRules:
     def with_results(self, messages: list[Message], start: int) -> list[Message]:
         """H1: a result for every call that never got one; a turn of which nothing is left is no turn."""
         unanswered = set(pairs_of(messages).unanswered)
+        if not unanswered and all(message.parts for message in messages):
+            return messages
         whole: list[Message] = []
         for number, message in enumerate(messages):
             if not message.parts and message.role in ("assistant", "tool"):

@@ -35,6 +35,7 @@ def host_of(provider: str) -> Host | None:
     return _hosts_by_name().get(provider.lower())
 
 
+@lru_cache(maxsize=256)
 def names_of(provider: str | None, model: str | None) -> tuple[str | None, str | None]:
     """Provider and model as their host spells them.
 

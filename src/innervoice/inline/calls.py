@@ -55,10 +55,8 @@ def calls_in(text: str) -> list[Candidate]:
 
 def call_notes(parts: Sequence[Part]) -> tuple[Note, ...]:
     """What to say of an answer whose call stands in its reasoning, or in the text behind it."""
-    if any(isinstance(part, ToolCall) for part in parts):
-        return ()
     number = _where(parts)
-    if number is None:
+    if number is None or any(isinstance(part, ToolCall) for part in parts):
         return ()
     part = parts[number]
     assert isinstance(part, (Text, Thinking))

@@ -7,6 +7,7 @@ already and turns out to be something else is replaced by a `Recast`.
 from __future__ import annotations
 
 from innervoice.canon.events import Event, PartEnd, PartStart, Recast, TextDelta, ThinkingDelta
+from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, Thinking
 from innervoice.inline.draft import Draft, DraftKind, as_text, as_thinking
 
@@ -16,7 +17,8 @@ __all__ = ["Composer"]
 class Composer:
     """Writes parts and collects events; decides nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, origin: Origin | None) -> None:
+        self._origin = origin
         self.done: list[Part] = []
         self.draft: Draft | None = None
         self.events: list[Event] = []
@@ -35,7 +37,7 @@ class Composer:
 
     def start(self, kind: DraftKind) -> Draft:
         """Opens a part."""
-        draft = self.draft = Draft(kind, len(self.done))
+        draft = self.draft = Draft(kind, len(self.done), self._origin)
         self.events.append(PartStart(draft.index, kind))
         if self.lead:
             draft.remove(self._waiting())
@@ -71,7 +73,7 @@ class Composer:
         if not texts or not all(isinstance(part, (Text, Thinking)) for part in parts):
             return False
         self.end()
-        self.done[first:] = [as_thinking(parts, self._waiting() + closer)]
+        self.done[first:] = [as_thinking(parts, self._waiting() + closer, self._origin)]
         self.recast(first)
         return True
 
@@ -80,7 +82,7 @@ class Composer:
         self.end(complete=False)
         thinking = self.done.pop()
         before = self.done.pop() if self.done and isinstance(self.done[-1], Text) else None
-        self.done.append(as_text(before, thinking, label=label))
+        self.done.append(as_text(before, thinking, self._origin, label=label))
         self.recast(len(self.done) - 1)
 
     def hush(self) -> list[Event]:

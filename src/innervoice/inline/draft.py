@@ -24,6 +24,7 @@ class Draft:
         "_length",
         "_markup",
         "_measured",
+        "_origin",
         "_read",
         "_removed",
         "_removed_at",
@@ -32,9 +33,10 @@ class Draft:
         "pieces",
     )
 
-    def __init__(self, kind: DraftKind, index: int) -> None:
+    def __init__(self, kind: DraftKind, index: int, origin: Origin | None = None) -> None:
         self.kind = kind
         self.index = index
+        self._origin = origin
         self.pieces: list[str] = []
         self._markup: list[Markup] = []
         self._removed: list[str] = []  # the markup that was removed last, at one place
@@ -46,8 +48,9 @@ class Draft:
 
     def length(self) -> int:
         """How many characters came so far."""
-        self._length += sum(map(len, self.pieces[self._measured :]))
-        self._measured = len(self.pieces)
+        if self._measured < len(self.pieces):
+            self._length += sum(map(len, self.pieces[self._measured :]))
+            self._measured = len(self.pieces)
         return self._length
 
     def unread(self) -> str:
@@ -117,15 +120,21 @@ class Draft:
         markup = (*self._markup, *last)
         match self.kind:
             case "text":
-                return Text(text, complete, Origin(markup=markup) if markup else None)
+                origin = marked(self._origin, markup) if markup else self._origin
+                return Text(text, complete, origin)
             case "thinking":
-                return Thinking(text, complete=complete, origin=Origin(markup=markup))
+                return Thinking(text, complete=complete, origin=marked(self._origin, markup))
             case "opaque":
                 value = {"type": "call_in_text", "header": markup[0].text, "text": text}
-                return Opaque(value, complete, Origin(markup=markup))
+                return Opaque(value, complete, marked(self._origin, markup))
 
 
-def as_thinking(parts: list[Part], closer: str) -> Thinking:
+def marked(origin: Origin | None, markup: tuple[Markup, ...]) -> Origin:
+    """The origin of a text's part from which markup was removed."""
+    return origin.but(markup=markup) if origin else Origin(markup=markup)
+
+
+def as_thinking(parts: list[Part], closer: str, origin: Origin | None) -> Thinking:
     """One complete thinking part out of adjacent text and thinking parts, closed by this tag."""
     pieces: list[str] = []
     markup: list[Markup] = []
@@ -137,10 +146,10 @@ def as_thinking(parts: list[Part], closer: str) -> Thinking:
         pieces.append(part.text)
         length += len(part.text)
     _add(markup, length, closer)
-    return Thinking("".join(pieces), origin=Origin(markup=tuple(markup)))
+    return Thinking("".join(pieces), origin=marked(origin, tuple(markup)))
 
 
-def as_text(before: Part | None, thinking: Part, *, label: bool) -> Text:
+def as_text(before: Part | None, thinking: Part, origin: Origin | None, *, label: bool) -> Text:
     """Thinking that was none as text again, tags included, joined to the text before it.
 
     With `label` the markup was a mere label, and stays removed.
@@ -154,7 +163,7 @@ def as_text(before: Part | None, thinking: Part, *, label: bool) -> Text:
         kept = [Markup(mark.at + len(before.text), mark.text) for mark in kept]
         kept = [*((before.origin.markup or ()) if before.origin else ()), *kept]
         text = before.text + text
-    return Text(text, origin=Origin(markup=tuple(kept)) if kept else None)
+    return Text(text, origin=marked(origin, tuple(kept)) if kept else origin)
 
 
 def _add(markup: list[Markup], at: int, text: str) -> None:

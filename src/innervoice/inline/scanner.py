@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 
 from innervoice.canon.events import Event, TextDelta, ThinkingDelta
 from innervoice.canon.notes import Notebook
+from innervoice.canon.origin import Origin
 from innervoice.errors import UsageError
 from innervoice.inline.code import CodeTracker, closing_run
 from innervoice.inline.composer import Composer
@@ -35,10 +36,17 @@ _TICKS = re.compile(r"`+\Z")
 class Scanner(ABC):
     """Reads a text piece by piece and meets its markers."""
 
-    def __init__(self, vocabulary: Vocabulary, *, opening: Opening | None, off: bool) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        *,
+        opening: Opening | None,
+        off: bool,
+        origin: Origin | None = None,
+    ) -> None:
         self._vocabulary = vocabulary
-        self._notebook = Notebook()
-        self._composer = Composer()
+        self.notebook = Notebook()
+        self._composer = Composer(origin)
         self._opening = opening
         self._channel: Row | None = None  # the channel format the answer stands in, or its wrapper
         self._left_alone = off  # nothing more is looked for: switched off, or the answer is JSON
@@ -119,7 +127,10 @@ class Scanner(ABC):
                 self._say(text[position:])
                 return
             found = search(text, position)
-            if not found or (not final and self._may_grow(found, text, position)):
+            # Tags begin and end in characters of their own: they cannot grow.
+            if not found or (
+                found.lastgroup != "tag" and not final and self._may_grow(found, text, position)
+            ):
                 break
             start = found.start()
             if start > position:
@@ -217,7 +228,7 @@ class Scanner(ABC):
         return mark.end if code.in_fence else None
 
     def _forget_span(self) -> None:
-        self._notebook.add("span_reopened")
+        self.notebook.add("span_reopened")
         self._code.forget_span()
         self._rejudged = True
 

@@ -25,6 +25,7 @@ import re
 
 from innervoice.canon.events import Event
 from innervoice.canon.notes import Note
+from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Thinking
 from innervoice.canon.response import FinishReason
 from innervoice.errors import UsageError
@@ -42,7 +43,10 @@ _STUTTER_LONGEST = 112
 
 
 class Splitter(Scanner):
-    """Reads a text piece by piece; `feed` and `finish` give events, without a `Finish`."""
+    """Reads a text piece by piece; `feed` and `finish` give events, without a `Finish`.
+
+    `origin` is where the text comes from, if its parts are to say so.
+    """
 
     def __init__(
         self,
@@ -53,9 +57,10 @@ class Splitter(Scanner):
         off: bool = False,
         goes_on: bool = False,
         finish_reason: FinishReason | None = None,
+        origin: Origin | None = None,
     ) -> None:
         opening = Opening(prefix=prefix) if prefix != "no" and not off else None
-        super().__init__(vocabulary, opening=opening, off=off)
+        super().__init__(vocabulary, opening=opening, off=off, origin=origin)
         self._stutter = stutter
         self._finish_reason = finish_reason
         self._last = 0  # which part was closed last
@@ -68,7 +73,7 @@ class Splitter(Scanner):
     @property
     def notes(self) -> tuple[Note, ...]:
         """What was guessed, dropped or judged again so far."""
-        return self._notebook.notes()
+        return self.notebook.notes()
 
     def finish(self, finish_reason: FinishReason | None = None) -> list[Event]:
         """Ends the text: gives out what was held back and settles what was open."""
@@ -87,7 +92,7 @@ class Splitter(Scanner):
             composer.start("text")
         composer.end()
         if any(isinstance(part, Thinking) for part in composer.done):
-            self._notebook.add("inline_thinking")
+            self.notebook.add("inline_thinking")
         return composer.events
 
     def reasoning_elsewhere(self) -> list[Event]:
@@ -121,7 +126,7 @@ class Splitter(Scanner):
         thinking = opening.kind == "thinking"
         kin = opening.is_kin(mark)
         if role == "stop" and thinking:
-            self._notebook.add("closed_by_marker", mark.text)
+            self.notebook.add("closed_by_marker", mark.text)
             self._close("")
             return mark.start
         # A header without special tokens counts only after one that stood at the head.
@@ -153,7 +158,7 @@ class Splitter(Scanner):
             self._composer.remove(mark.text)
             return
         if kind == "call":
-            self._notebook.add("call_in_text")
+            self.notebook.add("call_in_text")
         draft: DraftKind = "thinking" if kind == "thinking" else "opaque"
         self._opening = Opening(kind=draft, row=row, channel=True)
         self._composer.start(draft).remove(mark.text)
@@ -171,7 +176,7 @@ class Splitter(Scanner):
             return
         opening.fresh = False
         self._swallowed = min(self._swallowed + 1, MOST_SWALLOWED)
-        self._notebook.add("opener_repeated")
+        self.notebook.add("opener_repeated")
 
     def _close(self, closer: str) -> None:
         opening, self._opening = self._opening, None
@@ -180,7 +185,7 @@ class Splitter(Scanner):
         if closer:
             draft.remove(closer)
         if opening.prefix == "card":
-            self._notebook.add("prefix_assumed")
+            self.notebook.add("prefix_assumed")
         if opening.kind == "thinking":
             self._split, self._last = True, draft.index
         self._composer.end()
@@ -201,13 +206,13 @@ class Splitter(Scanner):
     def _rethink(self, first: int, closer: str, code: str) -> bool:
         if not self._composer.rethink(first, closer):
             return False
-        self._notebook.add(code)
+        self.notebook.add(code)
         self._split, self._last, self._left_alone = True, first, False
         self._blank = self._composer.is_blank()
         return True
 
     def _remove(self, markup: str, code: str, *, cut: bool) -> None:
-        self._notebook.add(code)
+        self.notebook.add(code)
         self._composer.remove(markup)
         if cut:
             self._end()
@@ -222,7 +227,7 @@ class Splitter(Scanner):
         if not found[0].startswith("\n") and len(tail) < draft.length():
             return False  # not the start of a line
         draft.remove(draft.cut(draft.length() - len(found[0])) + closer)
-        self._notebook.add("stutter_removed")
+        self.notebook.add("stutter_removed")
         self._composer.recast(draft.index)
         self._end()
         return True
@@ -247,10 +252,10 @@ class Splitter(Scanner):
         elif not opening.head and not opening.channel:
             self._unthink("opener_in_text")
         else:
-            self._notebook.add("unclosed_thinking")
+            self.notebook.add("unclosed_thinking")
             self._composer.end(complete=False)
 
     def _unthink(self, code: str, *, label: bool = False) -> None:
-        self._notebook.add(code)
+        self.notebook.add(code)
         self._composer.unthink(label=label)
         self._blank = self._composer.is_blank()

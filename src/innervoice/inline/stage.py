@@ -8,6 +8,7 @@ back.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 from innervoice.canon.events import (
     Event,
@@ -26,6 +27,10 @@ from innervoice.canon.views import is_same
 from innervoice.inline.splitter import Splitter
 
 __all__ = ["InlineStage"]
+
+
+MakesSplitter: TypeAlias = Callable[[int, bool], Splitter]
+"""Gives a splitter for the text with this number, which may go on with an answer that has begun."""
 
 
 class Entry:
@@ -58,7 +63,7 @@ class Entry:
 class InlineStage:
     """Takes events, gives events; `parts` is what has come of them."""
 
-    def __init__(self, splitter: Callable[[bool], Splitter], notebook: Notebook) -> None:
+    def __init__(self, splitter: MakesSplitter, notebook: Notebook) -> None:
         self._make = splitter
         self._notebook = notebook
         self._entries: list[Entry] = []
@@ -71,15 +76,15 @@ class InlineStage:
     @property
     def parts(self) -> tuple[Part, ...]:
         """All parts so far."""
-        return tuple(entry.now() for entry in self._entries)
+        return tuple([entry.part or entry.now() for entry in self._entries])
 
     def feed(self, events: list[Event]) -> list[Event]:
         """Splits the text of these events."""
         out: list[Event] = []
         for event in events:
             match event:
-                case TextDelta() if event.index in self._splitters:
-                    self._pass_on(event.index, self._splitters[event.index].feed(event.text), out)
+                case TextDelta() if splitter := self._splitters.get(event.index):
+                    self._pass_on(event.index, splitter.feed(event.text), out)
                 case ThinkingDelta():
                     if not self._field:
                         self._tell_splitters(out)
@@ -101,7 +106,7 @@ class InlineStage:
 
     def _start(self, event: PartStart, out: list[Event]) -> None:
         if event.type == "text":
-            splitter = self._make(self._has_begun())
+            splitter = self._make(event.index, self._has_begun())
             if self._field:
                 splitter.reasoning_elsewhere()
             self._splitters[event.index] = splitter
@@ -113,6 +118,8 @@ class InlineStage:
 
     def _has_begun(self) -> bool:
         """Whether some of the answer came already, so that what comes is not its head."""
+        if not self._groups:
+            return False
         texts = (entry.now() for group in self._groups.values() for entry in group)
         return any(isinstance(part, Text) and part.text.strip() for part in texts)
 
@@ -133,19 +140,18 @@ class InlineStage:
             self._pass_on(wire, splitter.reasoning_elsewhere(), out)
 
     def _end(self, event: PartEnd, out: list[Event]) -> None:
-        if event.index not in self._splitters:
+        splitter = self._splitters.pop(event.index, None)
+        if splitter is None:
             entry = self._plain[event.index]
             entry.part = event.part
             out.append(PartEnd(entry.index, event.part))
             return
         assert isinstance(event.part, Text)
-        reason = self.finish_reason if event.part.complete else "length"
-        ended = self._splitters[event.index].finish(reason)
-        for note in self._splitters.pop(event.index).notes:
-            self._notebook.add(note.code, note.detail, note.count)
+        ended = splitter.finish(self.finish_reason if event.part.complete else "length")
+        self._notebook.take(splitter.notebook)
         self._pass_on(event.index, ended, out)
         if self._groups[event.index]:
-            self._dress(event.index, event.part, out)
+            self._dress(self._groups[event.index], event.part, out)
             return
         # A text without a character is a part all the same: it may carry a seal.
         entry = self._new(PartStart(0, "text"))
@@ -167,11 +173,13 @@ class InlineStage:
                 case PartStart():
                     entry = self._new(event)
                     group.append(entry)
-                    out.append(PartStart(entry.index, event.type))
+                    same = entry.index == event.index
+                    out.append(event if same else PartStart(entry.index, event.type))
                 case PartEnd():
                     entry = group[event.index]
                     entry.part = event.part
-                    out.append(PartEnd(entry.index, event.part))
+                    same = entry.index == event.index
+                    out.append(event if same else PartEnd(entry.index, event.part))
                 case Recast():
                     self._recast(group, event, out)
                 case _:
@@ -204,31 +212,24 @@ class InlineStage:
             entry.index = index
         out.append(Recast(position, tuple(entry.now() for entry in entries)))
 
-    def _dress(self, wire: int, whole: Text, out: list[Event]) -> None:
-        """Gives the parts of a text their origin, and their wire block to the first of them."""
-        group = self._groups[wire]
-        changed = False
-        for number, entry in enumerate(group):
-            part = entry.part
-            assert part is not None
-            if len(group) == 1 and isinstance(part, Text) and part.origin is None:
-                entry.part = whole
-            else:
-                entry.part = _dressed(part, whole.origin, item=f"text_{wire}", first=number == 0)
-            if number == len(group) - 1 and not whole.complete:
-                entry.part = entry.part.but(complete=False)
-            changed = changed or entry.part != part
-        if changed and group and out:
-            self._correct(group, out)
-
-    def _correct(self, group: list[Entry], out: list[Event]) -> None:
-        """Puts the full parts into the ends that were just told."""
-        told = {entry.index: entry.part for entry in group if entry.part}
+    def _dress(self, group: list[Entry], whole: Text, out: list[Event]) -> None:
+        """Gives the parts of a text what only its end tells: the wire block to the first, the end to the last."""
+        parts = [entry.now() for entry in group]
+        if len(parts) == 1 and isinstance(parts[0], Text) and not is_inline(parts[0]):
+            parts = [whole]
+        elif whole.origin and _tells_more(whole.origin):
+            parts = _dressed(parts, whole.origin)
+        elif whole.complete:
+            return
+        if not whole.complete:
+            parts[-1] = parts[-1].but(complete=False)
+        told: dict[int, Part] = {}
+        for entry, part in zip(group, parts, strict=True):
+            entry.part = told[entry.index] = part
+        # The ends that were told just now say it, too.
         for position, event in enumerate(out):
             if isinstance(event, PartEnd) and event.index in told:
-                part = told[event.index]
-                assert part is not None
-                out[position] = PartEnd(event.index, part)
+                out[position] = PartEnd(event.index, told[event.index])
 
     def finish(self, parts: list[Part]) -> list[Event]:
         """Takes the last word about the reader's parts, and drops what the text repeats from a field."""
@@ -264,13 +265,19 @@ class InlineStage:
         self._rewrite(position, entries, out)
 
 
-def _dressed(part: Part, origin: Origin | None, *, item: str, first: bool) -> Part:
-    """A part of a text with the origin of the text."""
-    base = origin or Origin()
-    markup = part.origin.markup if part.origin else None
-    if not first:
-        base = base.but(block=None, seals=())
-    return part.but(origin=base.but(item=item, markup=markup))
+def _tells_more(origin: Origin) -> bool:
+    """Whether an origin says more than who wrote the text."""
+    return origin.block is not None or origin.led_by is not None or origin.item is not None
+
+
+def _dressed(parts: list[Part], origin: Origin) -> list[Part]:
+    """The parts of a text with the origin of the text; its wire block goes to the first."""
+    dressed: list[Part] = []
+    for part in parts:
+        own = part.origin or Origin()
+        dressed.append(part.but(origin=origin.but(item=own.item, markup=own.markup)))
+        origin = origin.but(block=None, seals=())
+    return dressed
 
 
 def _with_lead(part: Text, lead: str) -> Text:

@@ -55,6 +55,10 @@ _DELTAS: dict[str, type[TextDelta | ThinkingDelta | ToolCallDelta]] = {
 }
 
 
+_UNENDED = Opaque(None, complete=False)
+"""What stands in the place of a part until it ends."""
+
+
 class Slot:
     """A part while it is open."""
 
@@ -72,6 +76,7 @@ class Slot:
         "open",
         "pieces",
         "seals",
+        "source",
     )
 
     def __init__(self, kind: str, index: int, block: dict[str, Any] | None) -> None:
@@ -89,13 +94,16 @@ class Slot:
         """The first half of a character that a provider cut between two deltas."""
         self.begun: ToolCall | None = None
         self.invented: tuple[str, ...] = ()
+        self.source = ""
+        """The member of the message that it came in, for dialects that ask."""
 
     @property
     def text(self) -> str:
         """All that came so far."""
-        if len(self.pieces) > 1:
-            self.pieces[:] = ["".join(self.pieces)]
-        return self.pieces[0] if self.pieces else ""
+        pieces = self.pieces
+        if len(pieces) > 1:
+            pieces[:] = ["".join(pieces)]
+        return pieces[0] if pieces else ""
 
     def gather(self) -> None:
         """Joins the pieces: small ones take many times what their text does.
@@ -172,7 +180,7 @@ class Reader(ABC):
         """Starts a part."""
         slot = Slot(kind, len(self._slots), block)
         self._slots.append(slot)
-        self.parts.append(Opaque(None, complete=False))
+        self.parts.append(_UNENDED)
         self.events.append(PartStart(slot.index, kind, part))
         return slot
 
@@ -213,7 +221,8 @@ class Reader(ABC):
 
     def close(self, slot: Slot, *, complete: bool = True) -> None:
         """Ends a part with what came of it."""
-        self.flush(slot)
+        if slot.half:
+            self.flush(slot)
         self.conclude(slot, complete=complete)
 
     def flush(self, slot: Slot) -> None:

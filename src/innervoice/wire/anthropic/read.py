@@ -71,14 +71,16 @@ class AnthropicReader(Reader):
 
     def _read_whole(self, message: dict[str, Any]) -> None:
         self._start(message)
-        for index, block in enumerate(as_list(message.get("content"))):
-            self._start_block({"index": index, "content_block": block})
-            self._stop_block({"index": index})
+        for block in as_list(message.get("content")):
+            if slot := self._open_block(block):
+                self.close(slot)
         self._end(message)
         self.ended = True
 
     def _read_start(self, event: dict[str, Any]) -> None:
-        self._start(as_dict(event.get("message")))
+        message = as_dict(event.get("message"))
+        self._start(message)
+        self._use(message.get("usage"))
 
     def _read_delta(self, event: dict[str, Any]) -> None:
         self._end({**as_dict(event.get("delta")), "usage": event.get("usage")})
@@ -98,7 +100,6 @@ class AnthropicReader(Reader):
             return
         self.id = given
         self.model = as_text(message.get("model"))
-        self._use(message.get("usage"))
 
     def _end(self, message: dict[str, Any]) -> None:
         self._use(message.get("usage"))
@@ -109,42 +110,43 @@ class AnthropicReader(Reader):
     def _use(self, usage: Any) -> None:
         if not isinstance(usage, dict):
             return
-        self._usage.update({key: value for key, value in usage.items() if value is not None})
-        counts = {key: as_count(value) for key, value in self._usage.items()}
-        read, written = (
-            counts.get("cache_read_input_tokens"),
-            counts.get("cache_creation_input_tokens"),
-        )
-        plain = counts.get("input_tokens")
-        details = as_dict(self._usage.get("output_tokens_details"))
+        known = self._usage
+        known.update({key: value for key, value in usage.items() if value is not None})
+        read = as_count(known.get("cache_read_input_tokens"))
+        written = as_count(known.get("cache_creation_input_tokens"))
+        plain = as_count(known.get("input_tokens"))
+        details = as_dict(known.get("output_tokens_details"))
         self.use(
             Usage(
                 input_tokens=None if plain is None else plain + (read or 0) + (written or 0),
-                output_tokens=counts.get("output_tokens"),
+                output_tokens=as_count(known.get("output_tokens")),
                 reasoning_tokens=as_count(details.get("thinking_tokens")),
                 cached_input_tokens=read,
-                raw=dict(self._usage),
+                raw=dict(known),
             )
         )
 
     # ---- blocks --------------------------------------------------------------------------------
 
     def _start_block(self, event: dict[str, Any]) -> None:
-        index, value = event.get("index"), event.get("content_block")
+        index = event.get("index")
+        slot = self._open_block(event.get("content_block"))
+        if slot and isinstance(index, (int, str)):
+            self._blocks[index] = slot
+
+    def _open_block(self, value: Any) -> Slot | None:
         if not isinstance(value, dict):
             self.odd(value, "content_block")
-            return
+            return None
         block = dict(value)
         kind = _KINDS.get(as_text(block.get("type")) or "", "opaque")
         if kind == "tool_call":
-            slot = self.open_call(block.get("id"), block.get("name"), block)
-        else:
-            slot = self.open(kind, block)
-        if isinstance(index, (int, str)):
-            self._blocks[index] = slot
-        member = {"text": "text", "thinking": "thinking"}.get(kind, "")
-        if text := as_text(block.get(member)):
+            return self.open_call(block.get("id"), block.get("name"), block)
+        slot = self.open(kind, block)
+        # The text of such a block stands in the member of its name.
+        if kind != "opaque" and (text := as_text(block.get(kind))):
             self.add(slot, text)
+        return slot
 
     def _extend(self, event: dict[str, Any]) -> None:
         index = event.get("index")

@@ -17,70 +17,72 @@ __all__ = ["ContentChunks"]
 
 
 class ContentChunks:
-    """Reads the content of one message, strings and lists of chunks in any order."""
+    """Reads the content of one message, strings and lists of chunks in any order.
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self._slots: list[Slot] = []
+    Its reader is told each time and not kept: the two would hold each other until a garbage collector came.
+    """
+
+    def __init__(self) -> None:
         self._current: Slot | None = None
         self._inner: dict[
             int, list[Any]
         ] = {}  # what goes on with a thinking chunk, joined at its end
 
-    def read(self, content: Any) -> None:
+    def read(self, reader: Reader, content: Any) -> None:
         """Takes the content of a message or a delta."""
         if isinstance(content, str):
             slot = self._current
             if content and slot and slot.kind == "text":
-                self._reader.add(slot, content)
+                reader.add(slot, content)
             elif content:
-                self._read_text({"type": "text", "text": content}, content, goes_on=True)
+                self._read_text(reader, {"type": "text", "text": content}, content, goes_on=True)
         elif isinstance(content, list):
             for number, chunk in enumerate(content):
-                self._read_chunk(chunk, goes_on=number == 0)
+                self._read_chunk(reader, chunk, goes_on=number == 0)
         elif content is not None:
-            self._reader.odd(content, "content")
+            reader.odd(content, "content")
 
-    def _read_chunk(self, chunk: Any, *, goes_on: bool) -> None:
+    def _read_chunk(self, reader: Reader, chunk: Any, *, goes_on: bool) -> None:
         match chunk:
             case str(text):
-                self._read_text({"type": "text", "text": text}, text, goes_on=goes_on)
+                self._read_text(reader, {"type": "text", "text": text}, text, goes_on=goes_on)
             case {"type": "text" | "output_text", "text": str(text)}:
-                self._read_text(chunk, text, goes_on=goes_on)
+                self._read_text(reader, chunk, text, goes_on=goes_on)
             case {"type": "thinking", "thinking": str() | list()}:
-                self._read_thinking(chunk, goes_on=goes_on)
+                self._read_thinking(reader, chunk, goes_on=goes_on)
             case {"type": "reasoning", "summary": list(summary)}:
-                self._read_summary(chunk, summary)
+                self._read_summary(reader, chunk, summary)
             case _:
-                self._switch(None)
+                self._switch(reader, None)
                 if isinstance(chunk, dict) and chunk.get("type") != "thinking":
-                    self._reader.opaque(chunk)
+                    reader.opaque(chunk)
                 else:
-                    self._reader.odd(chunk, "content")
+                    reader.odd(chunk, "content")
 
-    def _switch(self, slot: Slot | None) -> None:
+    def _switch(self, reader: Reader, slot: Slot | None) -> None:
         if self._current and self._current is not slot and self._current.open:
-            self._reader.close(self._current)
+            reader.close(self._current)
         self._current = slot
 
-    def _begin(self, kind: str, block: dict[str, Any]) -> Slot:
-        self._switch(None)
-        slot = self._reader.open(kind, block)
-        self._slots.append(slot)
-        self._switch(slot)
+    def _begin(self, reader: Reader, kind: str, block: dict[str, Any]) -> Slot:
+        self._switch(reader, None)
+        slot = self._current = reader.open(kind, block)
+        slot.source = "content"
         return slot
 
-    def _read_text(self, chunk: dict[str, Any], text: str, *, goes_on: bool) -> None:
+    def _read_text(
+        self, reader: Reader, chunk: dict[str, Any], text: str, *, goes_on: bool
+    ) -> None:
         slot = self._current
         if not (goes_on and slot and slot.kind == "text"):
-            slot = self._begin("text", dict(chunk))
-        self._reader.add(slot, text)
+            slot = self._begin(reader, "text", dict(chunk))
+        reader.add(slot, text)
 
-    def _read_thinking(self, chunk: dict[str, Any], *, goes_on: bool) -> None:
+    def _read_thinking(self, reader: Reader, chunk: dict[str, Any], *, goes_on: bool) -> None:
         slot = self._current
         inner = chunk["thinking"]
         if not (goes_on and slot and slot.kind == "thinking"):
-            slot = self._begin("thinking", dict(chunk))
+            slot = self._begin(reader, "thinking", dict(chunk))
         else:
             others = {
                 key: value
@@ -89,36 +91,32 @@ class ContentChunks:
             }
             slot.block.update(others)
             self._inner.setdefault(slot.index, []).append(inner)
-        self._reader.add(slot, _text_of(inner))
+        reader.add(slot, _text_of(inner))
 
-    def _read_summary(self, chunk: dict[str, Any], summary: list[Any]) -> None:
-        slot = self._begin("thinking", dict(chunk))
+    def _read_summary(self, reader: Reader, chunk: dict[str, Any], summary: list[Any]) -> None:
+        slot = self._begin(reader, "thinking", dict(chunk))
         slot.form = "summary"
         slot.seals = tuple(
             f"summary.{number}.signature"
             for number, entry in enumerate(summary)
             if as_dict(entry).get("signature")
         )
-        self._reader.add(slot, "".join(_text_of([entry]) for entry in summary))
-        self._switch(None)
+        reader.add(slot, "".join(_text_of([entry]) for entry in summary))
+        self._switch(reader, None)
 
-    def owns(self, slot: Slot) -> bool:
-        """Whether a part is one of these."""
-        return any(slot is known for known in self._slots)
-
-    def part(self, slot: Slot, *, complete: bool) -> Part:
+    def part(self, reader: Reader, slot: Slot, *, complete: bool) -> Part:
         """The part of a chunk."""
         block = slot.block
         if slot.kind == "text":
             block["text"] = text = slot.text
             trivial = len(block) == 2 and block.get("type") == "text"
-            return Text(text, complete, self._reader.origin(None if trivial else block))
+            return Text(text, complete, reader.origin(None if trivial else block))
         if more := self._inner.pop(slot.index, None):
             block["thinking"] = _joined([block["thinking"], *more])
         sealed = ("signature",) if block.get("signature") else ()
         seals = (*slot.seals, *sealed) if complete else ()
         form = slot.form if slot.text or not seals else "hidden"
-        return Thinking(slot.text, form, complete, self._reader.origin(block, seals))
+        return Thinking(slot.text, form, complete, reader.origin(block, seals))
 
 
 def _text_of(inner: Any) -> str:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from innervoice.canon.parts import Part, Text
+from innervoice.canon.parts import Text
 from innervoice.canon.response import FinishReason
 from innervoice.wire.chat.content import ContentChunks
 from innervoice.wire.chat.reasoning import DETAILS, FIELDS, NAMES, ReasoningFields
@@ -56,8 +56,8 @@ class ChatReader(Reader):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._fields = ReasoningFields(self, cumulative=context.cumulative)
-        self._content = ContentChunks(self)
+        self._fields = ReasoningFields(cumulative=context.cumulative)
+        self._content = ContentChunks()
         self._refusal: Slot | None = None
         self._calls: dict[Any, Slot] = {}
         self._last_call: Slot | None = None
@@ -83,7 +83,7 @@ class ChatReader(Reader):
                 other = {**members, "index": 0}
                 self.others.setdefault(index or position, []).append({**chunk, "choices": [other]})
         if not has_choices and "response" in chunk:
-            self._content.read(chunk["response"])
+            self._content.read(self, chunk["response"])
             self.ended = self.ended or "usage" in chunk
         self._use(chunk)
 
@@ -92,7 +92,7 @@ class ChatReader(Reader):
         if isinstance(message, dict):
             self._read_message(message, is_delta=message is choice.get("delta"))
         elif isinstance(choice.get("text"), str):
-            self._content.read(choice["text"])
+            self._content.read(self, choice["text"])
         elif message is not None:
             self.odd(message, "message")
         if reason := choice.get("finish_reason"):
@@ -119,9 +119,9 @@ class ChatReader(Reader):
 
     def _read_message(self, message: dict[str, Any], *, is_delta: bool) -> None:
         if not message.keys().isdisjoint(NAMES):
-            self._fields.read(message, is_delta=is_delta)
+            self._fields.read(self, message, is_delta=is_delta)
         if (content := message.get("content")) is not None:
-            self._content.read(content)
+            self._content.read(self, content)
         if message.keys() <= _USUAL:
             return
         if refusal := message.get("refusal"):
@@ -203,10 +203,10 @@ class ChatReader(Reader):
         if slot.kind == "tool_call":
             self._end_call(slot, complete=complete)
             return
-        if self._fields.owns(slot):
-            part: Part = self._fields.part(slot, complete=complete)
-        elif self._content.owns(slot):
-            part = self._content.part(slot, complete=complete)
+        if slot.source == "reasoning":
+            part = self._fields.part(self, slot, complete=complete)
+        elif slot.source == "content":
+            part = self._content.part(self, slot, complete=complete)
         else:
             part = Text(slot.text, complete, self.origin({"type": "refusal", "refusal": slot.text}))
         self.end(slot, part)
@@ -224,7 +224,7 @@ class ChatReader(Reader):
 
     def finish(self) -> list[Any]:
         events = super().finish()
-        self._fields.compare(self.notebook.add)
+        self._fields.compare(self)
         if self._fields.only_empty_details:
             self.message_block.setdefault(DETAILS, [])
         return events

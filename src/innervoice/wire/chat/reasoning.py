@@ -10,7 +10,6 @@ signature or an encrypted payload is kept whichever field won.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from innervoice.canon.parts import Opaque, Part, Thinking
@@ -36,10 +35,9 @@ _CUMULATIVE_MINIMUM = 16
 
 
 class ReasoningFields:
-    """Reads the reasoning of one message, whole or in deltas."""
+    """Reads the reasoning of one message, whole or in deltas; as `ContentChunks`, it keeps no reader."""
 
-    def __init__(self, reader: Reader, *, cumulative: bool) -> None:
-        self._reader = reader
+    def __init__(self, *, cumulative: bool) -> None:
         self._cumulative = self._snapshots = cumulative
         self._chosen: str | None = None
         self._field: Slot | None = None
@@ -60,31 +58,32 @@ class ReasoningFields:
         """Whether `reasoning_details` came, and never had an entry."""
         return self._empty_details and not self._details
 
-    def read(self, message: dict[str, Any], *, is_delta: bool) -> None:
+    def read(self, reader: Reader, message: dict[str, Any], *, is_delta: bool) -> None:
         """Takes the fields of a message or a delta."""
         if self._chosen is None:
             self._chosen = _first_readable(message)
         details = message.get(DETAILS)
         if details is not None:
-            self._read_details(details, is_delta=is_delta)
+            self._read_details(reader, details, is_delta=is_delta)
         for name, value in message.items():
             if value is None or name not in TEXTS:
                 continue
             if not isinstance(value, str):
-                self._reader.odd(value, name)
+                reader.odd(value, name)
             elif name == self._chosen:
-                self._read_field(name, value)
+                self._read_field(reader, name, value)
             elif value:
                 self._mirrors.setdefault(name, []).append(value)
 
-    def _read_field(self, name: str, text: str) -> None:
+    def _read_field(self, reader: Reader, name: str, text: str) -> None:
         if text and self._field is None:
-            self._field = self._reader.open("thinking", {name: ""})
+            self._field = reader.open("thinking", {name: ""})
+            self._field.source = "reasoning"
         if slot := self._field:
             # A snapshot is as long as all before it, which few deltas are.
-            self._reader.add(slot, text if len(text) < slot.length else self._new(slot, text))
+            reader.add(slot, text if len(text) < slot.length else self._new(reader, slot, text))
 
-    def _new(self, slot: Slot, text: str) -> str:
+    def _new(self, reader: Reader, slot: Slot, text: str) -> str:
         """What is new in a delta, where the host repeats all that came before.
 
         A model may well say the same twice, so a delta that only repeats is one until a longer one has
@@ -97,22 +96,22 @@ class ReasoningFields:
         if len(text) == slot.length and not self._snapshots:
             return text
         self._snapshots = True
-        self._reader.notebook.add("cumulative_deltas")
+        reader.notebook.add("cumulative_deltas")
         return text[slot.length :]
 
     # ---- reasoning_details ---------------------------------------------------------------------
 
-    def _read_details(self, details: Any, *, is_delta: bool) -> None:
+    def _read_details(self, reader: Reader, details: Any, *, is_delta: bool) -> None:
         if not isinstance(details, list):
-            self._reader.odd(details, DETAILS)
+            reader.odd(details, DETAILS)
             return
         self._empty_details = self._empty_details or not details
         for number, entry in enumerate(details):
-            self._read_detail(entry, goes_on=is_delta and number == 0)
+            self._read_detail(reader, entry, goes_on=is_delta and number == 0)
 
-    def _read_detail(self, entry: Any, *, goes_on: bool) -> None:
+    def _read_detail(self, reader: Reader, entry: Any, *, goes_on: bool) -> None:
         if not isinstance(entry, dict):
-            self._reader.odd(entry, DETAILS)
+            reader.odd(entry, DETAILS)
             return
         text = _readable(entry)
         if self._chosen != DETAILS and text and not _sealed(entry):
@@ -135,19 +134,20 @@ class ReasoningFields:
         slot = self._details.get(key)
         if slot is None:
             part = "thinking" if _is_thinking(entry) else "opaque"
-            slot = self._details[key] = self._reader.open(part, {})
+            slot = self._details[key] = reader.open(part, {})
+            slot.source = "reasoning"
             slot.form = "summary" if entry.get("type") == "reasoning.summary" else "full"
-        self._lengthen(slot, entry)
+        self._lengthen(reader, slot, entry)
 
-    def _lengthen(self, slot: Slot, entry: dict[str, Any]) -> None:
+    def _lengthen(self, reader: Reader, slot: Slot, entry: dict[str, Any]) -> None:
         """Joins a piece to its entry; texts are joined once, at the end."""
         for name, value in entry.items():
             known = slot.block.get(name)
             if name in ("text", "summary") and isinstance(value, str):
                 slot.block.setdefault(name, "")
-                new = self._new(slot, value)
+                new = self._new(reader, slot, value)
                 if self._chosen == DETAILS:
-                    self._reader.add(slot, new)
+                    reader.add(slot, new)
                 else:
                     self._unshown.setdefault(slot.index, []).append(new)
             elif name == "data" and isinstance(value, str) and isinstance(known, str):
@@ -155,35 +155,32 @@ class ReasoningFields:
             elif value or known is None:
                 slot.block[name] = value
 
-    def part(self, slot: Slot, *, complete: bool) -> Part:
+    def part(self, reader: Reader, slot: Slot, *, complete: bool) -> Part:
         """The part of a field or of an entry of the details."""
         block = slot.block
         if slot is self._field:
             name = next(iter(block))
             block[name] = said = slot.text
-            return Thinking(said, "full", complete, self._reader.origin(block))
+            return Thinking(said, "full", complete, reader.origin(block))
         text = "".join(self._unshown.get(slot.index, [])) or slot.text
         for member in ("text", "summary"):
             if isinstance(block.get(member), str):
                 block[member] = text
         if slot.kind == "opaque":
-            return Opaque(block, complete, self._reader.origin())
+            return Opaque(block, complete, reader.origin())
         seals = tuple(name for name in ("signature", "data") if block.get(name)) if complete else ()
         form = slot.form if slot.text else "hidden"
-        return Thinking(slot.text, form, complete, self._reader.origin(block, seals))
+        return Thinking(slot.text, form, complete, reader.origin(block, seals))
 
-    def owns(self, slot: Slot) -> bool:
-        """Whether a part is one of these."""
-        return slot is self._field or any(slot is known for known in self._details.values())
-
-    def compare(self, note: Callable[[str, str | None], None]) -> None:
+    def compare(self, reader: Reader) -> None:
         """Says what became of the fields that were not chosen."""
         if not self._mirrors:
             return
         chosen = self.text
         for name, pieces in self._mirrors.items():
             same = is_same("".join(pieces), chosen)
-            note("field_repeated" if same else "fields_differ", f"{self._chosen}, {name}")
+            code = "field_repeated" if same else "fields_differ"
+            reader.notebook.add(code, f"{self._chosen}, {name}")
 
 
 def _first_readable(message: dict[str, Any]) -> str | None:

@@ -49,6 +49,7 @@ _REASONS: dict[str, FinishReason] = {
 }
 _SEAL = ("thoughtSignature",)
 _PLAIN = {"text", "thought"}
+_TEXTLESS = {"thought", *_SEAL}
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(?:'([^']*)'|\"([^\"]*)\"|(\d+))\]")
 
 
@@ -72,7 +73,7 @@ class GeminiReader(Reader):
         if "error" in chunk:
             self.fail(chunk)
             return
-        if isinstance(chunk.get("response"), dict):
+        if "response" in chunk and isinstance(chunk["response"], dict):
             chunk = chunk["response"]
         # Every chunk repeats both: they are taken when they change.
         if chunk.get("responseId") != self.id:
@@ -95,12 +96,14 @@ class GeminiReader(Reader):
             self.stop(blocked, {blocked or "": "content_filter"})
 
     def _read_candidate(self, candidate: dict[str, Any]) -> None:
-        content = candidate.get("content")
-        parts = as_dict(content).get("parts")
-        if parts is not None and not isinstance(parts, list):
+        parts = as_dict(candidate.get("content")).get("parts")
+        if isinstance(parts, list):
+            first = True
+            for part in parts:
+                self._read_part(part, first=first)
+                first = False
+        elif parts is not None:
             self.odd(parts, "parts")
-        for number, part in enumerate(as_list(parts)):
-            self._read_part(part, first=number == 0)
         if reason := candidate.get("finishReason"):
             self.stop(reason, _REASONS)
         if self.finish_reason == "stop" and any(isinstance(part, ToolCall) for part in self.parts):
@@ -111,10 +114,10 @@ class GeminiReader(Reader):
             self._pause()
             self.odd(part, "part")
             return
-        if isinstance(part.get("functionCall"), dict):
+        if "functionCall" in part and isinstance(part["functionCall"], dict):
             self._pause()
             self._read_call(part)
-        elif isinstance(part.get("text"), str) or part.keys() <= {"thought", *_SEAL}:
+        elif isinstance(part.get("text"), str) or part.keys() <= _TEXTLESS:
             self._read_text(part, first=first)
         elif isinstance(part.get("inlineData"), dict) and not part.get("thought"):
             self._pause()
@@ -134,12 +137,11 @@ class GeminiReader(Reader):
     def _read_text(self, part: dict[str, Any], *, first: bool) -> None:
         kind = "thinking" if part.get("thought") is True else "text"
         plain = part.keys() <= _PLAIN
-        text = as_text(part.get("text")) or ""
         current = self._current
         if not (plain and first and current and current.kind == kind):
             self._pause()
             current = self.open(kind, dict(part))
-        self.add(current, text)
+        self.add(current, part.get("text") or "")
         if plain:
             self._current = current
         else:

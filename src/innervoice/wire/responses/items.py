@@ -7,13 +7,15 @@ whole item is kept in the origin of its first part.
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from typing import Any
 
+from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall
 from innervoice.wire.protocol import Reader, Slot
 from innervoice.wire.shapes import arguments_of, as_dict, as_list, as_text
 
-__all__ = ["Item"]
+__all__ = ["Item", "Leaders"]
 
 _KINDS = {"reasoning": "thinking", "message": "text"}
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
@@ -22,113 +24,132 @@ _SEALS = ("id", "encrypted_content")
 _SUMMARY, _CONTENT = "summary", "content"
 
 
+class Leaders:
+    """The reasoning items of an answer, by their index: other items come behind one of them."""
+
+    def __init__(self) -> None:
+        self._names: dict[int, str] = {}
+        self._order: list[int] = []
+
+    def call(self, index: int, name: str) -> None:
+        """Takes down the name of a reasoning item; the last word counts."""
+        if index not in self._names:
+            insort(self._order, index)
+        self._names[index] = name
+
+    def drop(self, index: int) -> None:
+        """An item turned out not to be reasoning."""
+        if self._names.pop(index, None):
+            self._order.remove(index)
+
+    def before(self, index: int) -> str | None:
+        """The name of the reasoning item that an item came behind."""
+        at = bisect_left(self._order, index)
+        return self._names[self._order[at - 1]] if at else None
+
+
 class Item:
-    """One item while it comes, and after."""
+    """One item while it comes, and after.
 
-    def __init__(
-        self, reader: Reader, index: int, item: dict[str, Any], others: dict[int, Item]
-    ) -> None:
-        self.reader = reader
+    Its reader is told each time and not kept: the two would hold each other until a garbage collector came.
+    """
+
+    def __init__(self, index: int, item: dict[str, Any], leaders: Leaders) -> None:
         self.index = index
-        self.item = item
-        self._others = others
+        self._leaders = leaders
         self.done = False
-        self._slots: dict[tuple[str, int], Slot] = {}
+        self._slots: dict[tuple[str, int], Slot] = {}  # in the order of their indexes
         self._place: Slot | None = None
+        self.describe(item)
 
-    @property
-    def type(self) -> str:
-        """The type of the item as the wire has it."""
-        return as_text(self.item.get("type")) or ""
-
-    @property
-    def name(self) -> str:
-        """Its id, or one that stands for it."""
-        return as_text(self.item.get("id")) or f"item_{self.index}"
-
-    @property
-    def _leader(self) -> str | None:
-        """The reasoning item that it came behind."""
-        before = [
-            index
-            for index, item in self._others.items()
-            if index < self.index and item.type == "reasoning"
-        ]
-        return self._others[max(before)].name if before else None
-
-    @property
-    def indexes(self) -> list[int]:
-        """The numbers of its parts."""
-        return [slot.index for slot in self._slots.values()]
+    def describe(self, item: dict[str, Any]) -> None:
+        """Takes what the wire says of it now."""
+        self.item = item
+        self.type = as_text(item.get("type")) or ""
+        self.name = as_text(item.get("id")) or f"item_{self.index}"
+        if self.type == "reasoning":
+            self._leaders.call(self.index, self.name)
+        else:
+            self._leaders.drop(self.index)
 
     # ---- while it comes ------------------------------------------------------------------------
 
-    def take_place(self) -> None:
+    def take_place(self, reader: Reader) -> None:
         """Opens its first part, so that items which end late still stand where they began."""
         if self._slots or self._place:
             return
         if self.type in _CALLS:
             given = self.item.get("call_id") or self.item.get("id")
-            self._place = self.reader.open_call(given, self.item.get("name"), {})
+            self._place = reader.open_call(given, self.item.get("name"), {})
         else:
-            self._place = self.reader.open(_KINDS.get(self.type, "opaque"), {})
+            self._place = reader.open(_KINDS.get(self.type, "opaque"), {})
 
-    def slot(self, where: str, number: int) -> Slot:
+    def slot(self, reader: Reader, where: str, number: int) -> Slot:
         """The part of an entry, opened when it is first heard of."""
         known = self._slots.get((where, number))
         if known:
             return known
-        self.take_place()
-        slot, self._place = self._place or self.reader.open(_KINDS.get(self.type, "text"), {}), None
+        self.take_place(reader)
+        slot, self._place = self._place or reader.open(_KINDS.get(self.type, "text"), {}), None
         slot.form = "summary" if where == _SUMMARY else "full"
         self._slots[where, number] = slot
         return slot
 
-    def add(self, where: str, number: int, text: Any) -> None:
+    def add(self, reader: Reader, where: str, number: int, text: Any) -> None:
         """More of an entry."""
         if isinstance(text, str):
-            slot = self.slot(where, number)
+            slot = self.slot(reader, where, number)
             if slot.open:
-                self.reader.add(slot, text)
+                reader.add(slot, text)
         elif text is not None:
-            self.reader.odd(text, where)
+            reader.odd(text, where)
 
-    def fill(self, where: str, number: int, text: Any) -> None:
+    def fill(self, reader: Reader, where: str, number: int, text: Any) -> None:
         """The whole text of an entry: adds what the deltas left out."""
         if not isinstance(text, str):
             return
-        slot = self.slot(where, number)
-        if slot.open and text.startswith(slot.text):
-            self.reader.add(slot, text[len(slot.text) :])
+        slot = self.slot(reader, where, number)
+        if not slot.open:
+            return
+        if not slot.pieces:
+            reader.add(slot, text)
+        elif text.startswith(came := slot.text):
+            reader.add(slot, text[len(came) :])
 
     # ---- when it is over -----------------------------------------------------------------------
 
-    def finish(self, item: dict[str, Any] | None = None, *, complete: bool = True) -> None:
+    def finish(
+        self, reader: Reader, item: dict[str, Any] | None = None, *, complete: bool = True
+    ) -> None:
         """Ends its parts, with the item as it is in the end."""
-        if item:
-            self.item = item
+        if item and item is not self.item:
+            self.describe(item)
         self.done = True
-        for where, position, text in self._entries():
-            self.fill(where, self._number(where, position), text)
+        came = self._numbers()
+        for where, position, text in self._entries(reader):
+            self.fill(reader, where, _number(came.get(where), position), text)
         if not self._slots:
-            self.slot(_CONTENT, -1)  # an item without entries is one part all the same
-        for slot in sorted(self._slots.values(), key=lambda slot: slot.index):
-            if slot.open:
-                self.reader.flush(slot)
-                self.reader.end(slot, self._part(slot, complete=complete))
-
-    def _number(self, where: str, position: int) -> int:
-        """The number under which an entry came: not every server counts them from zero."""
-        numbers = sorted(number for place, number in self._slots if place == where)
-        return numbers[position] if position < len(numbers) else max([position - 1, *numbers]) + 1
-
-    def revise(self, item: dict[str, Any]) -> None:
-        """The last word about an item that is over: its seals may have been written anew."""
-        self.item = item
+            self.slot(reader, _CONTENT, -1)  # an item without entries is one part all the same
         for slot in self._slots.values():
-            self.reader.replace(slot.index, self._part(slot, complete=True))
+            if slot.open:
+                if slot.half:
+                    reader.flush(slot)
+                reader.end(slot, self._part(reader, slot, complete=complete))
 
-    def _entries(self) -> list[tuple[str, int, Any]]:
+    def _numbers(self) -> dict[str, list[int]]:
+        """The numbers of the entries that came, by their place: not every server counts them from zero."""
+        found: dict[str, list[int]] = {}
+        for place, number in sorted(self._slots):
+            found.setdefault(place, []).append(number)
+        return found
+
+    def revise(self, reader: Reader, item: dict[str, Any]) -> None:
+        """The last word about an item that is over: its seals may have been written anew."""
+        self.describe(item)
+        for slot in self._slots.values():
+            reader.replace(slot.index, self._part(reader, slot, complete=True))
+
+    def _entries(self, reader: Reader) -> list[tuple[str, int, Any]]:
         found: list[tuple[str, int, Any]] = []
         if member := _CALLS.get(self.type):
             return [(_CONTENT, 0, arguments_of(self.item.get(member, "")))]
@@ -136,36 +157,51 @@ class Item:
             return found
         for where in (_SUMMARY, _CONTENT):
             value = self.item.get(where)
-            if value is not None and not isinstance(value, list):
-                self.reader.odd(value, where)
+            if value is None:
+                continue
+            if not isinstance(value, list):
+                reader.odd(value, where)
             for number, entry in enumerate(as_list(value)):
-                text = as_text(as_dict(entry).get("text"))
-                refusal = as_text(as_dict(entry).get("refusal"))
-                if text is not None or refusal is not None:
-                    found.append((where, number, text if text is not None else refusal))
+                members = as_dict(entry)
+                text = as_text(members.get("text"))
+                if text is None:
+                    text = as_text(members.get("refusal"))
+                if text is not None:
+                    found.append((where, number, text))
                 elif (where, number) not in self._slots:
-                    self.reader.odd(entry, where)
+                    reader.odd(entry, where)
         return found
 
-    def _part(self, slot: Slot, *, complete: bool) -> Part:
-        first = slot.index == min(self.indexes)
-        sealed = complete and self.type == "reasoning"
-        seals = (
-            tuple(member for member in _SEALS if self.item.get(member)) if sealed and first else ()
-        )
-        origin = self.reader.origin(self.item if first else None, seals, item=self.name)
+    def _part(self, reader: Reader, slot: Slot, *, complete: bool) -> Part:
+        item, text = self.item, slot.text
+        first = slot is next(iter(self._slots.values()))
         match slot.kind:
             case "thinking":
-                form = slot.form if slot.text else "hidden"
-                return Thinking(slot.text, form, complete, origin)
+                sealed = complete and first and self.type == "reasoning"
+                seals = tuple(member for member in _SEALS if item.get(member)) if sealed else ()
+                origin = reader.origin(item if first else None, seals, item=self.name)
+                return Thinking(text, slot.form if text else "hidden", complete, origin)
             case "text":
-                return Text(slot.text, complete, origin.but(led_by=self._leader))
+                origin = reader.origin(item if first else None, item=self.name)
+                return Text(text, complete, self._led(origin))
             case "tool_call":
                 begun = slot.begun
                 assert begun is not None
-                origin = self.reader.origin(self.item, item=self.name, invented=slot.invented)
-                called = as_text(self.item.get("name")) or begun.name
-                origin = origin.but(led_by=self._leader)
-                return ToolCall(begun.id, called, slot.text, complete, origin)
+                origin = reader.origin(item, item=self.name, invented=slot.invented)
+                called = as_text(item.get("name")) or begun.name
+                return ToolCall(begun.id, called, text, complete, self._led(origin))
             case _:
-                return Opaque(self.item, complete, self.reader.origin())
+                return Opaque(item, complete, reader.origin())
+
+    def _led(self, origin: Origin) -> Origin:
+        leader = self._leaders.before(self.index)
+        return origin.but(led_by=leader) if leader else origin
+
+
+def _number(came: list[int] | None, position: int) -> int:
+    """The number under which an entry came, of those in its place; new ones are numbered behind them."""
+    if not came:
+        return position
+    if position < len(came):
+        return came[position]
+    return max(position, came[-1] + 1 + position - len(came))

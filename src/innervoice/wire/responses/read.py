@@ -20,7 +20,7 @@ from innervoice.canon.parts import ToolCall
 from innervoice.canon.response import FinishReason
 from innervoice.canon.usage import Usage
 from innervoice.wire.protocol import Context, Reader, Slot
-from innervoice.wire.responses.items import Item
+from innervoice.wire.responses.items import Item, Leaders
 from innervoice.wire.shapes import as_count, as_dict, as_list, as_text
 
 __all__ = ["INCOMPLETE", "ResponsesReader"]
@@ -73,6 +73,7 @@ class ResponsesReader(Reader):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._items: dict[int, Item] = {}
+        self._leaders = Leaders()
         self._refused = False
 
     def read(self, value: Any, name: str | None) -> None:
@@ -85,12 +86,12 @@ class ResponsesReader(Reader):
         elif kind in _DELTAS:
             where, number = _DELTAS[kind]
             item = self._item(event, _TYPES.get(kind, "message"))
-            item.add(where, as_count(event.get(number)) or 0, event.get("delta"))
+            item.add(self, where, as_count(event.get(number)) or 0, event.get("delta"))
             self._refused = self._refused or kind == "response.refusal.delta"
         elif kind in _WHOLE:
             where, number, member = _WHOLE[kind]
             if known := self._items.get(_index(event)):
-                known.fill(where, as_count(event.get(number)) or 0, event.get(member))
+                known.fill(self, where, as_count(event.get(number)) or 0, event.get(member))
         elif kind == "response.output_item.added":
             self._start(event)
         elif kind == "response.output_item.done":
@@ -108,9 +109,11 @@ class ResponsesReader(Reader):
 
     def _item(self, event: dict[str, Any], kind: str) -> Item:
         index = _index(event)
-        if index not in self._items:
-            self._items[index] = Item(self, index, {"type": kind}, self._items)
-        return self._items[index]
+        return self._items.get(index) or self._new(index, {"type": kind})
+
+    def _new(self, index: int, item: dict[str, Any]) -> Item:
+        made = self._items[index] = Item(index, item, self._leaders)
+        return made
 
     def _start(self, event: dict[str, Any]) -> None:
         item = event.get("item")
@@ -119,22 +122,24 @@ class ResponsesReader(Reader):
         # What `added` says of the seal is not whole yet.
         begun = {key: value for key, value in item.items() if key != "encrypted_content"}
         index = _index(event)
-        known = self._items.setdefault(index, Item(self, index, begun, self._items))
-        known.item = {**known.item, **begun}
-        known.take_place()
+        if known := self._items.get(index):
+            known.describe({**known.item, **begun})
+        else:
+            known = self._new(index, begun)
+        known.take_place(self)
 
     def _finish_item(self, event: dict[str, Any]) -> None:
         item = event.get("item")
         if isinstance(item, dict):
             known = self._item(event, as_text(item.get("type")) or "")
             if not known.done:
-                known.finish(item)
+                known.finish(self, item)
 
     def finish(self) -> list[Any]:
         self.events = []
         for item in self._items.values():
             if not item.done:
-                item.finish(complete=self.ended)
+                item.finish(self, complete=self.ended)
         return self.events
 
     def conclude(self, slot: Slot, *, complete: bool = True) -> None:
@@ -160,6 +165,7 @@ class ResponsesReader(Reader):
     def _reconcile(self, output: list[Any]) -> None:
         """Takes the items of the last word: revises those that came, and adds those that did not."""
         came = [self._items[index] for index in sorted(self._items)]
+        following = max(self._items, default=-1) + 1
         for position, item in enumerate(output):
             if not isinstance(item, dict):
                 self.odd(item, "output")
@@ -167,13 +173,12 @@ class ResponsesReader(Reader):
             self._refused = self._refused or _is_refusal(item)
             known = came[position] if position < len(came) else None
             if known is None:
-                index = max(self._items, default=-1) + 1
-                known = self._items[index] = Item(self, index, item, self._items)
-                known.finish(item)
+                self._new(following, item).finish(self, item)
+                following += 1
             elif known.done and known.type == item.get("type"):
-                known.revise(item)
+                known.revise(self, item)
             elif not known.done:
-                known.finish(item)
+                known.finish(self, item)
 
     def _stop(self, response: dict[str, Any], kind: str) -> None:
         status = as_text(response.get("status")) or kind.removeprefix("response.")
@@ -211,4 +216,7 @@ def _index(event: dict[str, Any]) -> int:
 
 
 def _is_refusal(item: dict[str, Any]) -> bool:
-    return any(as_dict(entry).get("type") == "refusal" for entry in as_list(item.get("content")))
+    content = item.get("content")
+    if not content:
+        return False
+    return any(as_dict(entry).get("type") == "refusal" for entry in as_list(content))
