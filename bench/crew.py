@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Self
 from peers import FLOOR, SOURCE, Environments, Peer
 
 _HERE = Path(__file__).parent
-_SAMPLE = 0.05
+_SAMPLE = 0.1
 """Seconds that one sample takes at the least."""
 _SLOW = 0.5
 """Who takes longer than this for one job takes part in every third round."""

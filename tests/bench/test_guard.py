@@ -28,9 +28,9 @@ PROVIDERS = {
 # Lines of innervoice, with Python 3.11: for one delta, read without and with a client; for a whole body; for a call with it.
 LINES = {
     "chat": (89, 119, 474, 1099),
-    "tags": (98, 128, 838, 1468),
+    "tags": (98, 128, 843, 1473),
     "anthropic": (58, 88, 417, 1080),
-    "gemini": (117, 151, 440, 1081),
+    "gemini": (112, 146, 435, 1076),
     "responses": (66, 96, 553, 1173),
 }
 # Bytes that are still held for each delta of a long stream, read by a client; its text is five of them.

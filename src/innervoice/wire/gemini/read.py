@@ -219,21 +219,23 @@ class GeminiReader(Reader):
         if None in usage.values():
             usage = {key: value for key, value in usage.items() if value is not None}
         raw = self._usage = {**self._usage, **usage}
-        prompt = as_count(raw.get("promptTokenCount"))
-        thoughts = as_count(raw.get("thoughtsTokenCount"))
-        answer = as_count(raw.get("candidatesTokenCount"))
-        total = as_count(raw.get("totalTokenCount"))
-        tools = as_count(raw.get("toolUsePromptTokenCount"))
-        read = None if prompt is None else prompt + (tools or 0)
-        written = None if answer is None and thoughts is None else (answer or 0) + (thoughts or 0)
-        if written is None and total is not None and read is not None and total > read:
-            written = total - read
+        get = raw.get
+        read, thoughts = as_count(get("promptTokenCount")), as_count(get("thoughtsTokenCount"))
+        written = as_count(get("candidatesTokenCount"))
+        if read is not None and "toolUsePromptTokenCount" in raw:
+            read += as_count(raw["toolUsePromptTokenCount"]) or 0
+        if thoughts is not None:
+            written = (written or 0) + thoughts
+        if written is None and read is not None:
+            total = as_count(get("totalTokenCount")) or 0
+            written = total - read if total > read else None
+        cached = as_count(get("cachedContentTokenCount"))
         self.use(
             Usage(
                 input_tokens=read,
                 output_tokens=written,
                 reasoning_tokens=thoughts,
-                cached_input_tokens=as_count(raw.get("cachedContentTokenCount")),
+                cached_input_tokens=cached,
                 raw=raw,
             )
         )
