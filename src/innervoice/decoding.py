@@ -21,7 +21,7 @@ from innervoice.canon.response import Failure, Response
 from innervoice.errors import DecodeError, UsageError
 from innervoice.frames.frame import LIMIT, Frame
 from innervoice.frames.sniff import AnyFraming
-from innervoice.hosts.lookup import card_of, host_of, names_of
+from innervoice.hosts.lookup import card_of, dialect_at, host_of, names_of
 from innervoice.inline.calls import call_notes
 from innervoice.inline.rows import DEFAULT_TAGS
 from innervoice.inline.splitter import Splitter
@@ -183,7 +183,9 @@ class Decoder:
     def _start(self, value: Any, looks: str | None) -> None:
         """Chooses the reader, by what was said or by the dialect that the first message looks like."""
         host = self._host
-        dialect = self._dialect or looks or (host.dialect if host else "openai-chat")
+        dialect = self._dialect or looks
+        if dialect is None:
+            dialect = dialect_at(host, self._model or "") if host else "openai-chat"
         if self._dialect is None and host and host.dialect == "mistral" and looks == "openai-chat":
             dialect = "mistral"
         context = Context(

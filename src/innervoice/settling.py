@@ -13,7 +13,7 @@ from innervoice.canon.notes import Notebook
 from innervoice.canon.reasoning import Reasoning, ReasoningReport
 from innervoice.canon.request import Request
 from innervoice.errors import RuleError, UsageError
-from innervoice.hosts.lookup import ask_of, host_of
+from innervoice.hosts.lookup import ask_of, dialect_at, host_of
 from innervoice.wire.dialects import DIALECTS
 
 __all__ = ["Settled"]
@@ -39,7 +39,7 @@ class Settled:
         self._checked = checked  # without it, what only the whole request can break is left alone
         self.notebook = Notebook()
         self.host, self.model = _target(asked)
-        self.dialect = asked.dialect or (self.host.dialect if self.host else "")
+        self.dialect = asked.dialect or (dialect_at(self.host, self.model) if self.host else "")
         if self.dialect not in DIALECTS:
             raise UsageError(
                 f"who answers {asked.model!r} is not known, so dialect must be one of {', '.join(DIALECTS)}"

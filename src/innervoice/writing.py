@@ -42,6 +42,9 @@ _VERBS = {
     ("gemini", True): "streamGenerateContent?alt=sse",
     ("bedrock-converse", False): "converse",
     ("bedrock-converse", True): "converse-stream",
+    # As Vertex has it; elsewhere no path of this dialect has a verb.
+    ("anthropic", False): "rawPredict",
+    ("anthropic", True): "streamRawPredict",
 }
 _WITHOUT_ERROR_FLAG = ("openai-chat", "openai-responses", "mistral", "cohere", "ollama")
 _UNJOINED = ("openai-chat", "openai-responses", "mistral", "cohere", "ollama")
@@ -88,7 +91,7 @@ class _Encoding:
         return Wire(
             url=self._url(),
             headers={"content-type": "application/json", **_HEADERS.get(self.dialect, {})},
-            body=_merged(_merged(body, fields), request.extra),
+            body=_merged(_merged(self._enveloped(body), fields), request.extra),
             dialect=self.dialect,
             notes=self.notebook.notes(),
             reasoning=settled.report,
@@ -116,14 +119,22 @@ class _Encoding:
             self.settled.choice = Choice(off=True)
         return planned
 
+    @property
+    def _path(self) -> str:
+        usual = _PATHS[self.dialect]
+        return self.host.paths.get(self.dialect, usual) if self.host else usual
+
     def _url(self) -> str:
         base = self.request.base_url or (self.host.base_url if self.host else "")
-        usual = _PATHS[self.dialect]
-        path = self.host.paths.get(self.dialect, usual) if self.host else usual
-        path = path.format(
-            model=self.model, verb=_VERBS.get((self.dialect, self.request.stream), "")
-        )
-        return base.rstrip("/") + path
+        verb = _VERBS.get((self.dialect, self.request.stream), "")
+        return base.rstrip("/") + self._path.format(model=self.model, verb=verb)
+
+    def _enveloped(self, body: dict[str, Any]) -> dict[str, Any]:
+        """A body as this host wants it beside others of its dialect: the model in one place, and what else it asks for."""
+        wanted = self.host.members.get(self.dialect) if self.host else None
+        if "{model}" in self._path:
+            body.pop("model", None)
+        return {**body, **wanted} if wanted else body
 
 
 def _alternating(planned: Plan) -> tuple[Message, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import innervoice as iv
 from innervoice.canon.cards import Ask
-from innervoice.hosts.lookup import all_asks, ask_of, host_of
+from innervoice.hosts.lookup import all_asks, ask_of, dialect_at, host_of
 from innervoice.wire.dialects import rules_of
 from innervoice.wire.refusals import Target
 
@@ -42,10 +42,8 @@ def cases() -> Iterator[tuple[Ask, str, str, str]]:
         host = next((name for name in ask.hosts if name != "*"), "custom")
         usual = host_of(host)
         assert usual is not None, host
-        dialect = ask.dialects[0] if ask.dialects else usual.dialect
-        if host == "vertex" and ask.control.startswith("anthropic"):
-            dialect = "anthropic"
         model = ask.match[0].replace("*", "x") if ask.match[0] != "*" else "some-model"
+        dialect = ask.dialects[0] if ask.dialects else dialect_at(usual, model)
         if ask_of(model, host, dialect) is ask:
             yield ask, host, dialect, model
 

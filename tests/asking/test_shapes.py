@@ -269,3 +269,29 @@ def test_chunks_of_an_answer_go_back():
     turn = iv.decode({"choices": [{"message": {"content": content}}]}, provider="together").message
     made = iv.encode(iv.Request("together/some-model", [iv.user("x"), turn, iv.user("y")]))
     assert content == made.body["messages"][1]["content"]
+
+
+@pytest.mark.parametrize(("stream", "verb"), [(False, "rawPredict"), (True, "streamRawPredict")])
+def test_claude_on_vertex(stream, verb):
+    """Another envelope around the same blocks: the model in the path alone, and the version in the body."""
+    model = "claude-sonnet-4-5@20250929"
+    base = "https://eu-aiplatform.test/v1/projects/p/locations/eu"
+    request = {"max_tokens": 9000, "reasoning": iv.Reasoning(budget=2000), "stream": stream}
+    there, home = (
+        iv.encode(iv.Request(f"{host}/{model}", HISTORY, base_url=base, **request))
+        for host in ("vertex", "anthropic")
+    )
+
+    assert f"{base}/publishers/anthropic/models/{model}:{verb}" == there.url
+    assert "anthropic" == there.dialect
+    assert {**home.body, "anthropic_version": "vertex-2023-10-16"} == {
+        "model": home.body["model"],
+        **there.body,
+    }
+    assert "model" not in there.body
+
+
+def test_gemini_on_vertex_stays_gemini():
+    wire = iv.encode(iv.Request("vertex/gemini-3.5-flash", HISTORY[:1], base_url="https://x.test"))
+    assert "https://x.test/publishers/google/models/gemini-3.5-flash:generateContent" == wire.url
+    assert "anthropic_version" not in wire.body

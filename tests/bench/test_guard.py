@@ -27,11 +27,11 @@ PROVIDERS = {
 
 # Lines of innervoice, with Python 3.11: for one delta, read without and with a client; for a whole body; for a call with it.
 LINES = {
-    "chat": (89, 119, 474, 1099),
-    "tags": (98, 128, 843, 1473),
-    "anthropic": (58, 88, 417, 1080),
-    "gemini": (112, 146, 435, 1076),
-    "responses": (66, 96, 553, 1173),
+    "chat": (89, 119, 475, 1115),
+    "tags": (98, 128, 844, 1489),
+    "anthropic": (58, 88, 418, 1096),
+    "gemini": (112, 146, 436, 1093),
+    "responses": (66, 96, 554, 1189),
 }
 # Bytes that are still held for each delta of a long stream, read by a client; its text is five of them.
 KEPT = 20

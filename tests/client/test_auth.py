@@ -51,6 +51,7 @@ def sent(model, *, environ=None, dialect=None, **settings):
         ("azure/gpt-5.6", "AZURE_OPENAI_AD_TOKEN", "authorization", "Bearer key"),
         ("vertex/gemini-3-pro", "VERTEX_ACCESS_TOKEN", "authorization", "Bearer key"),
         ("vertex/gemini-3-pro", "GOOGLE_ACCESS_TOKEN", "authorization", "Bearer key"),
+        ("vertex/claude-opus-5-5", "VERTEX_ACCESS_TOKEN", "authorization", "Bearer key"),
         ("ollama/qwen3:8b", "OLLAMA_API_KEY", "authorization", "Bearer key"),
     ],
 )

@@ -144,3 +144,25 @@ def test_another_account():
     assert "7 * 7 = 49." == send(emulator, "openai/gpt-5.6", wire, key="key of b").response.text
     planned = iv.plan(history, "openai/gpt-5.6", scope="b")
     assert "it belongs to the account a" in {item.why for item in planned.decisions}
+
+
+CLAUDES = ["vertex/claude-opus-5-5", "anthropic/claude-opus-5-5"]
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize(("here", "there"), [CLAUDES, CLAUDES[::-1]])
+def test_one_model_at_two_hosts(here, there, stream):
+    """Nobody says that Vertex and Anthropic read each other's seals: each gets its own back, and is not sent the other's."""
+    emulator = Emulator()
+    history: list[iv.Message] = []
+    options = {"reasoning": "high", "stream": stream}
+    for model, question in zip((here, there, here), QUESTIONS, strict=True):
+        turns = converse(emulator, model, history, question, **options)
+
+    seals: dict[str, str] = {}
+    for part in (part for message in history for part in message.parts):
+        if isinstance(part, iv.Thinking):
+            seals.setdefault(part.origin.provider, part.origin.block["signature"])
+    body = json.dumps(turns[-1].wire.body)
+    assert seals[here.split("/")[0]] in body
+    assert seals[there.split("/")[0]] not in body

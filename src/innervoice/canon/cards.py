@@ -69,7 +69,11 @@ class Host(Row, frozen=True, kw_only=True):
     exclusive: tuple[tuple[str, str], ...] = ()
     """Settings that it refuses together."""
     paths: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
-    """Paths of dialects that differ from the usual one."""
+    """Paths of dialects that differ from the usual one; where the model stands in the path, it does not in the body."""
+    speaks: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    """Names of models that are asked in another dialect there -> that dialect."""
+    members: dict[str, dict[str, str]] = {}  # noqa: RUF012 - msgspec copies it
+    """What it wants in the body beside what a dialect has."""
     source: str
 
 

@@ -14,7 +14,15 @@ import click
 from innervoice.canon.cards import Ask, Card, Host
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.errors import InnervoiceError
-from innervoice.hosts.lookup import all_asks, all_hosts, ask_of, card_of, names_of, use_overrides
+from innervoice.hosts.lookup import (
+    all_asks,
+    all_hosts,
+    ask_of,
+    card_of,
+    dialect_at,
+    names_of,
+    use_overrides,
+)
 from innervoice.hosts.refresh import rows_from
 
 __all__ = ["command", "overrides_file"]
@@ -77,9 +85,10 @@ def _shown(name: str, dialect: str | None) -> Iterator[str]:
         raise click.UsageError(
             f"name a model as provider/model, such as openai/gpt-5.6; not {name!r}"
         )
-    ask = ask_of(model, host.id, dialect or host.dialect)
+    dialect = dialect or dialect_at(host, model)
+    ask = ask_of(model, host.id, dialect)
     yield f"{host.id}/{model}"
-    yield from _host_lines(host)
+    yield from _host_lines(host, dialect)
     if ask is None:
         yield "  accepts     nothing is known about how it is asked to reason"
     else:
@@ -89,8 +98,8 @@ def _shown(name: str, dialect: str | None) -> Iterator[str]:
         yield from _card_lines(card)
 
 
-def _host_lines(host: Host) -> Iterator[str]:
-    yield f"  host        {host.base_url} ({host.dialect}); key in {', '.join(host.keys) or 'none'}"
+def _host_lines(host: Host, dialect: str) -> Iterator[str]:
+    yield f"  host        {host.base_url} ({dialect}); key in {', '.join(host.keys) or 'none'}"
     yield f"  reasoning   comes as {', '.join(host.fields)}"
 
 

@@ -24,8 +24,8 @@ from innervoice.client.settings import (
     BODY_LIMIT,
     LIMITS,
     BaseUrls,
+    CallFields,
     Messages,
-    RequestFields,
     Settings,
 )
 from innervoice.client.views import Kind, View
@@ -88,9 +88,7 @@ class AsyncClient:
         self._closed = False
         self._sleep = anyio.sleep
 
-    async def ask(
-        self, model: str, messages: Messages, **fields: Unpack[RequestFields]
-    ) -> Response:
+    async def ask(self, model: str, messages: Messages, **fields: Unpack[CallFields]) -> Response:
         """Asks and waits for the whole answer; with `stream=True` it is streamed on the way, and folded here."""
         exchange = self._settings.exchange(model, messages, fields, stream=False)
         async with AsyncEvents(self, exchange) as events:
@@ -98,9 +96,7 @@ class AsyncClient:
                 await events._pull()
             return events.response
 
-    def stream(
-        self, model: str, messages: Messages, **fields: Unpack[RequestFields]
-    ) -> AsyncEvents:
+    def stream(self, model: str, messages: Messages, **fields: Unpack[CallFields]) -> AsyncEvents:
         """Asks and gives events as they come: `async with client.stream(...) as events`."""
         return AsyncEvents(self, self._settings.exchange(model, messages, fields, stream=True))
 
@@ -110,7 +106,7 @@ class AsyncClient:
         messages: Messages,
         *,
         think_at_most: int,
-        **fields: Unpack[RequestFields],
+        **fields: Unpack[CallFields],
     ) -> Response:
         """Asks, and cuts reasoning short that takes more than so many tokens: there is an answer all the same."""
         hurry = Hurry(self.full_name(model), think_at_most, dict(fields))

@@ -15,7 +15,7 @@ from innervoice.canon.parts import Thinking
 from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.response import Response
 from innervoice.errors import UsageError
-from innervoice.hosts.lookup import ask_of, host_of
+from innervoice.hosts.lookup import ask_of, dialect_at, host_of
 
 __all__ = ["Hurry"]
 
@@ -31,7 +31,7 @@ class Hurry:
             raise UsageError(f"think_at_most must be a number of tokens, not {think_at_most!r}")
         provider, _, name = model.partition("/")
         host = host_of(provider)
-        dialect = fields.get("dialect") or (host.dialect if host else "openai-chat")
+        dialect = fields.get("dialect") or (dialect_at(host, name) if host else "openai-chat")
         row = ask_of(name, host.id if host else None, dialect)
         self._limit = think_at_most
         self._fields = fields

@@ -19,10 +19,19 @@ from innervoice.client.patience import Patience
 from innervoice.client.places import base_url_of
 from innervoice.client.retry import Backoff
 from innervoice.errors import UsageError
-from innervoice.hosts.lookup import host_of
+from innervoice.hosts.lookup import dialect_at, host_of
 from innervoice.inline.vocabulary import INLINE
 
-__all__ = ["BODY_LIMIT", "LIMITS", "BaseUrls", "Messages", "RequestFields", "Settings"]
+__all__ = [
+    "BODY_LIMIT",
+    "CALL_FIELDS",
+    "LIMITS",
+    "BaseUrls",
+    "CallFields",
+    "Messages",
+    "RequestFields",
+    "Settings",
+]
 
 BaseUrls: TypeAlias = Mapping[str, str] | Callable[[str], str | None]
 """Addresses by provider: a dict, or a function that gives one or None."""
@@ -64,6 +73,19 @@ class RequestFields(TypedDict, total=False):
     extra: dict[str, Any]
 
 
+class CallFields(RequestFields, total=False):
+    """What a call can be made with: the fields of its request, and what counts for it in place of the client's own."""
+
+    timeout: float | None
+    idle_timeout: float | None
+    headers: Mapping[str, str]
+    """Sent beside those of the client; of two with one name, this one."""
+
+
+CALL_FIELDS = ("timeout", "idle_timeout", "headers")
+"""Those that are no fields of a request."""
+
+
 class Settings:
     """The arguments of a client, checked."""
 
@@ -90,10 +112,7 @@ class Settings:
             "idle_timeout": idle_timeout,
         }
         for name, seconds in limits.items():
-            if seconds is not None and not seconds > 0:
-                raise UsageError(
-                    f"{name} must be a number of seconds or None for no limit, not {seconds!r}"
-                )
+            _check_seconds(name, seconds)
         if isinstance(retries, bool) or retries < 0:
             raise UsageError(f"retries must be a number, 0 or more, not {retries!r}")
         if inline not in INLINE:
@@ -112,7 +131,9 @@ class Settings:
             environ=self.environ,
         )
         self.backoff = Backoff(retries)
-        self._limits = (timeout, connect_timeout, idle_timeout)
+        self._timeout = timeout
+        self._connect_timeout = connect_timeout
+        self._idle_timeout = idle_timeout
         self._scope = scope
         self._inline = inline
         self._base_url = base_url
@@ -121,15 +142,19 @@ class Settings:
         self._address_of = base_urls if callable(base_urls) else self._listed.get
 
     def exchange(
-        self, model: str, messages: Messages, fields: RequestFields, *, stream: bool
+        self, model: str, messages: Messages, fields: CallFields, *, stream: bool
     ) -> Exchange:
         """One request to come, compiled; nothing is sent yet."""
         given = cast("dict[str, Any]", fields)
+        own = {name: given[name] for name in CALL_FIELDS if name in given}
+        if own:
+            given = {name: value for name, value in given.items() if name not in own}
         for name in given:
             if name not in _FIELDS or (stream and name == "stream"):
                 known = [name for name in _FIELDS if not (stream and name == "stream")]
                 raise UsageError(
-                    f"{name!r} is no field of a request; these are: {', '.join(known)}"
+                    f"{name!r} is no field of a request; these are: {', '.join(known)}; "
+                    f"nor of a call: {', '.join(CALL_FIELDS)}"
                 )
         provider, name = self.names(model, given)
         host = host_of(provider)
@@ -150,21 +175,32 @@ class Settings:
             provider=provider,
             model=name,
             host=host,
-            dialect=request.dialect or (host.dialect if host else "openai-chat"),
+            dialect=request.dialect or (dialect_at(host, name) if host else "openai-chat"),
             ours=ours,
         )
-        total, connect, idle = self._limits
-        # An answer that is not streamed comes after a silence as long as the model thinks.
-        patience = Patience(total, connect, idle if request.stream else None)
         return Exchange(
             request,
             whom,
             keyring=self.keyring,
-            headers=self.headers,
+            headers=self._headers(own.get("headers")),
             backoff=self.backoff,
-            patience=patience,
+            patience=self._patience(own, stream=request.stream),
             inline=self._inline,
         )
+
+    def _headers(self, own: Mapping[str, str] | None) -> Mapping[str, str]:
+        """What one call sends beside its own of the dialect."""
+        return {**self.headers, **_checked(own)} if own else self.headers
+
+    def _patience(self, own: Mapping[str, Any], *, stream: bool) -> Patience:
+        """How long one call waits."""
+        total, idle = self._timeout, self._idle_timeout
+        if own:
+            total, idle = own.get("timeout", total), own.get("idle_timeout", idle)
+            _check_seconds("timeout", total)
+            _check_seconds("idle_timeout", idle)
+        # An answer that is not streamed comes after a silence as long as the model thinks.
+        return Patience(total, self._connect_timeout, idle if stream else None)
 
     def names(self, model: str, given: Mapping[str, Any]) -> tuple[str, str]:
         """The provider and the name of the model there."""
@@ -197,6 +233,14 @@ class Settings:
         if host is None:
             raise UsageError(f"where {provider!r} answers is not known; pass base_url=")
         return base_url_of(host, self.environ), True
+
+
+def _check_seconds(name: str, seconds: Any) -> None:
+    number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and seconds > 0
+    if seconds is not None and not number:
+        raise UsageError(
+            f"{name} must be a number of seconds or None for no limit, not {seconds!r}"
+        )
 
 
 def _checked(headers: Mapping[str, str]) -> dict[str, str]:

@@ -27,8 +27,8 @@ from innervoice.client.settings import (
     BODY_LIMIT,
     LIMITS,
     BaseUrls,
+    CallFields,
     Messages,
-    RequestFields,
     Settings,
 )
 from innervoice.client.views import Kind, View
@@ -91,14 +91,14 @@ class Client:
         self._lock = threading.Lock()
         self._sleep = time.sleep
 
-    def ask(self, model: str, messages: Messages, **fields: Unpack[RequestFields]) -> Response:
+    def ask(self, model: str, messages: Messages, **fields: Unpack[CallFields]) -> Response:
         """Asks and waits for the whole answer; with `stream=True` it is streamed on the way, and folded here."""
         with Events(self, self._settings.exchange(model, messages, fields, stream=False)) as events:
             while not events._exchange.is_over:
                 events._pull()
             return events.response
 
-    def stream(self, model: str, messages: Messages, **fields: Unpack[RequestFields]) -> Events:
+    def stream(self, model: str, messages: Messages, **fields: Unpack[CallFields]) -> Events:
         """Asks and gives events as they come: `with client.stream(...) as events`."""
         return Events(self, self._settings.exchange(model, messages, fields, stream=True))
 
@@ -108,7 +108,7 @@ class Client:
         messages: Messages,
         *,
         think_at_most: int,
-        **fields: Unpack[RequestFields],
+        **fields: Unpack[CallFields],
     ) -> Response:
         """Asks, and cuts reasoning short that takes more than so many tokens: there is an answer all the same."""
         hurry = Hurry(self.full_name(model), think_at_most, dict(fields))

@@ -15,6 +15,7 @@ from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.response import Response
 from innervoice.canon.storage import from_json, to_json
 from innervoice.canon.usage import Usage
+from innervoice.client.settings import CALL_FIELDS
 from innervoice.client.tools import ToolBox
 from innervoice.errors import DecodeError, UsageError
 from innervoice.history.plan import Plan, plan
@@ -23,6 +24,7 @@ from innervoice.history.trim import trim
 __all__ = ["Talk"]
 
 _KIND = "innervoice.conversation"
+_UNPLANNED = ("stream", *CALL_FIELDS)
 
 
 class Talk:
@@ -102,7 +104,7 @@ class Talk:
     def plan(self, **settings: Any) -> Plan:
         """What would be sent now, by which rules, and what a prompt cache keeps of what was sent last."""
         fields = {**self.settings, **settings, "system": self.system, "tools": self._tools.offered}
-        known = {key: value for key, value in fields.items() if key != "stream"}
+        known = {key: value for key, value in fields.items() if key not in _UNPLANNED}
         target = self.client.full_name(self.model)
         return plan(self.history, target, last=self._last_plan, **known)
 

@@ -24,6 +24,11 @@ _PATHS = (
         "gemini",
         "gemini",
     ),
+    (
+        r"/models/(?P<model>[^/]+):(?P<verb>rawPredict|streamRawPredict)",
+        "anthropic",
+        "vertex",
+    ),
     (r"/model/(?P<model>[^/]+)/(?P<verb>converse|converse-stream)", "bedrock-converse", "bedrock"),
     (r"/v2/chat", "cohere", "cohere"),
     (r"/api/chat", "ollama", "ollama"),

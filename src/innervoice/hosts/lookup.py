@@ -22,6 +22,7 @@ __all__ = [
     "all_hosts",
     "ask_of",
     "card_of",
+    "dialect_at",
     "family_of",
     "fits",
     "host_of",
@@ -33,6 +34,12 @@ __all__ = [
 def host_of(provider: str) -> Host | None:
     """The row of a provider, by its id or another name of it; None for one nobody has heard of."""
     return _hosts_by_name().get(provider.lower())
+
+
+def dialect_at(host: Host, model: str) -> str:
+    """The dialect in which a model is asked at a host."""
+    spoken = (dialect for pattern, dialect in host.speaks.items() if fits((pattern,), model))
+    return next(spoken, host.dialect) if host.speaks else host.dialect
 
 
 @lru_cache(maxsize=256)

@@ -12,7 +12,7 @@ from typing import Any
 
 from innervoice.canon.cards import Ask
 from innervoice.errors import DecodeError
-from innervoice.hosts.lookup import ask_of, host_of
+from innervoice.hosts.lookup import ask_of, dialect_at, host_of
 
 __all__ = ["rows_from"]
 
@@ -37,7 +37,7 @@ def rows_from(data: Any, source: str) -> list[Ask]:
 def _row(host: str, model: str, source: str, changes: dict[str, Any]) -> Ask | None:
     """The row of a model today, with what is known better."""
     found = host_of(host)
-    known = ask_of(model, found.id, found.dialect) if found else None
+    known = ask_of(model, found.id, dialect_at(found, model)) if found else None
     if found is None or known is None:
         return None
     name = model.rsplit("/", 1)[-1].lower()

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from innervoice.bridges.litellm.errors import BadRequestError
 from innervoice.bridges.litellm.flags import flag
-from innervoice.hosts.lookup import all_hosts, ask_of, host_of
+from innervoice.hosts.lookup import all_hosts, ask_of, dialect_at, host_of
 
 __all__ = ["PROVIDERS", "TWO_DIALECTS", "Named", "get_llm_provider", "named", "provider_list"]
 
@@ -83,7 +83,7 @@ class Named(NamedTuple):
     def dialect(self, *, chat: bool = False) -> str:
         """The dialect to ask in; `chat` says that something is asked for which only chat can say."""
         host = host_of(self.host or "custom")
-        usual = host.dialect if host else "openai-chat"
+        usual = dialect_at(host, self.model) if host else "openai-chat"
         if self.host not in TWO_DIALECTS:
             return usual
         # Models that reason keep their reasoning over turns in Responses alone; for the others chat takes more parameters.

@@ -17,7 +17,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool, Wire
 from innervoice.canon.response import Response
-from innervoice.hosts.lookup import host_of, names_of
+from innervoice.hosts.lookup import dialect_at, host_of, names_of
 from innervoice.show.policy import Policy, check_policy, thought_about
 
 __all__ = [
@@ -126,8 +126,10 @@ def output_messages(response: Response, show: Policy = "full") -> list[dict[str,
 
 def operation_of(request: Request, wire: Wire | None) -> str:
     """What the conventions call this kind of request."""
-    host = host_of(names_of(None, request.model)[0] or "")
-    dialect = (wire.dialect if wire else request.dialect) or (host.dialect if host else "")
+    provider, model = names_of(None, request.model)
+    host = host_of(provider or "")
+    usual = dialect_at(host, model or "") if host else ""
+    dialect = (wire.dialect if wire else request.dialect) or usual
     return _OPERATIONS.get(dialect, "chat")
 
 
