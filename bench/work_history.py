@@ -29,7 +29,8 @@ def _growth(worker: Worker, verb: str, where: str, rounds: int) -> dict[str, obj
     times: dict[int, list[float]] = {turns: [] for turns in TURNS}
     for _ in range(rounds):
         for turns in TURNS:
-            count = max(1, 300 // turns)
+            # As many turns in all in every sample, so that the garbage collector comes into each of them equally often.
+            count = TURNS[-1] // turns
             order = {"do": "time", "work": verb, "payload": f"{where}.{turns}", "count": count}
             times[turns].append(worker.ask(**order))
     growth = [long / short for short, long in zip(times[TURNS[-2]], times[TURNS[-1]], strict=True)]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
+from innervoice.canon.value import Value
 from innervoice.inline.draft import DraftKind
 from innervoice.inline.rows import Row
 from innervoice.inline.vocabulary import Token, Vocabulary
@@ -18,7 +20,7 @@ Prefix: TypeAlias = Literal["no", "told", "card"]
 _TAG_OPEN, _TAG_CLOSE = Token("open"), Token("close")
 
 
-class Mark(NamedTuple):
+class Mark(Value, frozen=True):
     """A marker that was found in a text."""
 
     token: Token
@@ -29,8 +31,7 @@ class Mark(NamedTuple):
     text: str
 
 
-@dataclass(slots=True)
-class Opening:
+class Opening(Struct):
     """What is open: a block of thinking, or a call."""
 
     kind: DraftKind = "thinking"
@@ -50,8 +51,7 @@ class Opening:
         return self.prefix != "no" or self.row is mark.token.row
 
 
-@dataclass(slots=True)
-class Pending:
+class Pending(Struct):
     """A marker behind the start of a code span that its line has not closed yet."""
 
     at: int
