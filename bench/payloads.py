@@ -206,12 +206,12 @@ def gemini(thought: list[str], text: list[str]) -> Payload:
         parts: list[dict[str, Any]], thoughts: int, said: int, **more: Any
     ) -> dict[str, Any]:
         candidate = {"content": {"role": "model", "parts": parts}, "index": 0, **more}
+        counts = {"candidatesTokenCount": said, "thoughtsTokenCount": thoughts}
         return {
             "candidates": [candidate],
             "usageMetadata": {
                 "promptTokenCount": 9,
-                "candidatesTokenCount": said,
-                "thoughtsTokenCount": thoughts,
+                **(counts if thoughts else {}),
                 "totalTokenCount": 9 + thoughts + said,
             },
             "modelVersion": "gemini-3.5-flash",
@@ -224,11 +224,8 @@ def gemini(thought: list[str], text: list[str]) -> Payload:
         300,
         finishReason="STOP",
     )
-    # Every chunk counts the tokens anew.
-    frames = [
-        _frame(answer([{"text": piece, "thought": True}], number, 0))
-        for number, piece in enumerate(thought)
-    ]
+    # Gemini 3 does not count while it thinks, and then with every chunk (recorded by ruby_llm, gemini-3-flash-preview).
+    frames = [_frame(answer([{"text": piece, "thought": True}], 0, 0)) for piece in thought]
     frames += [
         _frame(answer([{"text": piece}], len(thought), number)) for number, piece in enumerate(text)
     ]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
-
-from msgspec import Struct
 
 from innervoice.canon.value import Value
 from innervoice.inline.draft import DraftKind
@@ -31,7 +30,8 @@ class Mark(Value, frozen=True):
     text: str
 
 
-class Opening(Struct):
+@dataclass(slots=True)
+class Opening:
     """What is open: a block of thinking, or a call."""
 
     kind: DraftKind = "thinking"
@@ -51,7 +51,8 @@ class Opening(Struct):
         return self.prefix != "no" or self.row is mark.token.row
 
 
-class Pending(Struct):
+@dataclass(slots=True)
+class Pending:
     """A marker behind the start of a code span that its line has not closed yet."""
 
     at: int

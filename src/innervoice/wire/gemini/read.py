@@ -63,6 +63,7 @@ class GeminiReader(Reader):
         self._current: Slot | None = None  # unsigned text that the next chunk may go on with
         self._call: Slot | None = None  # a call whose arguments come in pieces
         self._usage: dict[str, Any] = {}
+        self._counted: Any = None  # what the last chunk said of it
 
     def read(self, value: Any, name: str | None) -> None:
         if isinstance(value, list):
@@ -214,8 +215,10 @@ class GeminiReader(Reader):
         )
 
     def _use(self, usage: Any) -> None:
-        if not isinstance(usage, dict):
+        # Chunks often repeat the count of the one before.
+        if usage == self._counted or not isinstance(usage, dict):
             return
+        self._counted = usage
         if None in usage.values():
             usage = {key: value for key, value in usage.items() if value is not None}
         raw = self._usage = {**self._usage, **usage}

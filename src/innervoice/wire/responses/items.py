@@ -58,6 +58,8 @@ class Item:
         self.index = index
         self._leaders = leaders
         self.done = False
+        self.refuses = False
+        """Whether an entry of it is a refusal."""
         self._slots: dict[tuple[str, int], Slot] = {}  # in the order of their indexes
         self._place: Slot | None = None
         self.describe(item)
@@ -139,6 +141,8 @@ class Item:
     def _numbers(self) -> dict[str, list[int]]:
         """The numbers of the entries that came, by their place: not every server counts them from zero."""
         found: dict[str, list[int]] = {}
+        if not self._slots:
+            return found
         for place, number in sorted(self._slots):
             found.setdefault(place, []).append(number)
         return found
@@ -166,6 +170,7 @@ class Item:
                 text = as_text(members.get("text"))
                 if text is None:
                     text = as_text(members.get("refusal"))
+                    self.refuses = self.refuses or members.get("type") == "refusal"
                 if text is not None:
                     found.append((where, number, text))
                 elif (where, number) not in self._slots:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from innervoice.canon.parts import ToolCall
 from innervoice.canon.response import FinishReason
 from innervoice.canon.usage import Usage
 from innervoice.wire.protocol import Context, Reader, Slot
@@ -134,6 +133,7 @@ class ResponsesReader(Reader):
             known = self._item(event, as_text(item.get("type")) or "")
             if not known.done:
                 known.finish(self, item)
+                self._refused = self._refused or known.refuses
 
     def finish(self) -> list[Any]:
         self.events = []
@@ -170,15 +170,15 @@ class ResponsesReader(Reader):
             if not isinstance(item, dict):
                 self.odd(item, "output")
                 continue
-            self._refused = self._refused or _is_refusal(item)
             known = came[position] if position < len(came) else None
             if known is None:
-                self._new(following, item).finish(self, item)
+                known = self._new(following, item)
                 following += 1
-            elif known.done and known.type == item.get("type"):
-                known.revise(self, item)
-            elif not known.done:
+            if not known.done:
                 known.finish(self, item)
+                self._refused = self._refused or known.refuses
+            elif known.type == item.get("type"):
+                known.revise(self, item)
 
     def _stop(self, response: dict[str, Any], kind: str) -> None:
         status = as_text(response.get("status")) or kind.removeprefix("response.")
@@ -191,8 +191,8 @@ class ResponsesReader(Reader):
         elif status in ("failed", "cancelled"):
             self.finish_reason = "error"
         elif self.ended:
-            calls = any(isinstance(part, ToolCall) for part in self.parts)
-            self.finish_reason = "refusal" if self._refused else "tool_calls" if calls else "stop"
+            ended: FinishReason = "tool_calls" if self._call_ids else "stop"
+            self.finish_reason = "refusal" if self._refused else ended
 
     def _use(self, usage: Any) -> None:
         if isinstance(usage, dict):
@@ -213,10 +213,3 @@ class ResponsesReader(Reader):
 
 def _index(event: dict[str, Any]) -> int:
     return as_count(event.get("output_index")) or 0
-
-
-def _is_refusal(item: dict[str, Any]) -> bool:
-    content = item.get("content")
-    if not content:
-        return False
-    return any(as_dict(entry).get("type") == "refusal" for entry in as_list(content))
