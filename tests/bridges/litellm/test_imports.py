@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from innervoice.bridges import litellm
+from innervoice.emulator.server import EmulatorServer
 
 ROOT = [
     "completion",
@@ -122,3 +123,21 @@ def test_under_another_name():
 def test_flags_can_be_set(flag, monkeypatch):
     monkeypatch.setattr(litellm, flag, True)
     assert getattr(litellm, flag) is True
+
+
+def test_a_program_ends_tidily():
+    """The connections that all calls share are closed when it does; an interpreter in its strict mode would complain.
+
+    Seen failing: the pool was nobody's to close.
+    """
+    message = {"role": "user", "content": "What is 2 + 2?"}
+    with EmulatorServer() as server:
+        address = server.base_url("deepseek")
+        call = f"completion('deepseek/deepseek-v4-pro', [{message}], api_key='k', api_base={address!r})"
+        done = subprocess.run(
+            [sys.executable, "-I", "-X", "dev", "-c", f"import innervoice.bridges.litellm as it; it.{call}"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )  # fmt: skip
+    assert "" == done.stderr

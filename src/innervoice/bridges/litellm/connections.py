@@ -7,6 +7,7 @@ for nothing else (`asyncio.run` closes what is left of these).
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections.abc import AsyncGenerator
 from importlib import import_module
@@ -50,6 +51,8 @@ def _shared() -> Any:
     with _LOCK:
         if _pool is None:
             _pool = import_module("httpx2").Client(limits=_limits())
+            # Nobody else knows of it, so nobody else can close it when the program ends.
+            atexit.register(_pool.close)
         return _pool
 
 
