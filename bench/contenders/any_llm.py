@@ -8,6 +8,7 @@ import any_llm
 from any_llm.utils.reasoning import normalize_reasoning_from_provider_fields_and_xml_tags
 
 from contenders import CROWD, MESSAGES, QUESTION, WHOLE, Jobs, Said, said
+from contenders.openai_shapes import of_chunks, of_completion, of_events, of_response
 from texts import tagged
 
 _MODELS = {
@@ -18,34 +19,9 @@ _MODELS = {
 }
 
 
-def _of_message(completion: Any) -> Said:
-    message = completion.choices[0].message
-    return said([getattr(message.reasoning, "content", None)], [message.content])
-
-
-def _of_chunks(chunks: Any) -> Said:
-    thinking, text = [], []
-    for chunk in chunks:
-        if chunk.choices:
-            delta = chunk.choices[0].delta
-            thinking.append(getattr(delta.reasoning, "content", None))
-            text.append(delta.content)
-    return said(thinking, text)
-
-
-def _of_response(response: Any) -> Said:
-    items = [item for item in response.output if item.type == "reasoning"]
-    return said([entry.text for item in items for entry in item.summary], [response.output_text])
-
-
-def _of_events(events: Any) -> Said:
-    thinking, text = [], []
-    for event in events:
-        if event.type == "response.reasoning_summary_text.delta":
-            thinking.append(event.delta)
-        elif event.type == "response.output_text.delta":
-            text.append(event.delta)
-    return said(thinking, text)
+def _reasoning(message: Any) -> str | None:
+    found: str | None = getattr(message.reasoning, "content", None)
+    return found
 
 
 def _split() -> Said:
@@ -65,10 +41,10 @@ def jobs(base: str) -> Jobs:
 
     async def one_of_many() -> Said:
         events = await crowd.aresponses(**asked, stream=True)
-        return _of_events([event async for event in events])
+        return of_events([event async for event in events])
 
-    found["call", "responses"] = lambda: _of_response(responses.responses(**asked))
-    found["stream", "responses"] = lambda: _of_events(responses.responses(**asked, stream=True))
+    found["call", "responses"] = lambda: of_response(responses.responses(**asked))
+    found["stream", "responses"] = lambda: of_events(responses.responses(**asked, stream=True))
     found["streams", "responses"] = one_of_many
     return found
 
@@ -80,10 +56,10 @@ def _jobs(provider: str, model: str, base: str, name: str) -> Jobs:
 
     async def one_of_many() -> Said:
         chunks = await crowd.acompletion(**asked, stream=True)
-        return _of_chunks([chunk async for chunk in chunks])
+        return of_chunks([chunk async for chunk in chunks], _reasoning)
 
     return {
-        ("call", name): lambda: _of_message(client.completion(**asked)),
-        ("stream", name): lambda: _of_chunks(client.completion(**asked, stream=True)),
+        ("call", name): lambda: of_completion(client.completion(**asked), _reasoning),
+        ("stream", name): lambda: of_chunks(client.completion(**asked, stream=True), _reasoning),
         ("streams", name): one_of_many,
     }

@@ -6,7 +6,8 @@ from typing import Any
 
 import arcllm
 
-from contenders import CROWD, MESSAGES, Jobs, Said, said
+from contenders import CROWD, MESSAGES, Jobs, Said
+from contenders.openai_shapes import of_chunks, of_completion
 
 _MODELS = {
     "chat": "deepseek/deepseek-reasoner",
@@ -14,21 +15,6 @@ _MODELS = {
     "anthropic": "anthropic/claude-opus-5-5",
     "gemini": "gemini/gemini-3.5-flash",
 }
-
-
-def _of_message(completion: Any) -> Said:
-    message = completion.choices[0].message
-    return said([getattr(message, "reasoning_content", None)], [message.content])
-
-
-def _of_chunks(chunks: Any) -> Said:
-    thinking, text = [], []
-    for chunk in chunks:
-        if chunk.choices:
-            delta = chunk.choices[0].delta
-            thinking.append(getattr(delta, "reasoning_content", None))
-            text.append(delta.content)
-    return said(thinking, text)
 
 
 def jobs(base: str) -> Jobs:
@@ -44,10 +30,10 @@ def _jobs(model: str, url: str, crowded: str, name: str) -> Jobs:
 
     async def one_of_many() -> Said:
         chunks: Any = await arcllm.acompletion(**asked, api_base=crowded, stream=True)
-        return _of_chunks([chunk async for chunk in chunks])
+        return of_chunks([chunk async for chunk in chunks])
 
     return {
-        ("call", name): lambda: _of_message(arcllm.completion(**asked, api_base=url)),
-        ("stream", name): lambda: _of_chunks(arcllm.completion(**asked, api_base=url, stream=True)),
+        ("call", name): lambda: of_completion(arcllm.completion(**asked, api_base=url)),
+        ("stream", name): lambda: of_chunks(arcllm.completion(**asked, api_base=url, stream=True)),
         ("streams", name): one_of_many,
     }

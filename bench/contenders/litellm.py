@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from typing import Any
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 
@@ -16,6 +15,7 @@ from litellm.litellm_core_utils.llm_response_utils.convert_dict_to_response impo
 from litellm.litellm_core_utils.prompt_templates.common_utils import _parse_content_for_reasoning
 
 from contenders import CROWD, MESSAGES, QUESTION, WHOLE, Jobs, Said, said
+from contenders.openai_shapes import of_chunks, of_completion, of_events, of_response
 from payloads import payload
 from texts import tagged
 
@@ -27,44 +27,12 @@ _MODELS = {
 }
 
 
-def _of_message(completion: Any) -> Said:
-    message = completion.choices[0].message
-    return said([getattr(message, "reasoning_content", None)], [message.content])
-
-
-def _of_chunks(chunks: Any) -> Said:
-    thinking, text = [], []
-    for chunk in chunks:
-        if chunk.choices:
-            delta = chunk.choices[0].delta
-            thinking.append(getattr(delta, "reasoning_content", None))
-            text.append(delta.content)
-    return said(thinking, text)
-
-
-def _of_response(response: Any) -> Said:
-    items = [item for item in response.output if item.type == "reasoning"]
-    entries = [entry for item in items for entry in item.summary]
-    texts = [entry["text"] if isinstance(entry, dict) else entry.text for entry in entries]
-    return said(texts, [response.output_text])
-
-
-def _of_events(events: Any) -> Said:
-    thinking, text = [], []
-    for event in events:
-        if event.type == "response.reasoning_summary_text.delta":
-            thinking.append(event.delta)
-        elif event.type == "response.output_text.delta":
-            text.append(event.delta)
-    return said(thinking, text)
-
-
 def _made() -> Callable[[], Said]:
     completion = convert_to_model_response_object(
         response_object=json.loads(payload("chat").body),
         model_response_object=litellm.ModelResponse(),
     )
-    return lambda: _of_message(completion)
+    return lambda: of_completion(completion)
 
 
 def _split() -> Said:
@@ -82,10 +50,10 @@ def jobs(base: str) -> Jobs:
 
     async def one_of_many() -> Said:
         events = await litellm.aresponses(**asked, api_base=f"{base}/responses{CROWD}", stream=True)
-        return _of_events([event async for event in events])
+        return of_events([event async for event in events])
 
-    found["call", "responses"] = lambda: _of_response(litellm.responses(**asked, **place))
-    found["stream", "responses"] = lambda: _of_events(
+    found["call", "responses"] = lambda: of_response(litellm.responses(**asked, **place))
+    found["stream", "responses"] = lambda: of_events(
         litellm.responses(**asked, **place, stream=True)
     )
     found["streams", "responses"] = one_of_many
@@ -97,12 +65,10 @@ def _jobs(model: str, url: str, crowded: str, name: str) -> Jobs:
 
     async def one_of_many() -> Said:
         chunks = await litellm.acompletion(**asked, api_base=crowded, stream=True)
-        return _of_chunks([chunk async for chunk in chunks])
+        return of_chunks([chunk async for chunk in chunks])
 
     return {
-        ("call", name): lambda: _of_message(litellm.completion(**asked, api_base=url)),
-        ("stream", name): lambda: _of_chunks(
-            litellm.completion(**asked, api_base=url, stream=True)
-        ),
+        ("call", name): lambda: of_completion(litellm.completion(**asked, api_base=url)),
+        ("stream", name): lambda: of_chunks(litellm.completion(**asked, api_base=url, stream=True)),
         ("streams", name): one_of_many,
     }

@@ -11,45 +11,12 @@ import openai
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.responses import Response, ResponseStreamEvent
 
-from contenders import BLOCK, CROWD, MESSAGES, QUESTION, Jobs, Said, said
+from contenders import BLOCK, CROWD, MESSAGES, QUESTION, Jobs, Said
+from contenders.openai_shapes import of_chunks, of_completion, of_events, of_response
 from payloads import payload
 
 _CHAT = {"model": "deepseek-reasoner", "messages": MESSAGES}
 _RESPONSES = {"model": "gpt-5.6", "input": QUESTION}
-
-
-def of_chat(completion: Any) -> Said:
-    """The message of a completion."""
-    message = completion.choices[0].message
-    return said([getattr(message, "reasoning_content", None)], [message.content])
-
-
-def of_chunks(chunks: Any) -> Said:
-    """The deltas of a stream."""
-    thinking, text = [], []
-    for chunk in chunks:
-        if chunk.choices:
-            delta = chunk.choices[0].delta
-            thinking.append(getattr(delta, "reasoning_content", None))
-            text.append(delta.content)
-    return said(thinking, text)
-
-
-def of_response(response: Any) -> Said:
-    """The summary of a response."""
-    items = [item for item in response.output if item.type == "reasoning"]
-    return said([entry.text for item in items for entry in item.summary], [response.output_text])
-
-
-def of_events(events: Any) -> Said:
-    """The events of a response."""
-    thinking, text = [], []
-    for event in events:
-        if event.type == "response.reasoning_summary_text.delta":
-            thinking.append(event.delta)
-        elif event.type == "response.output_text.delta":
-            text.append(event.delta)
-    return said(thinking, text)
 
 
 class Blocks(httpx2.SyncByteStream):
@@ -72,7 +39,7 @@ def _codec_jobs(client: openai.OpenAI) -> Jobs:
 
     def chat() -> Callable[[], Said]:
         completion = ChatCompletion.construct(**json.loads(payload("chat").body))
-        return lambda: of_chat(completion)
+        return lambda: of_completion(completion)
 
     def response() -> Callable[[], Said]:
         made = Response.construct(**json.loads(payload("responses").body))
@@ -106,7 +73,7 @@ def _chat_jobs(client: openai.OpenAI, crowd: openai.AsyncOpenAI, name: str) -> J
         return of_chunks([chunk async for chunk in chunks])
 
     return {
-        ("call", name): lambda: of_chat(client.chat.completions.create(**_CHAT)),
+        ("call", name): lambda: of_completion(client.chat.completions.create(**_CHAT)),
         ("stream", name): lambda: of_chunks(client.chat.completions.create(**_CHAT, stream=True)),
         ("streams", name): one_of_many,
     }
