@@ -37,14 +37,10 @@ _PATHS = {
     "cohere": "/v2/chat",
     "ollama": "/api/chat",
 }
+# For whole and for streamed answers.
 _VERBS = {
-    ("gemini", False): "generateContent",
-    ("gemini", True): "streamGenerateContent?alt=sse",
-    ("bedrock-converse", False): "converse",
-    ("bedrock-converse", True): "converse-stream",
-    # As Vertex has it; elsewhere no path of this dialect has a verb.
-    ("anthropic", False): "rawPredict",
-    ("anthropic", True): "streamRawPredict",
+    "gemini": ("generateContent", "streamGenerateContent?alt=sse"),
+    "bedrock-converse": ("converse", "converse-stream"),
 }
 _WITHOUT_ERROR_FLAG = ("openai-chat", "openai-responses", "mistral", "cohere", "ollama")
 _UNJOINED = ("openai-chat", "openai-responses", "mistral", "cohere", "ollama")
@@ -126,7 +122,9 @@ class _Encoding:
 
     def _url(self) -> str:
         base = self.request.base_url or (self.host.base_url if self.host else "")
-        verb = _VERBS.get((self.dialect, self.request.stream), "")
+        verbs = _VERBS.get(self.dialect, ("", ""))
+        whole, streamed = self.host.verbs.get(self.dialect, verbs) if self.host else verbs
+        verb = streamed if self.request.stream else whole
         return base.rstrip("/") + self._path.format(model=self.model, verb=verb)
 
     def _enveloped(self, body: dict[str, Any]) -> dict[str, Any]:

@@ -27,11 +27,11 @@ PROVIDERS = {
 
 # Lines of innervoice, with Python 3.11: for one delta, read without and with a client; for a whole body; for a call with it.
 LINES = {
-    "chat": (89, 119, 475, 1115),
-    "tags": (98, 128, 844, 1489),
-    "anthropic": (58, 88, 418, 1096),
-    "gemini": (98, 130, 438, 1095),
-    "responses": (66, 96, 549, 1184),
+    "chat": (89, 119, 475, 1117),
+    "tags": (98, 128, 844, 1491),
+    "anthropic": (58, 88, 419, 1099),
+    "gemini": (98, 130, 438, 1097),
+    "responses": (66, 96, 549, 1186),
 }
 # Bytes that are still held for each delta of a long stream, read by a client; its text is five of them.
 KEPT = 20

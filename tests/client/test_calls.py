@@ -94,6 +94,13 @@ def test_headers_are_checked():
     assert "secret" not in str(error.value)
 
 
+@pytest.mark.parametrize("headers", [["x-a"], "x-a: b", 5])
+def test_headers_are_a_dict(headers):
+    client = iv.Client(**PATIENT, base_url="http://127.0.0.1:1")
+    with pytest.raises(iv.UsageError, match="headers must be a dict of names and values, not"):
+        client.ask("deepseek-v4", "Hi", headers=headers)
+
+
 def test_an_unknown_field_names_both_kinds():
     client = iv.Client(**PATIENT, base_url="http://127.0.0.1:1")
     with pytest.raises(iv.UsageError, match="nor of a call: timeout, idle_timeout, headers"):

@@ -465,6 +465,15 @@ class TestAnthropic:
         )
         assert None is iv.fold(iv.decode_stream([sse(start, start)], provider="anthropic")).error
 
+    def test_a_second_generation_is_not_counted(self):
+        """What the one that was spliced in cost is no cost of this answer."""
+        starts = [
+            {"type": "message_start", "message": {"id": name, "usage": {"input_tokens": count}}}
+            for name, count in (("a", 5), ("b", 777))
+        ]
+        response = iv.fold(iv.decode_stream([sse(*starts)], provider="anthropic"))
+        assert 5 == response.usage.input_tokens
+
     def test_a_block_without_its_stop_is_not_sealed(self):
         events = [
             {"type": "message_start", "message": {"id": "a", "content": []}},

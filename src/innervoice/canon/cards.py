@@ -70,6 +70,8 @@ class Host(Row, frozen=True, kw_only=True):
     """Settings that it refuses together."""
     paths: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Paths of dialects that differ from the usual one; where the model stands in the path, it does not in the body."""
+    verbs: dict[str, tuple[str, str]] = {}  # noqa: RUF012 - msgspec copies it
+    """What stands for {verb} in the path of a dialect, for whole and for streamed answers, where it is its own."""
     speaks: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Names of models that are asked in another dialect there -> that dialect."""
     members: dict[str, dict[str, str]] = {}  # noqa: RUF012 - msgspec copies it

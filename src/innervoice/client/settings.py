@@ -245,6 +245,10 @@ def _check_seconds(name: str, seconds: Any) -> None:
 
 def _checked(headers: Mapping[str, str]) -> dict[str, str]:
     """Headers that can be sent; the value of one that cannot may be a key, and is not shown."""
+    if not isinstance(headers, Mapping):
+        raise UsageError(
+            f"headers must be a dict of names and values, not {type(headers).__name__}"
+        )
     for name, value in headers.items():
         if not (isinstance(name, str) and _TOKEN.fullmatch(name)):
             raise UsageError(f"{name!r} is no name of a header")

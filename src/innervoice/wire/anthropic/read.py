@@ -79,8 +79,8 @@ class AnthropicReader(Reader):
 
     def _read_start(self, event: dict[str, Any]) -> None:
         message = as_dict(event.get("message"))
-        self._start(message)
-        self._use(message.get("usage"))
+        if self._start(message):
+            self._use(message.get("usage"))
 
     def _read_delta(self, event: dict[str, Any]) -> None:
         self._end({**as_dict(event.get("delta")), "usage": event.get("usage")})
@@ -91,15 +91,17 @@ class AnthropicReader(Reader):
     def _read_ping(self, _: dict[str, Any]) -> None:
         self.heartbeat()
 
-    def _start(self, message: dict[str, Any]) -> None:
+    def _start(self, message: dict[str, Any]) -> bool:
+        """Takes the head of a message; False for one that begins inside another, of which nothing counts."""
         given = as_text(message.get("id"))
         if self.id is not None and given != self.id:
             self.fail(
                 {"type": "spliced", "message": "a second message began before the first was over"}
             )
-            return
+            return False
         self.id = given
         self.model = as_text(message.get("model"))
+        return True
 
     def _end(self, message: dict[str, Any]) -> None:
         self._use(message.get("usage"))
