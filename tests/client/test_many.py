@@ -24,12 +24,13 @@ def test_256_streams_finish_and_memory_stays_flat():
         async with iv.AsyncClient(base_urls=server.base_url, api_key="any", headers=slow) as client:
             sizes = []
             tracemalloc.start()
-            for _ in range(3):  # the first wave opens the connections that the others use again
+            for _ in range(5):  # the first wave opens the connections that the others use again
                 texts = await wave(client, STREAMS)
                 gc.collect()
                 sizes.append(tracemalloc.get_traced_memory()[0])
             tracemalloc.stop()
-            return texts, sizes[2] - sizes[1]
+            # The server's thread may still be closing what a wave left, so the lesser of two is what is really held.
+            return texts, min(sizes[3:]) - min(sizes[1:3])
 
     with EmulatorServer() as server:
         texts, grown = asyncio.run(main(server))
