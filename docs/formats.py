@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from innervoice.hosts.lookup import all_cards
-from innervoice.inline.rows import ROWS, Row
+from innervoice.catalog.lookup import all_cards
+from innervoice.inline.formats import ROWS, Format
 
 PAGE = Path(__file__).with_name("inline.md")
 START, END = "<!-- formats -->\n", "<!-- end of formats -->\n"
@@ -20,7 +20,7 @@ def table() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _looks(row: Row) -> str:
+def _looks(row: Format) -> str:
     examples = [f"<{name}>" for name in row.tags]
     examples += [*row.opens, *row.heads, *row.closes, *row.wrappers, *row.headers, *row.ends]
     shown = [

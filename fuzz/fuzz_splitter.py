@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 import innervoice as iv
-from innervoice.inline.rows import ROWS
+from innervoice.inline.formats import ROWS
 
 MODELS = (
     None,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from innervoice.canon.notes import SENTENCES
-from innervoice.inline.rows import ROWS
+from innervoice.inline.formats import ROWS
 
 ROOT = Path(__file__).parents[1]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import innervoice as iv
-from innervoice.inline.rows import ROWS
+from innervoice.inline.formats import ROWS
 
 FILE = Path(__file__).with_name("inline.json")
 

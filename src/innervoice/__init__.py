@@ -64,9 +64,9 @@ _HOME = {
     "history.plan": ("Decision", "Plan", "plan"),
     "history.repair": ("repair",),
     "history.trim": ("trim",),
-    "reading": ("StreamDecoder", "decode", "decode_stream"),
+    "decoding": ("StreamDecoder", "decode", "decode_stream"),
     "splitting": ("Splitter", "split"),
-    "writing": ("decode_request", "encode"),
+    "encoding": ("decode_request", "encode"),
 }
 _MODULES = {name: module for module, names in _HOME.items() for name in names}
 

@@ -115,6 +115,21 @@ from innervoice.client.sync import (
     Client as Client,
 )
 from innervoice.converting import convert as convert
+from innervoice.decoding import (
+    StreamDecoder as StreamDecoder,
+)
+from innervoice.decoding import (
+    decode as decode,
+)
+from innervoice.decoding import (
+    decode_stream as decode_stream,
+)
+from innervoice.encoding import (
+    decode_request as decode_request,
+)
+from innervoice.encoding import (
+    encode as encode,
+)
 from innervoice.errors import (
     AnswerInterruptedError as AnswerInterruptedError,
 )
@@ -184,26 +199,11 @@ from innervoice.history.repair import (
 from innervoice.history.trim import (
     trim as trim,
 )
-from innervoice.reading import (
-    StreamDecoder as StreamDecoder,
-)
-from innervoice.reading import (
-    decode as decode,
-)
-from innervoice.reading import (
-    decode_stream as decode_stream,
-)
 from innervoice.splitting import (
     Splitter as Splitter,
 )
 from innervoice.splitting import (
     split as split,
-)
-from innervoice.writing import (
-    decode_request as decode_request,
-)
-from innervoice.writing import (
-    encode as encode,
 )
 
 __version__: str

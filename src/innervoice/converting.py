@@ -17,9 +17,9 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Part
 from innervoice.canon.request import Request
 from innervoice.canon.response import Response
+from innervoice.decoding import decode
 from innervoice.errors import UsageError
-from innervoice.history.foreign import history_from
-from innervoice.reading import decode
+from innervoice.sessions.foreign import history_from
 from innervoice.wire.dialects import DIALECTS, dialect_of, server_of, writer_of
 from innervoice.wire.objects import json_of
 
@@ -109,13 +109,13 @@ def _written(message: Message, dialect: str) -> list[Any]:
         return _turn(message, dialect)
     if message.role == "system" and dialect in _WITHOUT_SYSTEM:
         raise UsageError(f"{dialect} keeps what the system says apart from the messages")
-    plain = message.but(parts=tuple(map(_without_block, message.parts)))
+    plain = message.replace(parts=tuple(map(_without_block, message.parts)))
     body = writer_of(dialect)(Request("x/x", (plain,), dialect=dialect), "x", "max_tokens")
     return list(body[_MEMBERS.get(dialect, "messages")])
 
 
 def _without_block(part: Part) -> Part:
-    return part.but(origin=None) if part.type != "opaque" else part
+    return part.replace(origin=None) if part.type != "opaque" else part
 
 
 def _turn(message: Message, dialect: str) -> list[Any]:

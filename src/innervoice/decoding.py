@@ -1,350 +1,128 @@
-"""Bytes, chunks or objects -> events and, in the end, a response.
-
-    what comes ──► frames ──► JSON ──► wire reader ──► inline stage ──► events, Finish
-
-Nothing that comes raises here: garbage, a damaged frame or an error of the provider end in a `Finish`
-whose response says so.
-"""
+"""Reading what a model sent, whole or streamed."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from typing import Any, overload
 
-from innervoice.canon.cards import Card, Host
-from innervoice.canon.events import Event, Finish, Heartbeat
+from innervoice.canon.events import Event
 from innervoice.canon.jsontext import load_json
-from innervoice.canon.notes import Note, Notebook
-from innervoice.canon.parts import Part, Text, Thinking, is_inline
-from innervoice.canon.reasoning import ReasoningReport
-from innervoice.canon.request import Request, Wire
-from innervoice.canon.response import Failure, Response
-from innervoice.errors import DecodeError, UsageError
-from innervoice.frames.frame import LIMIT, Frame
-from innervoice.frames.sniff import AnyFraming
-from innervoice.hosts.lookup import card_of, dialect_at, host_of, names_of
-from innervoice.inline.calls import call_notes
-from innervoice.inline.rows import DEFAULT_TAGS
-from innervoice.inline.splitter import Splitter
-from innervoice.inline.stage import InlineStage
-from innervoice.inline.vocabulary import INLINE, vocabulary
-from innervoice.settling import Settled
-from innervoice.wire.dialects import DIALECTS, dialect_of, reader_of
+from innervoice.canon.response import Response
+from innervoice.decoder import Decoder
+from innervoice.errors import DecodeError, ProviderError
 from innervoice.wire.objects import json_of
-from innervoice.wire.protocol import Context, Reader
 
-__all__ = ["Decoder"]
-
-_DEFAULT_CARD = Card(family="unknown", match=(), source="defaults")
-# Dialects of open models: without a host's row, their text is looked at.
-_LOOKED_AT = ("openai-chat", "ollama")
+__all__ = ["StreamDecoder", "decode", "decode_stream"]
 
 
-class Decoder:
-    """Reads one answer; `feed` and `finish` give events, the last of which is `Finish`."""
+class StreamDecoder(Decoder):
+    """Reads an answer that comes piece by piece.
 
-    def __init__(
-        self,
-        provider: str | None = None,
-        model: str | None = None,
-        dialect: str | None = None,
-        request: Any = None,
-        scope: str | None = None,
-        inline: str | None = None,
-        limit: int = LIMIT,
-    ) -> None:
-        if inline not in INLINE:
-            raise UsageError(f"inline must be one of 'on', 'off', 'all' or None, not {inline!r}")
-        if dialect is not None and dialect not in DIALECTS:
-            raise UsageError(f"dialect must be one of {', '.join(DIALECTS)}; not {dialect!r}")
-        self._provider, self._model = names_of(provider, model)
-        self._host: Host | None = host_of(self._provider) if self._provider else None
-        self._dialect = dialect
-        asked = _asked(request)
-        self._report, self._prefix = asked.report, asked.prefix
-        self._scope = scope if scope is not None else asked.scope
-        self._inline = inline
-        self._limit = limit
-        self._framing: AnyFraming | None = None  # made when bytes come
-        self._reader: Reader | None = None
-        self._stage: InlineStage | None = None
-        self._notebook = Notebook()
-        self._failure: Failure | None = None
-        self._values: list[Any] = []  # messages that came before any told its dialect
-        self._first = b""
-        self._finished: Response | None = None
+    `feed` takes bytes cut anywhere, text, dicts or an SDK's chunks; it and `finish` give lists of events,
+    the last of which is a `Finish`. `provider` and `model` say who answers, `dialect` overrides what the
+    provider's row says; without any of them the shape of what comes tells. `scope` names the account that
+    seals are bound to. `inline` switches the search for reasoning in the text: "off", "on", or "all" for
+    every tag name.
+    """
 
-    @property
-    def response(self) -> Response:
-        """The whole response, after `finish`."""
-        if self._finished is None:
-            raise UsageError("the response is there after finish()")
-        return self._finished
 
-    def feed(self, chunk: Any) -> list[Event]:
-        """Takes bytes cut anywhere, text, a dict or an SDK's chunk."""
-        if self._finished is not None:
-            raise UsageError("the stream was finished; a decoder reads one answer")
-        if self._failure:
-            return []
-        if isinstance(chunk, str):
-            chunk = chunk.encode("utf-8", "surrogatepass")
-        try:
-            if isinstance(chunk, (bytes, bytearray, memoryview)):
-                data = chunk if type(chunk) is bytes else bytes(chunk)
-                if len(self._first) < 80:
-                    self._first += data[:80]
-                if self._framing is None:
-                    self._framing = AnyFraming(limit=self._limit)
-                return self._read_frames(self._framing.feed(data))
-            return self._read(json_of(chunk), None)
-        except DecodeError as error:
-            return self._break(error)
+def decode(
+    body: Any,
+    provider: str | None = None,
+    model: str | None = None,
+    dialect: str | None = None,
+    request: Any = None,
+    scope: str | None = None,
+    inline: str | None = None,
+) -> Response:
+    """Reads a whole answer: bytes, text, a dict, an SDK's object, a LangChain message, or a captured stream.
 
-    def feed_json(self, value: Any) -> list[Event]:
-        """Takes one message that is JSON already."""
-        return self._read(value, None)
-
-    def finish(self) -> list[Event]:
-        """The stream is over."""
-        if self._finished is not None:
-            raise UsageError("finish was called already; a decoder reads one answer")
-        events: list[Event] = []
-        if self._framing and not self._failure:
-            try:
-                events += self._read_frames(self._framing.finish())
-            except DecodeError as error:
-                events += self._break(error)
-        if self._reader is None and self._values and not self._failure:
-            self._start(self._values[0], dialect_of(self._values[0]))
-            events += [event for value in self._values for event in self._translate(value, None)]
-        events += self._close()
-        self._finished = self._response()
-        return [*events, Finish(self._finished)]
-
-    # ---- reading -------------------------------------------------------------------------------
-
-    def _read_frames(self, frames: list[Frame]) -> list[Event]:
-        events: list[Event] = []
-        for frame in frames:
-            if self._failure:
-                break
-            data, name = frame.data, frame.name
-            if data is None:
-                events.append(Heartbeat())
-                continue
-            try:
-                value = load_json(data)
-            except ValueError:
-                events += self._read_no_json(data)
-                continue
-            if frame.failed and isinstance(value, dict):
-                self._failure = Failure(
-                    type=name, message=value.get("message") or value.get("Message"), raw=value
-                )
-                break
-            if self._reader is None:
-                events += self._read(value, name)
-                continue
-            told = self._reader.feed(value, name)
-            events += self._stage.feed(told) if self._stage else told
-        return events
-
-    def _read_no_json(self, data: bytes) -> list[Event]:
-        text = data.strip()
-        if text == b"[DONE]":
-            if self._reader:
-                self._reader.ended = True
-        elif text:
-            return self._break(
-                DecodeError(f"expected JSON in a message of the stream, not {_shown(text)}")
-            )
-        return []
-
-    def _read(self, value: Any, name: str | None) -> list[Event]:
-        if self._reader is None:
-            looks = dialect_of(value, name)
-            if self._dialect is None and looks is None and not self._host:
-                self._values.append(value)
-                return []
-            self._start(value, looks)
-        return self._translate(value, name)
-
-    def _translate(self, value: Any, name: str | None) -> list[Event]:
-        assert self._reader is not None
-        events = self._reader.feed(value, name)
-        return self._stage.feed(events) if self._stage else events
-
-    def _break(self, error: DecodeError) -> list[Event]:
-        self._failure = Failure(type=type(error).__name__, message=str(error))
-        return []
-
-    # ---- who answers ---------------------------------------------------------------------------
-
-    def _start(self, value: Any, looks: str | None) -> None:
-        """Chooses the reader, by what was said or by the dialect that the first message looks like."""
-        host = self._host
-        dialect = self._dialect or looks
-        if dialect is None:
-            dialect = dialect_at(host, self._model or "") if host else "openai-chat"
-        if self._dialect is None and host and host.dialect == "mistral" and looks == "openai-chat":
-            dialect = "mistral"
-        context = Context(
-            provider=self._provider,
-            model=self._model,
-            dialect=dialect,
-            scope=self._scope,
-            prefix=self._prefix,
-            cumulative=host.cumulative if host else False,
-            separate_reasoning=host.separate_reasoning if host else False,
-        )
-        self._reader = reader_of(dialect, context)
-        card = card_of(self._model or _echoed(value)) or _DEFAULT_CARD
-        if self._looks_inside(dialect, card):
-            tags = DEFAULT_TAGS if self._inline == "all" else card.tags
-            words = vocabulary(tags, card.markup, card.ends)
-            reader = self._reader
-
-            def make(number: int, goes_on: bool) -> Splitter:
-                return Splitter(
-                    words,
-                    prefix="card" if card.prefix_open and not goes_on else "no",
-                    stutter=card.stutter,
-                    goes_on=goes_on,
-                    origin=reader.origin().but(item=f"text_{number}"),
-                )
-
-            self._stage = InlineStage(make, self._notebook)
-
-    def _looks_inside(self, dialect: str, card: Card) -> bool:
-        """Whether the text may hold reasoning (rule S10)."""
-        if self._inline is not None:
-            return self._inline != "off"
-        if self._host is None:
-            return dialect in _LOOKED_AT
-        return self._host.inline or self._host.id in card.leaks
-
-    # ---- the end -------------------------------------------------------------------------------
-
-    def _close(self) -> list[Event]:
-        reader = self._reader
-        if reader is None:
-            if not self._failure:
-                shown = f": {_shown(self._first)}" if self._first else ""
-                self._failure = Failure(
-                    type="DecodeError", message=f"nothing came that is an answer{shown}"
-                )
-            return []
-        if self._failure:
-            reader.ended = False
-        elif not reader.has_begun:
-            self._failure = Failure(
-                type="DecodeError", message="what came has none of the members of an answer"
-            )
-        if not self._stage:
-            return reader.finish()
-        self._stage.finish_reason = reader.finish_reason
-        return self._stage.feed(reader.finish()) + self._stage.finish(reader.parts)
-
-    def _response(self) -> Response:
-        reader = self._reader
-        if reader is None:
-            return Response(provider=self._provider, model=self._model, error=self._failure)
-        parts = self._stage.parts if self._stage else tuple(reader.parts)
-        apart, said = _look(parts)
-        if apart:
-            self._notebook.add("field_thinking")
-        origin = reader.origin(reader.message_block or None, reader.message_seals)
-        response = Response(
-            parts=parts,
-            provider=self._provider,
-            model=reader.model or self._model,
-            id=reader.id,
-            ended=reader.ended,
-            finish_reason=reader.finish_reason,
-            wire_finish_reason=reader.wire_finish_reason,
-            usage=reader.usage,
-            reasoning=self._report,
-            notes=(*reader.notebook.notes(), *self._notebook.notes()),
-            error=self._failure or reader.error,
-            alternatives=self._alternatives(reader),
-            origin=origin,
-        )
-        if response.reasoning and _is_ignored(response.reasoning, response):
-            response = response.but(notes=(*response.notes, Note("setting_ignored")))
-        if candidates := call_notes(parts):
-            response = response.but(notes=(*response.notes, *candidates))
-        if not said and response.status == "empty" and response.has_thinking:
-            return response.but(notes=(*response.notes, Note("answer_in_reasoning")))
+    Raises `ProviderError` for a provider's error and `DecodeError` for what is no answer.
+    """
+    if body is None:
+        raise DecodeError("expected an answer, not None")
+    decoder = StreamDecoder(
+        provider=provider, model=model, dialect=dialect, request=request, scope=scope, inline=inline
+    )
+    value = _whole(body)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        decoder.feed(value)
+    else:
+        decoder.feed_json(value)
+    decoder.finish()
+    response = decoder.response
+    if response.parts or response.ended or response.id is not None:
         return response
-
-    def _alternatives(self, reader: Reader) -> tuple[Response, ...]:
-        found: list[Response] = []
-        for _, values in sorted(reader.others.items()) if reader.others else ():
-            decoder = Decoder(
-                provider=self._provider,
-                model=self._model,
-                dialect=reader.dialect,
-                scope=self._scope,
-                inline=self._inline,
-            )
-            for value in values:
-                decoder.feed_json(value)
-            decoder.finish()
-            found.append(decoder.response)
-        return tuple(found)
+    error = response.error
+    if error and error.type not in ("DecodeError", "FrameError"):
+        raise ProviderError(error.type, error.code, error.message)
+    raise DecodeError(f"expected an answer of a model: {error.message if error else 'it is empty'}")
 
 
-class _Asked(NamedTuple):
-    """What the request says of the answer: what was asked for, all that stood before, and the account."""
-
-    report: ReasoningReport | None = None
-    prefix: str | None = None
-    scope: str | None = None
-
-
-def _asked(request: Any) -> _Asked:
-    """From the request, or from what encode made of it."""
-    match request:
-        case None:
-            return _Asked()
-        case Wire():
-            return _Asked(request.reasoning, request.prefix, request.scope)
-        case Request():
-            from innervoice.history.plan import Planner  # noqa: PLC0415 - only who names the request needs it
-
-            settled = Settled(request)
-            return _Asked(settled.report, Planner(settled).plan().prefix, request.scope)
-        case _:
-            kind = type(request).__name__
-            raise UsageError(f"request must be a Request or what encode made of it, not {kind}")
+def _whole(body: Any) -> Any:
+    """The JSON value of a body, or the bytes of one that is not a single JSON value."""
+    if isinstance(body, str):
+        body = body.encode("utf-8", "surrogatepass")
+    if not isinstance(body, (bytes, bytearray, memoryview)):
+        return json_of(body)
+    try:
+        return load_json(body) if bytes(body[:1]) in (b"{", b"[") else body
+    except ValueError:
+        return body
 
 
-def _is_ignored(report: ReasoningReport, response: Response) -> bool:
-    """Whether an answer shows that the setting for reasoning was not obeyed."""
-    asked = report.requested
-    if asked is None:
-        return False
-    if asked.effort == "none":
-        return response.has_thinking or bool(response.usage.reasoning_tokens)
-    return asked.show in ("full", "summary") and not response.has_thinking and response.ended
+@overload
+def decode_stream(
+    chunks: AsyncIterable[Any],
+    provider: str | None = ...,
+    model: str | None = ...,
+    dialect: str | None = ...,
+    request: Any = ...,
+    scope: str | None = ...,
+    inline: str | None = ...,
+) -> AsyncIterator[Event]: ...
+@overload
+def decode_stream(
+    chunks: Iterable[Any],
+    provider: str | None = ...,
+    model: str | None = ...,
+    dialect: str | None = ...,
+    request: Any = ...,
+    scope: str | None = ...,
+    inline: str | None = ...,
+) -> Iterator[Event]: ...
+def decode_stream(
+    chunks: Iterable[Any] | AsyncIterable[Any],
+    provider: str | None = None,
+    model: str | None = None,
+    dialect: str | None = None,
+    request: Any = None,
+    scope: str | None = None,
+    inline: str | None = None,
+) -> Iterator[Event] | AsyncIterator[Event]:
+    """Reads an answer as it comes; an async iterable gives an async iterator.
+
+    What is wrong with the stream does not raise: the last event is always a `Finish`, and its response says.
+    """
+    decoder = StreamDecoder(
+        provider=provider, model=model, dialect=dialect, request=request, scope=scope, inline=inline
+    )
+    if isinstance(chunks, AsyncIterable):
+        return _decode_async(chunks, decoder)
+    if isinstance(chunks, (bytes, bytearray, memoryview, str, dict)):
+        chunks = [chunks]
+    return _decode(chunks, decoder)
 
 
-def _look(parts: tuple[Part, ...]) -> tuple[bool, bool]:
-    """Whether there is reasoning that came apart from the text, and whether there is text that is not blank."""
-    apart = said = False
-    for part in parts:
-        if isinstance(part, Thinking):
-            apart = apart or not is_inline(part)
-        elif isinstance(part, Text):
-            said = said or bool(part.text and not part.text.isspace())
-    return apart, said
+def _decode(chunks: Iterable[Any], decoder: StreamDecoder) -> Iterator[Event]:
+    for chunk in chunks:
+        yield from decoder.feed(chunk)
+    yield from decoder.finish()
 
 
-def _echoed(value: Any) -> str:
-    model = value.get("model") if isinstance(value, dict) else None
-    return model if isinstance(model, str) else ""
-
-
-def _shown(data: bytes) -> str:
-    text = data[:60].decode("utf-8", "replace")
-    return repr(text + ("..." if len(data) > 60 else ""))
+async def _decode_async(chunks: AsyncIterable[Any], decoder: StreamDecoder) -> AsyncIterator[Event]:
+    async for chunk in chunks:
+        for event in decoder.feed(chunk):
+            yield event
+    for event in decoder.finish():
+        yield event

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from innervoice.canon.cards import Card
 from innervoice.canon.notes import Note
 from innervoice.canon.response import FinishReason, Response
+from innervoice.canon.rows import Card
+from innervoice.catalog.lookup import card_of
 from innervoice.errors import UsageError
-from innervoice.hosts.lookup import card_of
 from innervoice.inline import splitter
 from innervoice.inline.calls import call_notes
+from innervoice.inline.formats import DEFAULT_TAGS
 from innervoice.inline.marks import Prefix
-from innervoice.inline.rows import DEFAULT_TAGS
 from innervoice.inline.vocabulary import INLINE, vocabulary
 
 __all__ = ["Splitter", "split"]
@@ -66,7 +66,7 @@ class Splitter(splitter.Splitter):
         # The cheap question first: most answers have a text, and need no view of it here.
         if self._blank and response.status == "empty" and response.has_thinking:
             note = Note("answer_in_reasoning")
-            return response.but(notes=(*response.notes, note))
+            return response.replace(notes=(*response.notes, note))
         return response
 
 

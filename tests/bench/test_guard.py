@@ -28,7 +28,7 @@ PROVIDERS = {
 # Lines of innervoice, with Python 3.11: for one delta, read without and with a client; for a whole body; for a call with it.
 LINES = {
     "chat": (89, 119, 475, 1117),
-    "tags": (98, 128, 844, 1491),
+    "tags": (98, 128, 850, 1497),
     "anthropic": (58, 88, 419, 1099),
     "gemini": (98, 130, 438, 1097),
     "responses": (66, 96, 549, 1186),

@@ -6,7 +6,7 @@ import pytest
 
 import innervoice as iv
 from cli.runs import run
-from innervoice.hosts.lookup import all_hosts
+from innervoice.catalog.lookup import all_hosts
 
 NO_KEYS = {name: "" for host in all_hosts() for name in host.keys} | {"AWS_ACCESS_KEY_ID": ""}
 

@@ -10,10 +10,10 @@ import pytest
 
 import innervoice as iv
 from client.faulty import whole
-from innervoice.client import chains
-from innervoice.client.places import base_url_of
+from innervoice.catalog.lookup import all_hosts, host_of
+from innervoice.client import cloud_credentials
+from innervoice.client.base_urls import base_url_of
 from innervoice.client.sigv4 import AwsKeys, signature_headers
-from innervoice.hosts.lookup import all_hosts, host_of
 
 BODY = whole()[0].partition(b"\r\n\r\n")[2]
 EXAMPLE = AwsKeys("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
@@ -323,11 +323,11 @@ def test_chain_of_botocore(monkeypatch):
     monkeypatch.setitem(
         sys.modules, "botocore.session", SimpleNamespace(get_session=lambda: session)
     )
-    chains._aws_session.cache_clear()
+    cloud_credentials._aws_session.cache_clear()
     try:
         request = sent("bedrock/moonshot.kimi-k2", environ={"AWS_REGION": "eu-west-1"})
     finally:
-        chains._aws_session.cache_clear()
+        cloud_credentials._aws_session.cache_clear()
 
     assert "Credential=AKCHAIN/" in request.headers["authorization"]
 
@@ -355,9 +355,9 @@ def google(monkeypatch):
         "google.auth.exceptions": errors,
     }.items():
         monkeypatch.setitem(sys.modules, name, module)
-    chains._google_credentials.cache_clear()
+    cloud_credentials._google_credentials.cache_clear()
     yield auth
-    chains._google_credentials.cache_clear()
+    cloud_credentials._google_credentials.cache_clear()
 
 
 GOOGLE = {"GOOGLE_CLOUD_PROJECT": "p", "GOOGLE_CLOUD_LOCATION": "europe-west4"}

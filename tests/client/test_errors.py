@@ -9,8 +9,8 @@ import innervoice as iv
 from client.faulty import Faulty, whole
 from client.harness import KEY, ask
 from innervoice.canon.response import Failure
-from innervoice.client.failing import failure_error, refusal_error, scrubbed, secrets_of
-from innervoice.client.patience import Patience
+from innervoice.client.deadline import Deadline
+from innervoice.client.error_mapping import failure_error, refusal_error, scrubbed, secrets_of
 
 
 def refused(status, body=b'{"error": {"type": "t", "code": "c", "message": "m"}}', **headers):
@@ -222,30 +222,30 @@ def test_stream_cannot_be_told_not_to():
         iv.Client(keys={"openai": KEY}).stream("openai/gpt-5.6", "Hi", stream=False)
 
 
-# ---- patience --------------------------------------------------------------------------------------
+# ---- deadline --------------------------------------------------------------------------------------
 
 
 def test_patience_counts_waiting_alone():
     """The time between two waits is the reader's own."""
     now = [0.0]
-    patience = Patience(10.0, 5.0, 4.0, clock=lambda: now[0])
-    with patience:
+    deadline = Deadline(10.0, 5.0, 4.0, clock=lambda: now[0])
+    with deadline:
         now[0] += 3
     now[0] += 1000
-    assert patience.left == 7
-    assert patience.limit() == 4
-    assert patience.timed_out(connecting=False).limit == "idle"
-    patience.spend(5)
-    assert patience.limit() == 2
-    assert patience.timed_out(connecting=False).limit == "total"
-    assert patience.timeouts() == {"connect": 2, "read": 2, "write": 2, "pool": 2}
-    patience.spend(50)
-    assert patience.limit() == 0
+    assert deadline.left == 7
+    assert deadline.limit() == 4
+    assert deadline.timed_out(connecting=False).limit == "idle"
+    deadline.spend(5)
+    assert deadline.limit() == 2
+    assert deadline.timed_out(connecting=False).limit == "total"
+    assert deadline.timeouts() == {"connect": 2, "read": 2, "write": 2, "pool": 2}
+    deadline.spend(50)
+    assert deadline.limit() == 0
 
 
 def test_patience_without_limits():
-    patience = Patience(None, None, None)
+    deadline = Deadline(None, None, None)
 
-    assert patience.limit() is None
-    assert patience.timeouts() == {"connect": None, "read": None, "write": None, "pool": None}
-    assert Patience(None, 5.0, None).timeouts()["connect"] == 5
+    assert deadline.limit() is None
+    assert deadline.timeouts() == {"connect": None, "read": None, "write": None, "pool": None}
+    assert Deadline(None, 5.0, None).timeouts()["connect"] == 5

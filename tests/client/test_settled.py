@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import innervoice as iv
 from client.harness import KEY
 from innervoice.client.answer import AnswerDecoder
-from innervoice.client.views import View
+from innervoice.client.text_stream import View
 
 # Where the splitter is on: an unknown model at a server of one's own, one that stutters, one that starts inside thinking.
 MODELS = ["some-model", "deepseek-r1t2-chimera", "qwq-32b", "glm-4.7", "gpt-oss-20b"]

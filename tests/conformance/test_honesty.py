@@ -3,20 +3,20 @@
 from collections import Counter
 
 from conformance.requests import accepted, refused
-from innervoice.canon.cards import Ask
-from innervoice.hosts.lookup import ask_of, host_of
+from innervoice.canon.rows import ModelRow
+from innervoice.catalog.lookup import host_of, model_row_of
 from innervoice.wire.dialects import rules_of
 from innervoice.wire.refusals import Target
 from shared import SHARED, needs_shared
 
-UNKNOWN = Ask(match=("*",), control="none", off="never", source="nothing is known")
+UNKNOWN = ModelRow(match=("*",), control="none", off="never", source="nothing is known")
 
 
 def said(exchange) -> list[str]:
     host = host_of(exchange["provider"].split("/")[-1])
     dialect, model = exchange["dialect"], exchange["model"]
-    ask = ask_of(model, host.id if host else None, dialect) or UNKNOWN
-    target = Target(model=model, ask=ask, host=host)
+    row = model_row_of(model, host.id if host else None, dialect) or UNKNOWN
+    target = Target(model=model, row=row, host=host)
     return [refusal.text for refusal in rules_of(dialect)(exchange["request_body"], target)]
 
 

@@ -299,7 +299,7 @@ def test_p14_bedrock_streams_what_it_says_whole(behave):
     request = iv.Request(BEDROCK, [iv.user(LOOP)], tools=[TOOL], reasoning="high", max_tokens=9000)
     emulator = Emulator()
     whole, pieces = (
-        send(emulator, BEDROCK, iv.encode(request.but(stream=stream)), behave=behave)
+        send(emulator, BEDROCK, iv.encode(request.replace(stream=stream)), behave=behave)
         for stream in (False, True)
     )
     assert whole.response.message == pieces.response.message

@@ -66,7 +66,7 @@ def test_p17_labelled_text_is_an_explicit_wish():
     """
     foreign = client_of(Emulator()).ask(DEEPSEEK, "What is 2 + 2?").message
     request = iv.Request(GPT, [iv.user("x"), foreign, iv.user("y")])
-    asked = iv.encode(request.but(foreign="text"))
+    asked = iv.encode(request.replace(foreign="text"))
 
     assert "The user asks" not in json.dumps(iv.encode(request).body)
     assert "[Reasoning of an earlier turn]" in json.dumps(asked.body)
@@ -152,7 +152,7 @@ def gpt_loop(store):
 
 
 def edited(turn, order):
-    return turn.but(parts=tuple(turn.parts[number] for number in order))
+    return turn.replace(parts=tuple(turn.parts[number] for number in order))
 
 
 UNSENT, BARE = "thinking_omitted", "item_id_dropped"

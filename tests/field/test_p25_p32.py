@@ -208,7 +208,9 @@ def test_p28_reasoning_that_a_tool_loop_lost(model):
     client = client_of(Emulator())
     first = client.ask(model, LOOP, tools=[TOOL], stream=True).message
     results = [iv.tool_result(call.id, "sun") for call in first.tool_calls]
-    bare = first.but(parts=tuple(part for part in first.parts if not isinstance(part, iv.Thinking)))
+    bare = first.replace(
+        parts=tuple(part for part in first.parts if not isinstance(part, iv.Thinking))
+    )
     whole, lost = (stored([iv.user(LOOP), turn, *results]) for turn in (first, bare))
 
     told = {"reasoning_missing", "reasoning_filled"}
@@ -317,7 +319,7 @@ def test_p30_a_history_that_ends_with_the_model(model):
     (https://github.com/ggml-org/llama.cpp/issues/20861, https://github.com/ggml-org/llama.cpp/issues/21889).
     Here: rows say who takes a prefill, and who takes none while it reasons; lint says it, and encode raises. Where a host takes
     such a history, it gets it as it is.
-    Seen failing: Settled.refuses_prefill always false, and without its look at reasoning.
+    Seen failing: FittedRequest.refuses_prefill always false, and without its look at reasoning.
     """
     history = [iv.user("Write a poem."), iv.assistant("Roses are")]
     settings = {"reasoning": "high", "max_tokens": 9000}

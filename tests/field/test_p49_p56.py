@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import innervoice as iv
-from asking.table import cases
 from cli.runs import run
 from field.situations import completion, noted, read_both_ways
+from fitting.table import cases
 from innervoice.bridges import sdk
 from innervoice.bridges.relay import Relay
 from innervoice.emulator import emulated_client
@@ -237,7 +237,7 @@ def test_p53_a_budget_leaves_room_for_the_answer(model, asked, limit):
     assert emulated_client().ask(model, QUESTION, **fields).status in ("answered", "truncated", "budget_exhausted")  # fmt: skip
     if noted(wire) - {"max_tokens_filled"}:
         with pytest.raises(iv.RuleError) as refused:
-            iv.encode(request.but(mode="strict"))
+            iv.encode(request.replace(mode="strict"))
         assert refused.value.rule in noted(wire)
 
 
@@ -285,9 +285,9 @@ def test_p55_words_for_an_effort(model, asked, nearest):
     assert nearest in json.dumps(wire.body).lower()
 
     with pytest.raises(iv.RuleError) as refused:
-        iv.encode(request.but(mode="strict"))
+        iv.encode(request.replace(mode="strict"))
     assert "effort_clamped" == refused.value.rule
-    passed = iv.encode(request.but(mode="passthrough"))
+    passed = iv.encode(request.replace(mode="passthrough"))
     assert asked in json.dumps(passed.body).lower()
     with pytest.raises(iv.BadRequestError):
         emulated_client().ask(model, QUESTION, reasoning=asked, mode="passthrough")
@@ -340,5 +340,5 @@ def test_p56_what_cannot_be_switched_off_says_so():
         request = iv.Request(model, [iv.user(QUESTION)], reasoning=False)
         assert "off_impossible" in noted(iv.encode(request))
         with pytest.raises(iv.RuleError, match="off_impossible"):
-            iv.encode(request.but(mode="strict"))
+            iv.encode(request.replace(mode="strict"))
     assert b"can be switched off: no" in run("models", "groq/openai/gpt-oss-120b").stdout

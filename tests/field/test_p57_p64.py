@@ -1,4 +1,4 @@
-"""P57 to P64, without the gateway's P60 and P61: tools, parameters, tokens, caches, patience and spans."""
+"""P57 to P64, without the gateway's P60 and P61: tools, parameters, tokens, caches, deadline and spans."""
 
 import json
 import sys
@@ -41,7 +41,7 @@ def test_p57_a_forced_tool_beside_reasoning(model, policy, choice):
     (https://github.com/mastra-ai/mastra/issues/7507, https://github.com/can1357/oh-my-pi/issues/341).
     Here: reasoning goes off where that is possible, the choice is relaxed where it is not, each with a note; mode strict
     raises by that rule.
-    Seen failing: Settled._with_tools returning the request as it is; bend writing no note.
+    Seen failing: FittedRequest._with_tools returning the request as it is; bend writing no note.
     """
     asked = {"tools": [TOOL], "tool_choice": choice, "reasoning": "high", "max_tokens": 9000}
     response = emulated_client().ask(model, WEATHER, **asked)
@@ -52,7 +52,7 @@ def test_p57_a_forced_tool_beside_reasoning(model, policy, choice):
     assert ("none" if policy == "reasoning_off_for_tools" else "high") == response.reasoning.effective.effort  # fmt: skip
     if policy:
         with pytest.raises(iv.RuleError) as refused:
-            iv.encode(request.but(mode="strict"))
+            iv.encode(request.replace(mode="strict"))
         assert refused.value.rule in (policy, "effort_as_budget")
 
 
@@ -96,7 +96,7 @@ def test_p58_sampling_beside_reasoning(model, reasoning, kept):
     Elsewhere: a temperature that the user never set is refused beside thinking
     (https://github.com/danny-avila/LibreChat/issues/11949, https://github.com/n8n-io/n8n/issues/14288).
     Here: the model's row decides, and whether it reasons: GPT-5.1 takes them with reasoning off.
-    Seen failing: Settled._without_refused removing nothing; removing without a note; removing always.
+    Seen failing: FittedRequest._without_refused removing nothing; removing without a note; removing always.
     """
     asked = {"reasoning": reasoning, "temperature": 0.3, "top_p": 0.5}
     wire = iv.encode(iv.Request(model, [iv.user(QUESTION)], **asked))
@@ -114,7 +114,7 @@ def test_p59_tools_and_an_effort_need_another_endpoint():
     Elsewhere: tools with an effort are refused since GPT-5.4, or a workaround that nobody sees sends effort none
     (https://github.com/openai/openai-openapi/issues/541, https://github.com/danny-avila/LibreChat/issues/14231).
     Here: the models of openai are asked by Responses; who insists on chat gets reasoning off with a note, or an error in mode strict.
-    Seen failing: Settled._with_tools looking at forced choices only; switching off without a note.
+    Seen failing: FittedRequest._with_tools looking at forced choices only; switching off without a note.
     """
     asked = {"tools": [TOOL], "reasoning": "high"}
     for model in ("openai/gpt-5.4", "openai/gpt-5.6"):
@@ -127,7 +127,7 @@ def test_p59_tools_and_an_effort_need_another_endpoint():
         assert "reasoning_off_for_tools" in noted(chat)
         request = iv.Request(model, [iv.user(WEATHER)], dialect="openai-chat", **asked)
         with pytest.raises(iv.RuleError, match="reasoning_off_for_tools"):
-            iv.encode(request.but(mode="strict"))
+            iv.encode(request.replace(mode="strict"))
     silent = iv.Request("openai/gpt-5.6", [iv.user(WEATHER)], dialect="openai-chat", tools=[TOOL])
     assert "reasoning_off_for_tools" in noted(iv.encode(silent))
 
@@ -168,7 +168,7 @@ def test_p62_tokens_in_one_arithmetic(provider, body, monkeypatch):
     )
     monkeypatch.setitem(sys.modules, "genai_prices", prices)
     response = iv.decode(body, provider=provider, model="some-model")
-    usage, paid = response.usage, cost(response.but(model="x"))
+    usage, paid = response.usage, cost(response.replace(model="x"))
 
     assert (10, 4, 100, 60, 110) == (
         usage.input_tokens, usage.cached_input_tokens, usage.output_tokens, usage.reasoning_tokens, usage.total_tokens,
@@ -254,7 +254,7 @@ def test_p63_what_breaks_a_cache_is_told():
     assert (0, "the tools changed") == (effect(tools=[]).message, effect(tools=[]).why)
 
     answer = history[3]
-    stripped = [*history[:3], answer.but(parts=answer.parts[1:]), *history[4:]]
+    stripped = [*history[:3], answer.replace(parts=answer.parts[1:]), *history[4:]]
     found = effect(stripped)
     assert (3, "its reasoning changed") == (found.message, found.why)
     one, other = (
@@ -283,7 +283,7 @@ def test_p64_a_long_thought_is_not_a_dead_connection():
     Elsewhere: watchdogs on visible tokens kill the run, and SDKs swallow the pings
     (https://github.com/ayunis-core/ayunis-core/pull/1245, https://github.com/2389-research/tracker/issues/577).
     Here: comments and pings are Heartbeat events, any byte ends a silence, and a real one is a TimedOutError with its limit.
-    Seen failing: Decoder giving no Heartbeat; Patience counting all of the call as silence.
+    Seen failing: Decoder giving no Heartbeat; Deadline counting all of the call as silence.
     """
     pings = [step for _ in range(4) for step in (chunk(COMMENT), 0.1)]
     script = [head(kind="text/event-stream"), *pings, *map(chunk, FRAMES), chunk(b"")]

@@ -85,8 +85,10 @@ def changed(message: iv.Message, edit: Callable[[dict[str, Any]], Any]) -> iv.Me
     assert thought.origin
     block = json.loads(json.dumps(thought.origin.block))
     edit(block)
-    edited = thought.but(origin=thought.origin.but(block=block))
-    return message.but(parts=tuple(edited if part is thought else part for part in message.parts))
+    edited = thought.replace(origin=thought.origin.replace(block=block))
+    return message.replace(
+        parts=tuple(edited if part is thought else part for part in message.parts)
+    )
 
 
 def frames_of(raw: bytes) -> Iterator[dict[str, Any]]:

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import innervoice as iv
-from innervoice.history.foreign import history_from
-from innervoice.history.langchain import repair_langchain
+from innervoice.sessions.foreign import history_from
+from innervoice.sessions.langchain import repair_langchain
 
 CLAUDE = "anthropic/claude-opus-4-6"
 CLASSES = {"human": "HumanMessage", "ai": "AIMessage", "tool": "ToolMessage", "system": "SystemMessage"}  # fmt: skip

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import innervoice as iv
-from innervoice.history.foreign import history_from
-from innervoice.history.sessions import lint_session, repair_session
-from innervoice.hosts.lookup import ask_of, host_of
+from innervoice.catalog.lookup import host_of, model_row_of
+from innervoice.sessions.foreign import history_from
+from innervoice.sessions.repair import lint_session, repair_session
 from innervoice.wire.dialects import rules_of
 from innervoice.wire.refusals import Target
 
@@ -545,8 +545,8 @@ def claude_body(lines, sidechain):
 def refusals(body, target):
     provider, model = target.split("/")
     host = host_of(provider)
-    ask = ask_of(model, provider, host.dialect)
-    asked = Target(model=model, ask=ask, host=host)
+    row = model_row_of(model, provider, host.dialect)
+    asked = Target(model=model, row=row, host=host)
     return [refusal.text for refusal in rules_of(host.dialect)({"model": model, **body}, asked)]
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import innervoice as iv
 from inline.streams import check_events, events_of
-from innervoice.inline.rows import ROWS
+from innervoice.inline.formats import ROWS
 
 ATOMS = [
     "<think>", "</think>", "<thinking>", "</thinking>", "<THINK>", "<mm:think>", "</mm:think>", "<reasoning>", "</reasoning>",

@@ -4,8 +4,8 @@ import pytest
 
 import innervoice as iv
 from inline.test_rules import check, codes
-from innervoice.hosts.lookup import all_cards
-from innervoice.inline.rows import ROWS
+from innervoice.catalog.lookup import all_cards
+from innervoice.inline.formats import ROWS
 
 
 @pytest.mark.parametrize(

@@ -429,6 +429,32 @@ class TestAnthropic:
             part.value for part in response.parts if part.type == "opaque"
         ]
 
+    @pytest.mark.parametrize("kind", ["server_tool_use", "mcp_tool_use", "new_tool_use"])
+    def test_the_streamed_input_of_an_opaque_call_is_the_whole_one(self, kind):
+        value = {"command": "echo 1", "more": [1, 2]}
+        call = {"type": kind, "id": "s", "name": "run", "input": {}}
+        pieces = ['{"comm', 'and": "echo 1", ', '"more": [1, 2]}']
+        stream = sse(
+            {"type": "message_start", "message": {"id": "m", "type": "message"}},
+            {"type": "content_block_start", "index": 0, "content_block": call},
+            *(
+                {
+                    "type": "content_block_delta",
+                    "index": 0,
+                    "delta": {"type": "input_json_delta", "partial_json": piece},
+                }
+                for piece in pieces
+            ),
+            {"type": "content_block_stop", "index": 0},
+            {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+            {"type": "message_stop"},
+        )
+
+        (streamed,) = iv.decode(stream, provider="anthropic").parts
+
+        assert {**call, "input": value} == streamed.value
+        assert self.message({**call, "input": value}).parts[0].value == streamed.value
+
     def test_interleaved(self):
         thought = {"type": "thinking", "thinking": "b", "signature": "s2"}
         response = self.message(

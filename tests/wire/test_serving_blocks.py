@@ -311,7 +311,7 @@ def test_finish_reasons(dialect, reason, word):
 def test_the_wires_own_word_goes_first(dialect, word):
     answer = answer_of(Text(SAID), finish_reason="stop", wire_finish_reason=word)
     assert word == read_whole(dialect, answer).wire_finish_reason
-    foreign = answer.but(origin=Origin(dialect="openai-chat"), wire_finish_reason="eos")
+    foreign = answer.replace(origin=Origin(dialect="openai-chat"), wire_finish_reason="eos")
     assert "stop" == read_whole(dialect, foreign).finish_reason
     assert "eos" != read_stream(dialect, foreign, 3).wire_finish_reason
 
@@ -557,7 +557,7 @@ def numbered(dialect: str, parts: list[Part]) -> list[Part]:
             signed = "thoughtSignature" in part.origin.block
             found.append(call(dialect, f"c{number}", part.name, part.arguments, signed=signed))
         elif isinstance(part, ToolCall):
-            found.append(part.but(id=f"c{number}"))
+            found.append(part.replace(id=f"c{number}"))
         else:
             found.append(part)
     return found

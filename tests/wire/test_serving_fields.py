@@ -147,7 +147,7 @@ def test_every_count(dialect):
 
 @every_dialect
 def test_no_usage_is_not_invented(dialect):
-    answer = PLAIN.but(usage=Usage())
+    answer = PLAIN.replace(usage=Usage())
     for response in (whole(answer, dialect), streamed(answer, dialect)):
         assert response.usage.input_tokens is None
         assert response.usage.output_tokens is None
@@ -190,7 +190,7 @@ def test_words_of_others_are_translated(dialect):
 
     for response in (whole(foreign, dialect), streamed(foreign, dialect)):
         assert words.get(dialect, "length") == response.wire_finish_reason
-    own = foreign.but(origin=Origin(dialect=dialect), wire_finish_reason="max_tokens")
+    own = foreign.replace(origin=Origin(dialect=dialect), wire_finish_reason="max_tokens")
     if dialect == "openai-responses":
         assert "max_tokens" == whole(own, dialect).wire_finish_reason
 
@@ -246,7 +246,7 @@ REFUSAL = Refusal(text="The reasoning must be passed back.", code="1234", param=
 @every_dialect
 @pytest.mark.parametrize("status", [400, 401, 404, 422, 429, 500])
 def test_error(dialect, status):
-    written = server_of(dialect).write_error(REFUSAL.but(status=status))
+    written = server_of(dialect).write_error(REFUSAL.replace(status=status))
 
     with pytest.raises(iv.ProviderError, match="must be passed back") as raised:
         iv.decode(dump_json(written), dialect=dialect)
@@ -421,7 +421,7 @@ def test_chat_calls_of_hosts():
         iv.ToolCall("b", "f", '{"x":1}', origin=sealed("openai-chat", parted)),
         iv.ToolCall("c", "g", '"free text"', origin=sealed("openai-chat", custom)),
         iv.ToolCall(
-            "call_3", "h", "{}", origin=sealed("openai-chat", nameless).but(invented=("id",))
+            "call_3", "h", "{}", origin=sealed("openai-chat", nameless).replace(invented=("id",))
         ),
     ]
     check(reply(*calls, finish="tool_calls"), "openai-chat")
@@ -527,7 +527,7 @@ SEARCH = {"type": "web_search_call", "id": "ws_9", "status": "completed", "actio
 
 
 def item(part: Any, value: dict[str, Any] | None, name: str, *seals: str) -> Any:
-    return part.but(origin=sealed("openai-responses", value, *seals, item=name))
+    return part.replace(origin=sealed("openai-responses", value, *seals, item=name))
 
 
 ITEMS = (
@@ -578,7 +578,7 @@ def test_responses_names_of_frames():
 
 def test_responses_ids_are_made():
     """Items without an id get one of the answer's id and their number."""
-    ids = [item["id"] for item in body(PLAIN.but(id="resp_abc"), "openai-responses")["output"]]
+    ids = [item["id"] for item in body(PLAIN.replace(id="resp_abc"), "openai-responses")["output"]]
 
     assert ["rs_abc_0", "msg_abc_1", "fc_abc_2"] == ids
 
@@ -674,7 +674,7 @@ def test_cohere_order_of_events():
 def test_ollama_calls_are_whole():
     """A call is one line, its arguments an object, its block as it came."""
     call = {"function": {"index": 0, "name": "f", "arguments": {"b": 1, "a": [2]}}}
-    origin = sealed("ollama", call).but(invented=("id",))
+    origin = sealed("ollama", call).replace(invented=("id",))
     answer = reply(
         thought(THOUGHT, "ollama", {"thinking": THOUGHT}),
         iv.Text(SAID),

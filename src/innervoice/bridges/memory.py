@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
-from innervoice.wire.shapes import as_dict, as_list, parsed
+from innervoice.wire.json_access import as_dict, as_list, parsed
 
 __all__ = ["Place", "TurnMemory", "places_of"]
 

@@ -17,7 +17,7 @@ from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.response import Response
 from innervoice.canon.storage import from_json, to_json
-from innervoice.hosts.lookup import host_of
+from innervoice.catalog.lookup import host_of
 
 __all__ = ["from_innervoice", "to_innervoice"]
 

@@ -14,23 +14,23 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from innervoice.bridges.memory import Place, TurnMemory, places_of
-from innervoice.canon.cards import Host
 from innervoice.canon.events import Event, Finish, PartEnd, TextDelta, ThinkingDelta
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Thinking, is_inline
 from innervoice.canon.request import Request
 from innervoice.canon.response import Response
+from innervoice.canon.rows import Host
+from innervoice.catalog.lookup import all_hosts, host_of
+from innervoice.decoding import StreamDecoder, decode
 from innervoice.errors import InnervoiceError
+from innervoice.fitting.request import FittedRequest
 from innervoice.frames.frame import Frame
 from innervoice.frames.sse import ServerSentEvents, sse_bytes
 from innervoice.history.plan import Planner
-from innervoice.hosts.lookup import all_hosts, host_of
-from innervoice.reading import StreamDecoder, decode
-from innervoice.settling import Settled
 from innervoice.wire.chat.reasoning import FIELDS
 from innervoice.wire.chat.write import write_assistant
-from innervoice.wire.shapes import as_dict, as_list
+from innervoice.wire.json_access import as_dict, as_list
 
 __all__ = ["Relay", "StreamRelay", "is_chat"]
 
@@ -84,7 +84,7 @@ class Relay:
             dialect=_DIALECT,
         )
         try:
-            fitted = Planner(Settled(request, checked=False)).plan().messages
+            fitted = Planner(FittedRequest(request, checked=False)).plan().messages
         except InnervoiceError:
             return message
         written = write_assistant(fitted[0]) if fitted else {}
@@ -249,7 +249,7 @@ def _is_turn(message: Any) -> bool:
 
 
 def _bare(message: dict[str, Any]) -> Message:
-    from innervoice.wire.chat.serve import read_request  # noqa: PLC0415 - only for turns nobody saw
+    from innervoice.wire.chat.serve_request import read_request  # noqa: PLC0415 - only for turns nobody saw
 
     return read_request({"model": "x", "messages": [message]}).messages[0]
 

@@ -20,7 +20,7 @@ class Value(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     hidden: ClassVar[frozenset[str]] = frozenset()
 
-    def but(self, **changes: Any) -> Self:
+    def replace(self, **changes: Any) -> Self:
         """The same value with other fields."""
         return msgspec.structs.replace(self, **changes)
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import click
 
 from innervoice.canon.reasoning import Reasoning
+from innervoice.catalog.lookup import host_of
 from innervoice.client.sync import Client
 from innervoice.emulator.embedded import emulated_client
 from innervoice.errors import UsageError
-from innervoice.hosts.lookup import host_of
 
 __all__ = ["Connection", "chosen_model", "connect", "setting_of", "tools_in"]
 
@@ -82,7 +82,7 @@ def setting_of(effort: str | None, show: str) -> Reasoning | None:
         found = Reasoning.from_any({"off": "none", "on": True}.get(word, word))
         asked = found or Reasoning()
     # Some models show nothing unless they are asked to.
-    return asked if show == "none" or asked.effort == "none" else asked.but(show="summary")
+    return asked if show == "none" or asked.effort == "none" else asked.replace(show="summary")
 
 
 def tools_in(file: str | None) -> list[Callable[..., Any]]:

@@ -129,7 +129,7 @@ def _tell_naive(emulator: Emulator, requests: list[Request]) -> None:
     refused = 0
     for request in requests:
         provider = request.model.partition("/")[0]
-        wire = naive_wire(request.but(base_url=base_urls("")[provider]))
+        wire = naive_wire(request.replace(base_url=base_urls("")[provider]))
         headers = {**wire.headers, "authorization": "Bearer emulator"}
         reply = emulator.reply("POST", wire.url, headers, dump_json(wire.body))
         if reply.status != 200:

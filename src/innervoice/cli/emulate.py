@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from innervoice.catalog.lookup import all_hosts
 from innervoice.emulator.routes import base_urls
-from innervoice.hosts.lookup import all_hosts
 
 __all__ = ["command"]
 

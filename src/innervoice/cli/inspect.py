@@ -14,8 +14,8 @@ from innervoice.canon.response import Response
 from innervoice.canon.storage import to_json
 from innervoice.cli.captures import answers_in
 from innervoice.cli.output import Output
+from innervoice.decoding import decode
 from innervoice.errors import InnervoiceError
-from innervoice.reading import decode
 from innervoice.wire.dialects import DIALECTS
 
 __all__ = ["command"]
@@ -108,7 +108,7 @@ def _report(title: str, response: Response, *, hide_thinking: bool) -> Iterator[
         yield f"  and {len(response.alternatives)} more choices"
     for note in response.notes:
         # A detail may quote what the model thought.
-        yield f"  - {note.but(detail=None) if hide_thinking else note}"
+        yield f"  - {note.replace(detail=None) if hide_thinking else note}"
 
 
 def _tokens(response: Response) -> str:

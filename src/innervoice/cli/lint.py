@@ -9,9 +9,9 @@ import click
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.errors import DecodeError, InnervoiceError
-from innervoice.history.foreign import History, history_from
 from innervoice.history.lint import Problem, lint
-from innervoice.history.sessions import lint_session
+from innervoice.sessions.foreign import History, history_from
+from innervoice.sessions.repair import lint_session
 
 __all__ = ["command", "problems_of", "read_file", "read_history", "told"]
 

@@ -11,19 +11,19 @@ from typing import Any
 
 import click
 
-from innervoice.canon.cards import Ask, Card, Host
 from innervoice.canon.jsontext import dump_json, load_json
-from innervoice.errors import InnervoiceError
-from innervoice.hosts.lookup import (
-    all_asks,
+from innervoice.canon.rows import Card, Host, ModelRow
+from innervoice.catalog.lookup import (
     all_hosts,
-    ask_of,
+    all_model_rows,
     card_of,
     dialect_at,
+    model_row_of,
     names_of,
     use_overrides,
 )
-from innervoice.hosts.refresh import rows_from
+from innervoice.catalog.refresh import rows_from
+from innervoice.errors import InnervoiceError
 
 __all__ = ["command", "overrides_file"]
 
@@ -52,7 +52,7 @@ def load_overrides() -> None:
     """Takes the user's own rows into use."""
     file = overrides_file()
     if file.is_file():
-        use_overrides(Ask.from_row(row) for row in load_json(file.read_bytes()))
+        use_overrides(ModelRow.from_row(row) for row in load_json(file.read_bytes()))
 
 
 @click.command("models", epilog=_EPILOG)
@@ -74,7 +74,7 @@ def command(*, name: str | None, source: str | None, dialect: str | None) -> Non
 
 def _overview() -> Iterator[str]:
     for host in all_hosts():
-        count = sum(host.id in ask.hosts for ask in all_asks())
+        count = sum(host.id in row.hosts for row in all_model_rows())
         yield f"{host.id:15} {host.dialect:17} {count:3} rows  {host.base_url}"
 
 
@@ -86,13 +86,13 @@ def _shown(name: str, dialect: str | None) -> Iterator[str]:
             f"name a model as provider/model, such as openai/gpt-5.6; not {name!r}"
         )
     dialect = dialect or dialect_at(host, model)
-    ask = ask_of(model, host.id, dialect)
+    row = model_row_of(model, host.id, dialect)
     yield f"{host.id}/{model}"
     yield from _host_lines(host, dialect)
-    if ask is None:
+    if row is None:
         yield "  accepts     nothing is known about how it is asked to reason"
     else:
-        yield from _ask_lines(ask)
+        yield from _row_lines(row)
     card = card_of(model)
     if card:
         yield from _card_lines(card)
@@ -103,28 +103,28 @@ def _host_lines(host: Host, dialect: str) -> Iterator[str]:
     yield f"  reasoning   comes as {', '.join(host.fields)}"
 
 
-def _ask_lines(ask: Ask) -> Iterator[str]:
+def _row_lines(row: ModelRow) -> Iterator[str]:
     off = {
         "value": "yes",
         "omit": "by sending nothing",
         "between_tools": "but for notes between tools",
         "never": "no",
     }
-    yield f"  control     {ask.control}; when nothing is sent: {ask.default}"
-    yield f"  efforts     {', '.join(ask.efforts) or 'none'}; can be switched off: {off[ask.off]}"
-    if ask.budget:
-        yield f"  budget      {ask.budget[0]} to {ask.budget[1]} tokens"
-    yield f"  shown       {ask.shown}; a switch gives {', '.join(ask.showable) or 'nothing else'}"
-    refused = [*ask.refuses_always, *(f"{name} while it reasons" for name in ask.refuses)]
+    yield f"  control     {row.control}; when nothing is sent: {row.default}"
+    yield f"  efforts     {', '.join(row.efforts) or 'none'}; can be switched off: {off[row.off]}"
+    if row.budget:
+        yield f"  budget      {row.budget[0]} to {row.budget[1]} tokens"
+    yield f"  shown       {row.shown}; a switch gives {', '.join(row.showable) or 'nothing else'}"
+    refused = [*row.refuses_always, *(f"{name} while it reasons" for name in row.refuses)]
     if refused:
         yield f"  refuses     {', '.join(refused)}"
-    if not ask.forced_tools:
+    if not row.forced_tools:
         yield "  refuses     a forced tool choice while it reasons"
-    if not ask.tools:
+    if not row.tools:
         yield "  refuses     function tools while it reasons"
-    field = f", in {ask.replay_field}" if ask.replay_field else ""
-    yield f"  sent back   {ask.replay}{field}"
-    yield f"  known from  {ask.source} (row {', '.join(ask.match[:2])})"
+    field = f", in {row.replay_field}" if row.replay_field else ""
+    yield f"  sent back   {row.replay}{field}"
+    yield f"  known from  {row.source} (row {', '.join(row.match[:2])})"
 
 
 def _card_lines(card: Card) -> Iterator[str]:
@@ -146,7 +146,7 @@ def _refresh(source: str | None) -> None:
     click.echo(f"{len(rows)} rows written to {file}")
 
 
-def _plain(row: Ask) -> dict[str, Any]:
+def _plain(row: ModelRow) -> dict[str, Any]:
     members = {name: getattr(row, name) for name in row.__struct_fields__}
     return {name: value for name, value in members.items() if value is not None}
 

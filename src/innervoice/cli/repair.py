@@ -12,12 +12,12 @@ from innervoice.canon.request import Request
 from innervoice.canon.storage import to_json
 from innervoice.cli.lint import problems_of, read_file, read_history, told
 from innervoice.errors import DecodeError, InnervoiceError
-from innervoice.history.foreign import MEMBERS, History, history_from
-from innervoice.history.langchain import repair_langchain
 from innervoice.history.lint import Problem
-from innervoice.history.mending import mend
 from innervoice.history.repair import repair
-from innervoice.history.sessions import repair_session
+from innervoice.sessions.foreign import MEMBERS, History, history_from
+from innervoice.sessions.langchain import repair_langchain
+from innervoice.sessions.mending import mend
+from innervoice.sessions.repair import repair_session
 from innervoice.wire.dialects import writer_of
 
 __all__ = ["command"]
@@ -116,7 +116,9 @@ def _written(history: History, request: Request) -> bytes:
     if member is None:
         return to_json(list(request.messages))
     messages = tuple(_in_dialect(message, history.kind) for message in request.messages)
-    body = writer_of(history.kind)(request.but(messages=messages, store=True), "x", "max_tokens")
+    body = writer_of(history.kind)(
+        request.replace(messages=messages, store=True), "x", "max_tokens"
+    )
     return _in_body(history, body[member])
 
 
@@ -131,7 +133,7 @@ def _in_body(history: History, items: list[object]) -> bytes:
 def _in_dialect(message: Message, dialect: str) -> Message:
     """A message without what only another dialect can say, such as the value that skips Gemini's check."""
     parts = tuple(
-        part if part.origin is None or part.origin.dialect == dialect else part.but(origin=None)
+        part if part.origin is None or part.origin.dialect == dialect else part.replace(origin=None)
         for part in message.parts
     )
-    return message.but(parts=parts)
+    return message.replace(parts=parts)

@@ -16,7 +16,7 @@ from innervoice.canon.response import FinishReason, Response
 from innervoice.canon.storage import to_json
 from innervoice.cli.output import Output
 from innervoice.errors import UsageError
-from innervoice.inline.rows import ROWS
+from innervoice.inline.formats import ROWS
 from innervoice.splitting import Splitter, split
 
 __all__ = ["command"]
@@ -92,8 +92,8 @@ def command(
         if not stream:
             response = split("".join(chunks), **hints)
             if hide_thinking:  # the detail of a note may quote it
-                notes = tuple(note.but(detail=None) for note in response.notes)
-                response = response.but(notes=notes)
+                notes = tuple(note.replace(detail=None) for note in response.notes)
+                response = response.replace(notes=notes)
             _print_whole(response, output, as_json=as_json)
         elif as_json:
             _print_events(chunks, hints)

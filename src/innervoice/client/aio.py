@@ -17,9 +17,8 @@ from innervoice.canon.events import Event
 from innervoice.canon.response import Response
 from innervoice.client.answer import comes_plain
 from innervoice.client.auth import Key, Outgoing
+from innervoice.client.error_mapping import errors_of
 from innervoice.client.exchange import Exchange
-from innervoice.client.failing import errors_of
-from innervoice.client.hurry import Hurry
 from innervoice.client.settings import (
     BODY_LIMIT,
     LIMITS,
@@ -28,7 +27,8 @@ from innervoice.client.settings import (
     Messages,
     Settings,
 )
-from innervoice.client.views import Kind, View
+from innervoice.client.text_stream import Kind, View
+from innervoice.client.thinking_limit import ThinkingLimit
 from innervoice.errors import InnervoiceError, UsageError
 
 if TYPE_CHECKING:
@@ -109,15 +109,15 @@ class AsyncClient:
         **fields: Unpack[CallFields],
     ) -> Response:
         """Asks, and cuts reasoning short that takes more than so many tokens: there is an answer all the same."""
-        hurry = Hurry(self.full_name(model), think_at_most, dict(fields))
-        async with self.stream(model, messages, **hurry.first()) as events:
+        limit = ThinkingLimit(self.full_name(model), think_at_most, dict(fields))
+        async with self.stream(model, messages, **limit.first()) as events:
             async for event in events:
-                if hurry.is_over(event) and not hurry.is_native:
+                if limit.is_over(event) and not limit.is_native:
                     break
             else:
                 return events.response
             thought = events.response
-        return hurry.together(thought, await self.ask(model, messages, **hurry.second()))
+        return limit.together(thought, await self.ask(model, messages, **limit.second()))
 
     def full_name(self, model: str) -> str:
         """A model's name as provider/model, as this client understands it."""
@@ -256,15 +256,15 @@ class AsyncEvents:
             self._errors = errors_of(http)
             problem: Exception | None = None
             outgoing = await self._outgoing()
-            limit = exchange.patience.limit()
+            limit = exchange.deadline.limit()
             try:
-                with exchange.patience, anyio.fail_after(limit):
+                with exchange.deadline, anyio.fail_after(limit):
                     request = http.build_request(
                         outgoing.method,
                         client._parsed(outgoing.url),
                         headers=outgoing.headers,
                         content=outgoing.body,
-                        extensions={"timeout": exchange.patience.timeouts()},
+                        extensions={"timeout": exchange.deadline.timeouts()},
                     )
                     self._answer = await http.send(request, stream=True)
             except self._errors as error:
@@ -305,19 +305,19 @@ class AsyncEvents:
 
     async def _next(self) -> tuple[bytes | None, Exception | None]:
         """The next bytes, None at the end, and what broke the road."""
-        patience = self._exchange.patience
-        limit = patience.limit()
-        since = patience.clock()
+        deadline = self._exchange.deadline
+        limit = deadline.limit()
+        since = deadline.clock()
         try:
             # A limit costs more than most pieces do, and some HTTP clients keep the one on a silence by themselves.
-            if patience.is_for_silence and self._client._keeps_silence:
+            if deadline.is_for_silence and self._client._keeps_silence:
                 return await anext(self._chunks, None), None
             with anyio.fail_after(limit):
                 return await anext(self._chunks, None), None
         except self._errors as error:
             return None, error
         finally:
-            patience.spend(patience.clock() - since)
+            deadline.spend(deadline.clock() - since)
 
     async def _refusal(self) -> bytes:
         """The body of a refusal, as far as it comes."""

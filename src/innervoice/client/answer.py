@@ -6,7 +6,7 @@ from typing import Any
 
 from innervoice.canon.events import Event, Heartbeat, UsageUpdate
 from innervoice.client.firm import Bound, bound_of
-from innervoice.reading import StreamDecoder
+from innervoice.decoding import StreamDecoder
 
 __all__ = ["AnswerDecoder", "comes_plain", "is_output"]
 

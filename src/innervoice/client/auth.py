@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
-from innervoice.canon.cards import Host
-from innervoice.client.chains import aws_chain, google_token
+from innervoice.canon.rows import Host
+from innervoice.client.cloud_credentials import aws_chain, google_token
 from innervoice.client.sigv4 import AwsKeys, signature_headers
 from innervoice.errors import UsageError
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from innervoice.canon.events import Event, Finish
 from innervoice.canon.response import Response
-from innervoice.client.talk import Talk
+from innervoice.client.conversation_base import Talk
 
 __all__ = ["AsyncConversation", "Conversation"]
 

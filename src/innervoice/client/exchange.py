@@ -22,7 +22,9 @@ from innervoice.canon.request import Request
 from innervoice.canon.response import Failure, Response
 from innervoice.client.answer import AnswerDecoder, is_output
 from innervoice.client.auth import Keyring, Outgoing, Whom
-from innervoice.client.failing import (
+from innervoice.client.base_urls import with_quoted_model
+from innervoice.client.deadline import Deadline
+from innervoice.client.error_mapping import (
     SHOWN,
     Problem,
     failure_error,
@@ -35,9 +37,8 @@ from innervoice.client.failing import (
 )
 from innervoice.client.firm import Bound
 from innervoice.client.log import Log
-from innervoice.client.patience import Patience
-from innervoice.client.places import with_quoted_model
 from innervoice.client.retry import Backoff, is_transient
+from innervoice.encoding import encode
 from innervoice.errors import (
     AnswerInterruptedError,
     ConnectionFailedError,
@@ -48,7 +49,6 @@ from innervoice.errors import (
 )
 from innervoice.folding import fold
 from innervoice.history.recover import recover
-from innervoice.writing import encode
 
 __all__ = ["Exchange"]
 
@@ -68,10 +68,10 @@ class Exchange:
         keyring: Keyring,
         headers: Mapping[str, str],
         backoff: Backoff,
-        patience: Patience,
+        deadline: Deadline,
         inline: str | None = None,
     ) -> None:
-        self.patience = patience
+        self.deadline = deadline
         self.events = Log()
         """All that came so far."""
         self.is_over = False
@@ -204,7 +204,7 @@ class Exchange:
         if isinstance(partial, Response):
             return partial
         folded = fold(self.events)
-        return folded.but(provider=self._whom.provider, model=self._whom.model)
+        return folded.replace(provider=self._whom.provider, model=self._whom.model)
 
     # ---- what it means -------------------------------------------------------------------------
 
@@ -249,7 +249,7 @@ class Exchange:
         return self._told(failure_error(failure, self._secrets), response), transient
 
     def _road_error(self, error: Exception, *, began: bool) -> UsageError | Problem:
-        problem = road_error(error, began=began, patience=self.patience, secrets=self._secrets)
+        problem = road_error(error, began=began, deadline=self.deadline, secrets=self._secrets)
         if not isinstance(problem, UsageError):
             problem.knowing(provider=self._whom.provider)
             # The cause is kept for those who look, unless it shows a key.
@@ -274,12 +274,12 @@ class Exchange:
         known = None if isinstance(error, UsageError) else error
         hint = known.retry_after if known else None
         wait = self._backoff.wait(self._tries, hint) if transient else None
-        if wait is None or wait >= self.patience.left:
+        if wait is None or wait >= self.deadline.left:
             self._fail(error)
         self._tries += 1
         status = known.status if known else None
         self._notebook.add("retried", f"status {status}" if status else type(error).__name__)
-        self.patience.spend(wait)
+        self.deadline.spend(wait)
         return wait
 
     def _fail(self, error: InnervoiceError) -> NoReturn:
@@ -289,4 +289,4 @@ class Exchange:
     def _noted(self, response: Response) -> Response:
         """The answer with what became of the request before what was seen in it."""
         notes = (*self._wire.notes, *self._notebook.notes())
-        return response.but(notes=(*notes, *response.notes)) if notes else response
+        return response.replace(notes=(*notes, *response.notes)) if notes else response

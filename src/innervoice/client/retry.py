@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from innervoice.wire.shapes import as_dict, as_list
+from innervoice.wire.json_access import as_dict, as_list
 
 __all__ = ["LONGEST_WAIT", "Backoff", "is_transient", "retry_after"]
 

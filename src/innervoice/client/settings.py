@@ -13,13 +13,13 @@ from typing import Any, TypeAlias, TypedDict, cast
 from innervoice.canon.messages import Message, user
 from innervoice.canon.request import Foreign, Mode, Request
 from innervoice.canon.response import Response
+from innervoice.catalog.lookup import dialect_at, host_of
 from innervoice.client.auth import Key, Keyring, Whom
+from innervoice.client.base_urls import base_url_of
+from innervoice.client.deadline import Deadline
 from innervoice.client.exchange import Exchange
-from innervoice.client.patience import Patience
-from innervoice.client.places import base_url_of
 from innervoice.client.retry import Backoff
 from innervoice.errors import UsageError
-from innervoice.hosts.lookup import dialect_at, host_of
 from innervoice.inline.vocabulary import INLINE
 
 __all__ = [
@@ -184,7 +184,7 @@ class Settings:
             keyring=self.keyring,
             headers=self._headers(own.get("headers")),
             backoff=self.backoff,
-            patience=self._patience(own, stream=request.stream),
+            deadline=self._deadline(own, stream=request.stream),
             inline=self._inline,
         )
 
@@ -192,7 +192,7 @@ class Settings:
         """What one call sends beside its own of the dialect."""
         return {**self.headers, **_checked(own)} if own else self.headers
 
-    def _patience(self, own: Mapping[str, Any], *, stream: bool) -> Patience:
+    def _deadline(self, own: Mapping[str, Any], *, stream: bool) -> Deadline:
         """How long one call waits."""
         total, idle = self._timeout, self._idle_timeout
         if own:
@@ -200,7 +200,7 @@ class Settings:
             _check_seconds("timeout", total)
             _check_seconds("idle_timeout", idle)
         # An answer that is not streamed comes after a silence as long as the model thinks.
-        return Patience(total, self._connect_timeout, idle if stream else None)
+        return Deadline(total, self._connect_timeout, idle if stream else None)
 
     def names(self, model: str, given: Mapping[str, Any]) -> tuple[str, str]:
         """The provider and the name of the model there."""

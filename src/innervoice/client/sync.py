@@ -20,9 +20,8 @@ from innervoice.canon.events import Event
 from innervoice.canon.response import Response
 from innervoice.client.answer import comes_plain
 from innervoice.client.auth import Key
+from innervoice.client.error_mapping import errors_of
 from innervoice.client.exchange import Exchange
-from innervoice.client.failing import errors_of
-from innervoice.client.hurry import Hurry
 from innervoice.client.settings import (
     BODY_LIMIT,
     LIMITS,
@@ -31,7 +30,8 @@ from innervoice.client.settings import (
     Messages,
     Settings,
 )
-from innervoice.client.views import Kind, View
+from innervoice.client.text_stream import Kind, View
+from innervoice.client.thinking_limit import ThinkingLimit
 from innervoice.errors import InnervoiceError, UsageError
 
 if TYPE_CHECKING:
@@ -111,15 +111,15 @@ class Client:
         **fields: Unpack[CallFields],
     ) -> Response:
         """Asks, and cuts reasoning short that takes more than so many tokens: there is an answer all the same."""
-        hurry = Hurry(self.full_name(model), think_at_most, dict(fields))
-        with self.stream(model, messages, **hurry.first()) as events:
+        limit = ThinkingLimit(self.full_name(model), think_at_most, dict(fields))
+        with self.stream(model, messages, **limit.first()) as events:
             for event in events:
-                if hurry.is_over(event) and not hurry.is_native:
+                if limit.is_over(event) and not limit.is_native:
                     break
             else:
                 return events.response
             thought = events.response
-        return hurry.together(thought, self.ask(model, messages, **hurry.second()))
+        return limit.together(thought, self.ask(model, messages, **limit.second()))
 
     def full_name(self, model: str) -> str:
         """A model's name as provider/model, as this client understands it."""
@@ -253,9 +253,9 @@ class Events:
             self._errors = errors_of(http)
             problem: Exception | None = None
             outgoing = exchange.outgoing()
-            timeouts = exchange.patience.timeouts()
+            timeouts = exchange.deadline.timeouts()
             try:
-                with exchange.patience:
+                with exchange.deadline:
                     request = http.build_request(
                         outgoing.method,
                         client._parsed(outgoing.url),
@@ -270,7 +270,7 @@ class Events:
                 wait = exchange.failed(problem)
                 continue
             # httpx looks at this dict again when the body begins.
-            timeouts["read"] = exchange.patience.limit()
+            timeouts["read"] = exchange.deadline.limit()
             # httpx unpacks by several steps for each piece, which plain ones can be spared.
             answer = self._answer
             self._chunks = iter(answer.stream) if comes_plain(answer) else answer.iter_bytes()
@@ -299,16 +299,16 @@ class Events:
 
     def _next(self) -> tuple[bytes | None, Exception | None]:
         """The next bytes, None at the end, and what broke the road."""
-        patience = self._exchange.patience
-        if patience.left <= 0:
+        deadline = self._exchange.deadline
+        if deadline.left <= 0:
             return None, TimeoutError()
-        since = patience.clock()
+        since = deadline.clock()
         try:
             return next(self._chunks, None), None
         except self._errors as error:
             return None, error
         finally:
-            patience.spend(patience.clock() - since)
+            deadline.spend(deadline.clock() - since)
 
     def _refusal(self) -> bytes:
         """The body of a refusal, as far as it comes."""

@@ -9,8 +9,8 @@ from innervoice.canon.parts import Part
 from innervoice.emulator import claude
 from innervoice.emulator.brain import Draft
 from innervoice.emulator.call import Call
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal
-from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = ["check", "is_on", "parts"]
 

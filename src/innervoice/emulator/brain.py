@@ -18,7 +18,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Text, ToolResult
 from innervoice.canon.request import Tool
 from innervoice.canon.value import Value
-from innervoice.wire.shapes import as_dict, as_text
+from innervoice.wire.json_access import as_dict, as_text
 
 __all__ = ["Draft", "think"]
 

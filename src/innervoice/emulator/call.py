@@ -11,8 +11,8 @@ from innervoice.canon.parts import Form, Part, Text, Thinking, ToolCall
 from innervoice.canon.request import Request, Tool
 from innervoice.emulator.behaviour import Behaviour
 from innervoice.emulator.seals import Sealer, digest
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Target
-from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = ["Call", "Ledger", "tokens", "tools_of"]
 
@@ -116,6 +116,6 @@ def tools_of(body: dict[str, Any]) -> list[Tool]:
         made = Tool.of(tool)
         if made.raw is None or "" in made.raw:
             found.append(
-                made.but(parameters=made.parameters if made.parameters is not None else {})
+                made.replace(parameters=made.parameters if made.parameters is not None else {})
             )
     return found

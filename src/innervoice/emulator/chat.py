@@ -12,9 +12,9 @@ from innervoice.emulator.call import Call
 from innervoice.emulator.seals import digest
 from innervoice.wire.chat.reasoning import FIELDS
 from innervoice.wire.chat.rules import is_on as rules_say_on
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import refused
-from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = ["check", "is_on", "parts"]
 
@@ -93,7 +93,7 @@ def parts(call: Call, draft: Draft) -> list[Part]:
 
 def _field(call: Call) -> str | None:
     """Where this host puts the reasoning of this model; None where it shows none."""
-    body, ask, host = call.body, call.target.ask, call.target.host
+    body, row, host = call.body, call.target.row, call.target.host
     hidden = as_dict(body.get("reasoning")).get("exclude") is True
     hidden = (
         hidden or body.get("reasoning_format") == "hidden" or body.get("include_reasoning") is False
@@ -107,7 +107,7 @@ def _field(call: Call) -> str | None:
     usual = host.fields[0] if host else "reasoning_content"
     if usual.startswith("<think>"):
         return "inline"
-    return usual if usual in FIELDS else ask.replay_field
+    return usual if usual in FIELDS else row.replay_field
 
 
 def _inline(call: Call, draft: Draft) -> str:

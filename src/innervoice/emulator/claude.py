@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from innervoice.catalog.home import reads
 from innervoice.emulator.brain import Draft
 from innervoice.emulator.call import Call
 from innervoice.emulator.seals import digest
-from innervoice.hosts.home import reads
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import claude_is_on, refused
-from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = ["check", "is_on", "prefix_of", "thinking_blocks"]
 
@@ -32,7 +32,7 @@ _MODIFIED = (
 
 def is_on(fields: dict[str, Any], call: Call) -> bool:
     """Whether it thinks in this call."""
-    return claude_is_on(fields, call.target.ask)
+    return claude_is_on(fields, call.target.row)
 
 
 def prefix_of(system: Any, tools: Any, messages: list[dict[str, Any]]) -> str:
@@ -55,14 +55,14 @@ def thinking_blocks(
     call: Call, draft: Draft, fields: dict[str, Any], prefix: str
 ) -> list[dict[str, Any]]:
     """The sealed blocks of what it thought."""
-    ask, behaviour = call.target.ask, call.behaviour
+    row, behaviour = call.target.row, call.behaviour
     display = as_dict(fields.get("thinking")).get("display")
-    shown = {"summarized": "summary", "omitted": "hidden"}.get(display or "", ask.shown)
+    shown = {"summarized": "summary", "omitted": "hidden"}.get(display or "", row.shown)
     shown = behaviour.show or shown
     blocks: list[dict[str, Any]] = []
     for place, thought in enumerate(draft.thoughts):
         text = "" if shown == "hidden" else thought
-        claims = {"place": place, "prefix": prefix, "bound": ask.bound == "refused"}
+        claims = {"place": place, "prefix": prefix, "bound": row.bound == "refused"}
         if behaviour.redact and place % 2 == 0:
             data = call.seal(kind="redacted", text=digest(thought), **claims)
             blocks.append({"type": "redacted_thinking", "data": data})
@@ -94,7 +94,7 @@ def check(
             if claims is None:
                 yield refused(_INVALID.format(**spot))
                 return
-            if not reads(call.target.ask, call.model, claims["model"], call.provider, call.dialect):
+            if not reads(call.target.row, call.model, claims["model"], call.provider, call.dialect):
                 continue  # dropped without a word
             edited = block["type"] == "thinking" and claims["text"] != digest(block.get("thinking"))
             if number == latest and (edited or claims["place"] != expected):

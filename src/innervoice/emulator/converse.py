@@ -11,8 +11,8 @@ from innervoice.canon.parts import Part
 from innervoice.emulator import claude
 from innervoice.emulator.brain import Draft
 from innervoice.emulator.call import Call
+from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal
-from innervoice.wire.shapes import as_dict, as_list, as_text
 
 __all__ = ["check", "is_on", "parts"]
 
@@ -23,7 +23,7 @@ def is_on(call: Call) -> bool:
     if _is_claude(call):
         return claude.is_on(fields, call)
     off = as_dict(fields.get("reasoningConfig")).get("type") == "disabled"
-    return not off and (bool(fields) or call.target.ask.default != "none")
+    return not off and (bool(fields) or call.target.row.default != "none")
 
 
 def check(call: Call) -> Iterator[Refusal]:
@@ -31,7 +31,7 @@ def check(call: Call) -> Iterator[Refusal]:
     if not _is_claude(call):
         return
     for refusal in claude.check(call, *_conversation(call), _fields(call)):
-        yield refusal.but(text=f"The model returned the following errors: {refusal.text}")
+        yield refusal.replace(text=f"The model returned the following errors: {refusal.text}")
 
 
 def parts(call: Call, draft: Draft) -> list[Part]:
@@ -57,7 +57,7 @@ def parts(call: Call, draft: Draft) -> list[Part]:
 
 
 def _is_claude(call: Call) -> bool:
-    return call.target.ask.control.startswith("anthropic")
+    return call.target.row.control.startswith("anthropic")
 
 
 def _fields(call: Call) -> dict[str, Any]:

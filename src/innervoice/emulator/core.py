@@ -8,11 +8,12 @@ from importlib import import_module
 from itertools import islice
 from typing import Any
 
-from innervoice.canon.cards import Ask
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.response import FinishReason, Response
+from innervoice.canon.rows import ModelRow
 from innervoice.canon.usage import Usage
+from innervoice.catalog.lookup import host_of, model_row_of
 from innervoice.emulator import responses
 from innervoice.emulator.behaviour import HEADER, behaviour_of
 from innervoice.emulator.brain import Draft, think
@@ -21,12 +22,11 @@ from innervoice.emulator.gemini import spelled
 from innervoice.emulator.routes import Route, route_of
 from innervoice.emulator.seals import Sealer, digest
 from innervoice.errors import DecodeError
-from innervoice.hosts.lookup import ask_of, host_of
-from innervoice.wire.converse.answer import error_type
+from innervoice.wire.converse.serve_response import error_type
 from innervoice.wire.dialects import framing_of, request_reader_of, rules_of, server_of
+from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal, Target
 from innervoice.wire.rules import is_forced
-from innervoice.wire.shapes import as_dict
 
 __all__ = ["Emulator", "Reply"]
 
@@ -45,7 +45,7 @@ _MEDIA = {
     "ollama": "application/x-ndjson",
 }
 _KEYS = ("x-api-key", "api-key", "x-goog-api-key", "authorization")
-_UNKNOWN = Ask(match=("*",), control="none", off="never", source="nothing is known")
+_UNKNOWN = ModelRow(match=("*",), control="none", off="never", source="nothing is known")
 # How hosts say that they have too much to do: Anthropic in its own way, the others with the usual status.
 _OVERLOADED = {"anthropic": Refusal(text="Overloaded", status=529, type="overloaded_error")}
 _BUSY = Refusal(text="The model is overloaded. Please try again later.", status=503)
@@ -95,10 +95,10 @@ class Emulator:
             body = spelled(body)
         given = route.model or str(body.get("model") or "")
         name, behaviour = behaviour_of(given, headers.get(HEADER), str(body)[-20_000:])
-        ask = ask_of(name, route.provider, route.dialect) or _UNKNOWN
+        row = model_row_of(name, route.provider, route.dialect) or _UNKNOWN
         if behaviour.unverified:
             headers = {**headers, "verified": "no"}
-        target = Target(model=name, ask=ask, host=host_of(route.provider), headers=headers)
+        target = Target(model=name, row=row, host=host_of(route.provider), headers=headers)
         stream = route.stream
         if stream is None:
             stream = bool(body.get("stream", route.dialect == "ollama"))
@@ -175,8 +175,8 @@ def _drafted(call: Call, *, on: bool) -> Draft:
     pieces = max(call.behaviour.pieces, 2 if call.behaviour.redact else 1)
     draft = think(messages, tools_of(body), forced=forced, pieces=pieces)
     if call.behaviour.silent:
-        draft = draft.but(text="", calls=())
-    return draft if on else draft.but(thoughts=())
+        draft = draft.replace(text="", calls=())
+    return draft if on else draft.replace(thoughts=())
 
 
 def _within_limit(call: Call, draft: Draft) -> tuple[Draft, FinishReason]:
@@ -188,9 +188,9 @@ def _within_limit(call: Call, draft: Draft) -> tuple[Draft, FinishReason]:
         thoughts.append(thought[:left])
         left -= len(thought)
         if left <= 0:
-            return draft.but(thoughts=tuple(thoughts), text="", calls=(), cut=True), "length"
+            return draft.replace(thoughts=tuple(thoughts), text="", calls=(), cut=True), "length"
     if len(draft.text) > left:
-        return draft.but(text=draft.text[:left], calls=()), "length"
+        return draft.replace(text=draft.text[:left], calls=()), "length"
     return draft, "tool_calls" if draft.calls else "stop"
 
 
@@ -199,7 +199,7 @@ def _stream(call: Call, answer: Response) -> Iterator[bytes]:
     options = as_dict(call.body.get("stream_options"))
     if call.dialect == "openai-chat" and not options.get("include_usage"):
         # A chunk with the counts has no choice, which nobody who did not ask for it expects.
-        answer = answer.but(usage=Usage())
+        answer = answer.replace(usage=Usage())
     frames = server.write_stream(answer, behaviour.size)
     if behaviour.cut is not None:
         frames = islice(frames, behaviour.cut)

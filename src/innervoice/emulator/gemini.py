@@ -11,9 +11,9 @@ from innervoice.canon.parts import Part
 from innervoice.emulator.brain import Draft
 from innervoice.emulator.call import Call
 from innervoice.wire.gemini.rules import SKIPS, signature_of
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import refused
-from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = ["check", "is_on", "parts", "spelled"]
 
@@ -38,7 +38,7 @@ def _raised(found: re.Match[str]) -> str:
 def is_on(call: Call) -> bool:
     """Whether it thinks in this call."""
     budget = _config(call).get("thinkingBudget")
-    return budget != 0 and (bool(_config(call)) or call.target.ask.default != "none")
+    return budget != 0 and (bool(_config(call)) or call.target.row.default != "none")
 
 
 def check(call: Call) -> Iterator[Refusal]:

@@ -13,9 +13,9 @@ from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Opaque, Part, Thinking, is_inline
 from innervoice.canon.request import Request, Wire
+from innervoice.encoding import encode
 from innervoice.wire.dialects import writer_of
-from innervoice.wire.shapes import as_dict
-from innervoice.writing import encode
+from innervoice.wire.json_access import as_dict
 
 __all__ = ["naive_wire"]
 
@@ -28,14 +28,14 @@ _MEMBERS = {
 def naive_wire(request: Request) -> Wire:
     """The wire of a request whose history nobody planned."""
     last = tuple(request.messages[-1:]) if request.messages else ()
-    asked = encode(request.but(messages=last if last and last[0].role == "user" else ()))
+    asked = encode(request.replace(messages=last if last and last[0].role == "user" else ()))
     messages = tuple(_carried(message, asked.dialect) for message in request.messages)
     member = _MEMBERS.get(asked.dialect, "messages")
     model = request.model.partition("/")[2]
     written = writer_of(asked.dialect)(
-        request.but(messages=messages, store=True), model, "max_tokens"
+        request.replace(messages=messages, store=True), model, "max_tokens"
     )
-    return asked.but(body={**asked.body, member: written[member]})
+    return asked.replace(body={**asked.body, member: written[member]})
 
 
 def _carried(message: Message, dialect: str) -> Message:
@@ -43,7 +43,7 @@ def _carried(message: Message, dialect: str) -> Message:
         return message
     parts = [carried for part in message.parts if (carried := _part(part, dialect)) is not None]
     home = message.origin and message.origin.dialect == dialect
-    return message.but(parts=tuple(parts), origin=message.origin if home else None)
+    return message.replace(parts=tuple(parts), origin=message.origin if home else None)
 
 
 def _part(part: Part, dialect: str) -> Part | None:
@@ -51,10 +51,10 @@ def _part(part: Part, dialect: str) -> Part | None:
         if part.origin and part.origin.dialect == dialect:
             return part
         block = _block(part.text, _seal(part), dialect)
-        return part.but(origin=Origin(dialect=dialect, block=block)) if block else None
+        return part.replace(origin=Origin(dialect=dialect, block=block)) if block else None
     if part.origin is None or part.origin.dialect == dialect:
         return part
-    return None if isinstance(part, Opaque) else part.but(origin=None)
+    return None if isinstance(part, Opaque) else part.replace(origin=None)
 
 
 def _seal(part: Part) -> str:

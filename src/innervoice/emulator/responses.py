@@ -12,14 +12,14 @@ from innervoice.canon.parts import Part
 from innervoice.canon.response import Response
 from innervoice.emulator.brain import Draft
 from innervoice.emulator.call import Call, Ledger
-from innervoice.wire.answers import openai_error
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.protocol import Context
 from innervoice.wire.refusals import Refusal
-from innervoice.wire.responses.answer import write_answer
 from innervoice.wire.responses.read import ResponsesReader
+from innervoice.wire.responses.serve_response import write_answer
 from innervoice.wire.rules import refused
-from innervoice.wire.serving import assistant_turn
-from innervoice.wire.shapes import as_dict, as_list
+from innervoice.wire.serve_request import assistant_turn
+from innervoice.wire.serve_response import openai_error
 
 __all__ = ["Stored", "check", "conversation", "is_on", "parts", "stored"]
 
@@ -46,7 +46,7 @@ _OTHER_RESOURCE = (
 def is_on(call: Call) -> bool:
     """Whether it reasons in this call."""
     word = as_dict(call.body.get("reasoning")).get("effort")
-    return word != "none" if word else call.target.ask.default != "none"
+    return word != "none" if word else call.target.row.default != "none"
 
 
 def conversation(call: Call) -> dict[str, Any]:
@@ -180,7 +180,7 @@ def _reasoning(call: Call, draft: Draft) -> list[dict[str, Any]]:
         return []
     name = call.id("rs_")
     summary = as_dict(call.body.get("reasoning")).get("summary")
-    shown = call.behaviour.show or ("summary" if summary else call.target.ask.shown)
+    shown = call.behaviour.show or ("summary" if summary else call.target.row.shown)
     if call.target.host and not call.target.host.sealed_only and call.provider != "xai":
         texts = [{"type": "reasoning_text", "text": thought} for thought in draft.thoughts]
         return [{"type": "reasoning", "id": name, "summary": [], "content": texts}]

@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from innervoice.hosts.lookup import all_hosts, host_of
+from innervoice.catalog.lookup import all_hosts, host_of
 
 __all__ = ["Route", "base_urls", "route_of"]
 

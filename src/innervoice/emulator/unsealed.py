@@ -11,16 +11,16 @@ from innervoice.canon.parts import Part, Thinking
 from innervoice.emulator.brain import Draft
 from innervoice.emulator.call import Call
 from innervoice.emulator.seals import digest
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import refused
-from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = ["check", "is_on", "parts"]
 
 
 def is_on(call: Call) -> bool:
     """Whether it reasons in this call."""
-    body, ask = call.body, call.target.ask
+    body, row = call.body, call.target.row
     match call.dialect:
         case "cohere":
             off = as_dict(body.get("thinking")).get("type") == "disabled"
@@ -28,8 +28,8 @@ def is_on(call: Call) -> bool:
             off = body.get("think") is False
         case _:
             word = body.get("reasoning_effort")
-            return word not in (None, "none") or (word is None and ask.default != "none")
-    return not off and ask.control != "none"
+            return word not in (None, "none") or (word is None and row.default != "none")
+    return not off and row.control != "none"
 
 
 def check(call: Call) -> Iterator[Refusal]:

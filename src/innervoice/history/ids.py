@@ -37,7 +37,7 @@ def with_taken_ids(
         }
         if renamed:
             parts = (renamed.get(position, part) for position, part in enumerate(message.parts))
-            written[number] = message.but(parts=tuple(parts))
+            written[number] = message.replace(parts=tuple(parts))
             changed += [(number, at) for at, part in renamed.items() if isinstance(part, ToolCall)]
     return written, changed
 
@@ -55,11 +55,11 @@ class _Names:
     def fitted(self, part: ToolCall | ToolResult) -> ToolCall | ToolResult:
         if isinstance(part, ToolResult):
             name = self._current.get(part.call_id, part.call_id)
-            return part if name == part.call_id else part.but(call_id=name)
+            return part if name == part.call_id else part.replace(call_id=name)
         name = part.id if _is_block(part) else self._free(part.id)
         self._used.add(name)
         self._current[part.id] = name
-        return part if name == part.id else part.but(id=name)
+        return part if name == part.id else part.replace(id=name)
 
     def _free(self, given: str) -> str:
         if self._taken.fullmatch(given) and given not in self._used:

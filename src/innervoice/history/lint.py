@@ -8,10 +8,10 @@ from typing import Any, Literal, TypeAlias
 from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
 from innervoice.canon.value import Value
-from innervoice.history.given import messages_of
+from innervoice.fitting.request import FittedRequest
+from innervoice.history.inputs import messages_of
 from innervoice.history.pairs import pairs_of
 from innervoice.history.plan import Planner
-from innervoice.settling import Settled
 
 __all__ = ["Problem", "Severity", "lint"]
 
@@ -62,7 +62,7 @@ def lint(
     """
     messages = messages_of(messages)
     request = Request(target, messages, dialect=dialect, **settings)
-    settled = Settled(request, checked=False)
+    settled = FittedRequest(request, checked=False)
     planned = Planner(settled).plan()
     found = [*_of_structure(messages)]
     for decision in planned.decisions:

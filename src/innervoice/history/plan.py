@@ -21,19 +21,19 @@ from collections.abc import Sequence
 from operator import is_
 from typing import Any
 
-from innervoice.asking import Choice
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request
 from innervoice.canon.value import Value
+from innervoice.fitting.request import FittedRequest
 from innervoice.history.cache import CacheEffect, cache_effect
 from innervoice.history.decisions import Action, Decision, Ledger
-from innervoice.history.given import messages_of
 from innervoice.history.ids import with_taken_ids
+from innervoice.history.inputs import messages_of
 from innervoice.history.prefix import Prefix
 from innervoice.history.reasoning import ReasoningRules
 from innervoice.history.turns import TurnRules, new_from
-from innervoice.settling import Settled
+from innervoice.wire.controls import Choice
 
 __all__ = ["Action", "Decision", "Plan", "Planner", "plan"]
 
@@ -80,14 +80,14 @@ def plan(
     `Request`: system, tools, reasoning, scope, ...
     """
     request = Request(target, messages_of(messages), dialect=dialect, **settings)
-    made = Planner(Settled(request, checked=False)).plan()
-    return made.but(cache=cache_effect(last, made)) if last else made
+    made = Planner(FittedRequest(request, checked=False)).plan()
+    return made.replace(cache=cache_effect(last, made)) if last else made
 
 
 class Planner:
     """Fits a history to the target of a request."""
 
-    def __init__(self, settled: Settled) -> None:
+    def __init__(self, settled: FittedRequest) -> None:
         self._request = settled.asked
         self._choice = settled.choice
         self._dialect = settled.dialect
@@ -111,7 +111,7 @@ class Planner:
         for number, message in enumerate(self._request.messages):
             made = self._fitted(number, message)
             self._prefix.add(made, made.parts)
-            fitted.append(made if number >= start else made.but(parts=()))
+            fitted.append(made if number >= start else made.replace(parts=()))
         # A first question has no turn that a rule could be about.
         if any(message.role in ("assistant", "tool") for message in fitted):
             fitted = self._with_turns_fitted(fitted, start)
@@ -174,7 +174,7 @@ class Planner:
                 self._ledger.omitted(place, "opaque", "H2", why, "opaque_dropped")
                 return None
             case Text() | ToolCall() | ToolResult() if not home:
-                return part.but(origin=None)
+                return part.replace(origin=None)
             case _:
                 return part
 
@@ -187,7 +187,7 @@ class Planner:
                 self._ledger.omitted(place, "tool_result", "H1", why, "call_omitted")
             else:
                 parts.append(part)
-        return message if len(parts) == len(message.parts) else message.but(parts=tuple(parts))
+        return message if len(parts) == len(message.parts) else message.replace(parts=tuple(parts))
 
 
 def _changed(message: Message, parts: list[Part], *, home: bool) -> Message:

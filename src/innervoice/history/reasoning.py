@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, Thinking, is_inline
+from innervoice.catalog.home import is_home
+from innervoice.catalog.lookup import family_of, model_row_of
 from innervoice.errors import RuleError
+from innervoice.fitting.request import FittedRequest
 from innervoice.history.decisions import Ledger, Place
 from innervoice.history.prefix import Prefix, difference
 from innervoice.history.turns import last_said
-from innervoice.hosts.home import is_home
-from innervoice.hosts.lookup import ask_of, family_of
-from innervoice.settling import Settled
 
 __all__ = ["ReasoningRules"]
 
@@ -24,9 +24,9 @@ _FIELDS = ("openai-chat", "mistral", "cohere", "ollama")
 class ReasoningRules:
     """Decides what goes back, and in which field."""
 
-    def __init__(self, settled: Settled, ledger: Ledger, prefix: Prefix) -> None:
+    def __init__(self, settled: FittedRequest, ledger: Ledger, prefix: Prefix) -> None:
         self._settled = settled
-        self._ask, self._dialect, self._host = settled.ask, settled.dialect, settled.host
+        self._row, self._dialect, self._host = settled.row, settled.dialect, settled.host
         self._request = settled.asked
         self._ledger = ledger
         self._prefix = prefix
@@ -40,16 +40,16 @@ class ReasoningRules:
         """H1: whether what came from there can be read here."""
         settled = self._settled
         return is_home(
-            origin, self._ask, settled.model, self._host, self._dialect, self._request.scope
+            origin, self._row, settled.model, self._host, self._dialect, self._request.scope
         )
 
     def note_missing(self, messages: Sequence[Message], start: int) -> None:
         """H3: a turn of the open tool loop that has lost what the model wants back, though it is taken without."""
-        ask, dialect = self._ask, self._dialect
-        wanted = ask.replay in ("must", "loop", "tags") and self._settled.reasons
+        row, dialect = self._row, self._dialect
+        wanted = row.replay in ("must", "loop", "tags") and self._settled.reasons
         # Gemini's signatures, DeepSeek's field and Claude's blocks where they are demanded have rules of their own.
-        told = dialect == "gemini" or ask.control == "anthropic-enabled"
-        told = told or (ask.replay == "must" and ask.replay_field == "reasoning_content")
+        told = dialect == "gemini" or row.control == "anthropic-enabled"
+        told = told or (row.replay == "must" and row.replay_field == "reasoning_content")
         if not wanted or told:
             return
         for number in range(max(last_said(messages) + 1, start), len(messages)):
@@ -75,7 +75,7 @@ class ReasoningRules:
         block = part.origin.block if part.origin else None
         for rule, refused, why in (
             ("H1", not part.complete, "it was interrupted"),
-            ("H3", self._ask.replay == "never", "this host refuses it"),
+            ("H3", self._row.replay == "never", "this host refuses it"),
             ("H1", self.is_claude and _is_unsigned(block), "it was never signed"),
             (
                 "H5",
@@ -108,8 +108,8 @@ class ReasoningRules:
         """What becomes of a block whose prefix changed: it was sealed so by the model that wrote it, whoever reads it."""
         writer = origin.model if origin else None
         host = self._host.id if self._host else None
-        row = ask_of(writer, host, self._dialect) if writer else None
-        return (row or self._ask).bound
+        row = model_row_of(writer, host, self._dialect) if writer else None
+        return (row or self._row).bound
 
     def _abroad(self, place: Place, part: Thinking) -> Part | None:
         """H2: reasoning that this model cannot read."""
@@ -151,13 +151,13 @@ class ReasoningRules:
             return part
         if self._sealed_only and block.get("content"):
             sealed = {key: item for key, item in block.items() if key != "content"}
-            return part.but(origin=origin.but(block=sealed))
+            return part.replace(origin=origin.replace(block=sealed))
         if self._dialect != "openai-chat" or "type" in block:
             return part
-        if self._ask.replay == "tags":
-            return Text(f"<think>{part.text}</think>\n", origin=origin.but(block=None))
-        if self._ask.replay_field and self._ask.replay_field != "reasoning_details":
-            return part.but(origin=origin.but(block={self._ask.replay_field: part.text}))
+        if self._row.replay == "tags":
+            return Text(f"<think>{part.text}</think>\n", origin=origin.replace(block=None))
+        if self._row.replay_field and self._row.replay_field != "reasoning_details":
+            return part.replace(origin=origin.replace(block={self._row.replay_field: part.text}))
         return part
 
 

@@ -11,11 +11,11 @@ import re
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Thinking
 from innervoice.canon.request import Request
+from innervoice.fitting.request import FittedRequest
 from innervoice.history.plan import Planner
-from innervoice.settling import Settled
 from innervoice.wire.dialects import writer_of
-from innervoice.wire.requests import block_of
-from innervoice.wire.shapes import as_dict, as_list
+from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.write import block_of
 
 __all__ = ["recover"]
 
@@ -56,7 +56,7 @@ def recover(request: Request, refusal: str) -> Request | None:
         _without_thinking(message) if number in turns else message
         for number, message in enumerate(request.messages)
     )
-    return None if reduced == request.messages else request.but(messages=reduced)
+    return None if reduced == request.messages else request.replace(messages=reduced)
 
 
 def _turns_in(index: int, request: Request) -> list[int]:
@@ -64,9 +64,11 @@ def _turns_in(index: int, request: Request) -> list[int]:
 
     Turns that follow each other are one message there, and one of which nothing is sent is none.
     """
-    settled = Settled(request, checked=False)
+    settled = FittedRequest(request, checked=False)
     planned = Planner(settled).plan().messages
-    body = writer_of(settled.dialect)(request.but(messages=planned), settled.model, "max_tokens")
+    body = writer_of(settled.dialect)(
+        request.replace(messages=planned), settled.model, "max_tokens"
+    )
     sent = [as_list(as_dict(message).get("content")) for message in as_list(body.get("messages"))]
     named: list[int] = []
     start = last = 0
@@ -84,6 +86,6 @@ def _turns_in(index: int, request: Request) -> list[int]:
 
 
 def _without_thinking(message: Message) -> Message:
-    return message.but(
+    return message.replace(
         parts=tuple(part for part in message.parts if not isinstance(part, Thinking))
     )

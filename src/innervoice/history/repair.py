@@ -12,10 +12,10 @@ from typing import Any
 
 from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
-from innervoice.history.given import messages_of
+from innervoice.fitting.request import FittedRequest
+from innervoice.history.inputs import messages_of
 from innervoice.history.pairs import pairs_of
 from innervoice.history.plan import Planner
-from innervoice.settling import Settled
 
 __all__ = ["repair"]
 
@@ -28,7 +28,7 @@ def repair(
     request = Request(target, tuple(whole), dialect=dialect, **settings)
     return [
         message
-        for message in Planner(Settled(request, checked=False)).plan().messages
+        for message in Planner(FittedRequest(request, checked=False)).plan().messages
         if message.parts
     ]
 
@@ -43,5 +43,5 @@ def _without_strays(messages: Sequence[Message]) -> list[Message]:
         if len(parts) == len(message.parts):
             kept.append(message)
         elif parts:
-            kept.append(message.but(parts=parts))
+            kept.append(message.replace(parts=parts))
     return kept

@@ -9,10 +9,10 @@ from innervoice.canon.messages import Message, tool_result
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Thinking, ToolCall, ToolResult, is_inline
 from innervoice.canon.request import Request
+from innervoice.fitting.request import FittedRequest
 from innervoice.history.decisions import Ledger
 from innervoice.history.pairs import pairs_of
-from innervoice.settling import Settled
-from innervoice.wire.requests import input_of
+from innervoice.wire.write import input_of
 
 __all__ = ["SKIP", "UNANSWERED", "TurnRules", "is_said", "last_said", "new_from"]
 
@@ -47,15 +47,15 @@ def new_from(request: Request) -> int:
 class TurnRules:
     """Fits turns to a target."""
 
-    def __init__(self, settled: Settled, ledger: Ledger) -> None:
-        self._settled, self._ask, self._dialect = settled, settled.ask, settled.dialect
+    def __init__(self, settled: FittedRequest, ledger: Ledger) -> None:
+        self._settled, self._row, self._dialect = settled, settled.row, settled.dialect
         self._ledger = ledger
         self.gaps: list[int] = []
         """Where in what is sent a turn is left out."""
 
     def with_field(self, number: int, parts: list[Part]) -> list[Part]:
         """H3: the field that the host wants on a turn with calls, empty where it is unknown."""
-        wanted = self._ask.replay == "must" and self._ask.replay_field == "reasoning_content"
+        wanted = self._row.replay == "must" and self._row.replay_field == "reasoning_content"
         if not wanted or self._dialect != "openai-chat" or not self._settled.reasons:
             return parts
         has_call = any(isinstance(part, ToolCall) for part in parts)
@@ -64,7 +64,7 @@ class TurnRules:
             return parts
         why = "the host wants it on a turn with calls"
         self._ledger.filled((number, None), "thinking", "H3", why, "reasoning_filled")
-        origin = Origin(dialect=self._dialect, block={self._ask.replay_field or "": ""})
+        origin = Origin(dialect=self._dialect, block={self._row.replay_field or "": ""})
         return [Thinking("", "hidden", origin=origin), *parts]
 
     def without_loose_ends(self, number: int, parts: list[Part], *, rule: str) -> list[Part]:
@@ -110,7 +110,7 @@ class TurnRules:
     def without_latest_thinking(self, messages: list[Message]) -> list[Message]:
         """H1: Claude refuses thinking in its latest turn when it is told not to think."""
         choice = self._settled.choice
-        if not choice or not choice.off or not self._ask.control.startswith("anthropic"):
+        if not choice or not choice.off or not self._row.control.startswith("anthropic"):
             return messages
         latest = max((n for n, item in enumerate(messages) if item.role == "assistant"), default=-1)
         if latest < 0:
@@ -121,7 +121,7 @@ class TurnRules:
             return messages
         why = "thinking is off, and the latest turn must not hold any then"
         self._ledger.omitted((latest, None), "thinking", "H1", why)
-        return [*messages[:latest], turn.but(parts=parts), *messages[latest + 1 :]]
+        return [*messages[:latest], turn.replace(parts=parts), *messages[latest + 1 :]]
 
     def with_skip_values(self, messages: list[Message]) -> list[Message]:
         """H4: the skip value on the first call of each step of the current turn that nobody signed."""
@@ -150,8 +150,12 @@ class TurnRules:
         )
         call = {"name": first.name, "args": input_of(first)}
         made = {**(block or {"functionCall": {"id": first.id, **call}}), "thoughtSignature": SKIP}
-        signed = first.but(origin=Origin(dialect="gemini", block=made, seals=("thoughtSignature",)))
-        return message.but(parts=tuple(signed if part is first else part for part in message.parts))
+        signed = first.replace(
+            origin=Origin(dialect="gemini", block=made, seals=("thoughtSignature",))
+        )
+        return message.replace(
+            parts=tuple(signed if part is first else part for part in message.parts)
+        )
 
     def with_results(self, messages: list[Message], start: int) -> list[Message]:
         """H1: a result for every call that never got one; a turn of which nothing is left is no turn."""
@@ -179,7 +183,7 @@ class TurnRules:
 
     def began_elsewhere(self, messages: list[Message]) -> bool:
         """H9: an open tool loop whose turn does not begin with Claude's own thinking."""
-        if self._ask.control != "anthropic-enabled" or not messages:
+        if self._row.control != "anthropic-enabled" or not messages:
             return False
         latest = max((n for n, item in enumerate(messages) if item.role == "assistant"), default=-1)
         since = [part for message in messages[latest + 1 :] for part in message.parts]
@@ -193,4 +197,4 @@ def _without_id(part: Part) -> Part:
     if part.origin is None or not isinstance(block, dict) or "id" not in block:
         return part
     bare = {key: value for key, value in block.items() if key != "id"}
-    return part.but(origin=part.origin.but(block=bare))
+    return part.replace(origin=part.origin.replace(block=bare))

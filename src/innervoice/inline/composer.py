@@ -99,7 +99,7 @@ class Composer:
             return
         # What was open is over: it goes on in the last part, which ends here.
         *others, last = self.done[self._lowest :]
-        self.events.append(Recast(self._lowest, (*others, last.but(complete=False))))
+        self.events.append(Recast(self._lowest, (*others, last.replace(complete=False))))
         self.events.append(PartEnd(len(self.done) - 1, last))
 
     def is_blank(self) -> bool:

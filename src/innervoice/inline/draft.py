@@ -131,7 +131,7 @@ class Draft:
 
 def marked(origin: Origin | None, markup: tuple[Markup, ...]) -> Origin:
     """The origin of a text's part from which markup was removed."""
-    return origin.but(markup=markup) if origin else Origin(markup=markup)
+    return origin.replace(markup=markup) if origin else Origin(markup=markup)
 
 
 def as_thinking(parts: list[Part], closer: str, origin: Origin | None) -> Thinking:

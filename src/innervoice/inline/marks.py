@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from innervoice.canon.value import Value
 from innervoice.inline.draft import DraftKind
-from innervoice.inline.rows import Row
+from innervoice.inline.formats import Format
 from innervoice.inline.vocabulary import Token, Vocabulary
 
 __all__ = ["Mark", "Opening", "Pending", "Prefix", "mark_of"]
@@ -35,7 +35,7 @@ class Opening:
     """What is open: a block of thinking, or a call."""
 
     kind: DraftKind = "thinking"
-    row: Row | None = None
+    row: Format | None = None
     name: str = ""
     prefix: Prefix = "no"
     head: bool = True

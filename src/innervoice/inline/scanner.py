@@ -19,9 +19,9 @@ from innervoice.canon.origin import Origin
 from innervoice.errors import UsageError
 from innervoice.inline.code import CodeTracker, closing_run
 from innervoice.inline.composer import Composer
+from innervoice.inline.formats import Format
 from innervoice.inline.marks import Mark, Opening, Pending, mark_of
 from innervoice.inline.pattern import LONGEST_MARKER, LONGEST_TAG
-from innervoice.inline.rows import Row
 from innervoice.inline.vocabulary import Vocabulary
 
 __all__ = ["ORPHAN_MINIMUM", "Scanner"]
@@ -48,7 +48,9 @@ class Scanner(ABC):
         self.notebook = Notebook()
         self._composer = Composer(origin)
         self._opening = opening
-        self._channel: Row | None = None  # the channel format the answer stands in, or its wrapper
+        self._channel: Format | None = (
+            None  # the channel format the answer stands in, or its wrapper
+        )
         self._left_alone = off  # nothing more is looked for: switched off, or the answer is JSON
         self._blank = True  # nothing but white space in the answer so far
         self._split = False  # some thinking was closed

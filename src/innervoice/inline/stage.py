@@ -222,7 +222,7 @@ class InlineStage:
         elif whole.complete:
             return
         if not whole.complete:
-            parts[-1] = parts[-1].but(complete=False)
+            parts[-1] = parts[-1].replace(complete=False)
         told: dict[int, Part] = {}
         for entry, part in zip(group, parts, strict=True):
             entry.part = told[entry.index] = part
@@ -260,7 +260,7 @@ class InlineStage:
             group.remove(entry)
         else:
             origin = entry.part.origin or Origin()
-            entry.part = _with_lead(Text("", origin=origin.but(markup=None)), written)
+            entry.part = _with_lead(Text("", origin=origin.replace(markup=None)), written)
             entries = self._entries[position:]
         self._rewrite(position, entries, out)
 
@@ -275,8 +275,8 @@ def _dressed(parts: list[Part], origin: Origin) -> list[Part]:
     dressed: list[Part] = []
     for part in parts:
         own = part.origin or Origin()
-        dressed.append(part.but(origin=origin.but(item=own.item, markup=own.markup)))
-        origin = origin.but(block=None, seals=())
+        dressed.append(part.replace(origin=origin.replace(item=own.item, markup=own.markup)))
+        origin = origin.replace(block=None, seals=())
     return dressed
 
 
@@ -286,4 +286,4 @@ def _with_lead(part: Text, lead: str) -> Text:
     known = list(origin.markup or ())
     if known and known[0].at == 0:
         lead += known.pop(0).text
-    return part.but(origin=origin.but(markup=(Markup(0, lead), *known)))
+    return part.replace(origin=origin.replace(markup=(Markup(0, lead), *known)))

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from innervoice.errors import UsageError
+from innervoice.inline.formats import DEFAULT_TAGS, ROWS, Format, Kind
 from innervoice.inline.pattern import Pattern, marker, tag
-from innervoice.inline.rows import DEFAULT_TAGS, ROWS, Kind, Row
 
 __all__ = ["INLINE", "Role", "Token", "Vocabulary", "vocabulary"]
 
@@ -25,7 +25,7 @@ class Token:
     """What a marker means."""
 
     role: Role
-    row: Row | None = None
+    row: Format | None = None
     """None for the tags, which all belong together, and for markers that begin something else."""
     head: bool = False
     """Counts at the head of the answer only."""
@@ -110,7 +110,7 @@ def _suspect(patterns: list[Pattern]) -> re.Pattern[str] | None:
     )
 
 
-def _row(name: str) -> Row:
+def _row(name: str) -> Format:
     """A row by its name, or by the text that opens it."""
     for row in ROWS.values():
         if name == row.name or name in row.opens or name in row.wrappers:
@@ -118,7 +118,7 @@ def _row(name: str) -> Row:
     raise UsageError(f"markup must be of {', '.join(ROWS)}; not {name!r}")
 
 
-def _markers(row: Row) -> Iterator[tuple[Pattern, Token]]:
+def _markers(row: Format) -> Iterator[tuple[Pattern, Token]]:
     """The markers of a row. Of two that begin at one place the first is taken, so longer ones lead."""
     templates: tuple[tuple[Role, tuple[str, ...]], ...] = (
         ("header", row.headers),

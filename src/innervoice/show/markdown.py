@@ -14,7 +14,7 @@ from html import escape
 
 from innervoice.show.lines import line_of
 from innervoice.show.policy import Answer, Policy, Showable, Thought, Turn, view_of
-from innervoice.show.tame import tame
+from innervoice.show.sanitize import sanitize
 from innervoice.show.visible import visible
 
 __all__ = ["literal", "render_markdown"]
@@ -54,7 +54,7 @@ def _blocks(turn: Turn, *, html: bool) -> Iterator[str]:
                 yield _details(item)
             case Answer():
                 answer = visible(item.text).strip("\n")
-                yield answer if html else tame(answer)
+                yield answer if html else sanitize(answer)
             case _:
                 yield _code(line_of(item))
 

@@ -145,7 +145,7 @@ def view_of(value: Showable, show: Policy = "full") -> tuple[Turn, ...]:
     check_policy(show)
     calls = _Calls()
     if isinstance(value, (Response, Message)):
-        return (_turn(value, show, calls).but(role=None),)
+        return (_turn(value, show, calls).replace(role=None),)
     if isinstance(value, (list, tuple)):
         return tuple(_turn(item, show, calls) for item in value)
     raise UsageError(
@@ -262,7 +262,7 @@ def _permitted(parts: Sequence[Thinking], show: Policy) -> Iterator[Part]:
         if show == "full" or (show == "summary" and part.form == "summary"):
             yield part
         elif show == "summary":
-            yield part.but(text=_opening(part.text))
+            yield part.replace(text=_opening(part.text))
 
 
 def _opening(text: str) -> str:
@@ -284,7 +284,7 @@ def _with_tokens(items: tuple[Item, ...], usage: Usage, show: Policy) -> tuple[I
     if not thoughts:
         return (Thought(hidden_blocks=1, tokens=tokens), *items) if tokens else items
     place = items.index(thoughts[0])
-    telling = thoughts[0].but(tokens=tokens, alone=len(thoughts) == 1)
+    telling = thoughts[0].replace(tokens=tokens, alone=len(thoughts) == 1)
     return (*items[:place], telling, *items[place + 1 :])
 
 

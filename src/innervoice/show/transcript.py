@@ -70,7 +70,7 @@ class Slot:
     def current(self) -> Part:
         """The part with the text that came."""
         if self.is_open and isinstance(self.part, (Text, Thinking)):
-            return self.part.but(text=self.text, complete=False)
+            return self.part.replace(text=self.text, complete=False)
         return self.part
 
     def add(self, text: str) -> None:
@@ -139,7 +139,7 @@ class Passage:
         if not thoughts:
             return None
         hidden = sum(thought.hidden_blocks for thought in thoughts)
-        return thoughts[0].but(hidden_blocks=hidden)
+        return thoughts[0].replace(hidden_blocks=hidden)
 
     def lines(self, show: Policy) -> list[str]:
         """What the policy shows of a call or a block."""

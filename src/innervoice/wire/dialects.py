@@ -13,10 +13,10 @@ from innervoice.frames.eventstream import event_bytes
 from innervoice.frames.frame import Frame
 from innervoice.frames.lines import line_bytes
 from innervoice.frames.sse import sse_bytes
+from innervoice.wire.json_access import as_text
 from innervoice.wire.protocol import Context, Reader
 from innervoice.wire.refusals import Refusal, Target
-from innervoice.wire.serving import Server
-from innervoice.wire.shapes import as_text
+from innervoice.wire.serve_request import Server
 
 __all__ = [
     "DIALECTS", "dialect_of", "framing_of", "reader_of", "request_reader_of", "rules_of", "server_of", "writer_of",
@@ -85,7 +85,7 @@ def request_reader_of(dialect: str) -> Callable[[dict[str, Any]], Request]:
         raise UsageError(f"dialect must be one of {', '.join(DIALECTS)}; not {dialect!r}")
     folder = _READERS[dialect][0].split(".")[0]
     reader: Callable[[dict[str, Any]], Request] = import_module(
-        f"innervoice.wire.{folder}.serve"
+        f"innervoice.wire.{folder}.serve_request"
     ).read_request
     return reader
 
@@ -110,7 +110,7 @@ def framing_of(dialect: str) -> Callable[[Frame], bytes]:
 def server_of(dialect: str) -> Server:
     """The server's side: writes answers, streams and errors."""
     folder = _READERS[dialect][0].split(".")[0]
-    server: Server = import_module(f"innervoice.wire.{folder}.serve")
+    server: Server = import_module(f"innervoice.wire.{folder}.serve_request")
     return server
 
 

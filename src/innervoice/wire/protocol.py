@@ -26,7 +26,7 @@ from innervoice.canon.parts import Form, Media, Opaque, Part, Text, Thinking, To
 from innervoice.canon.response import Failure, FinishReason
 from innervoice.canon.usage import Usage
 from innervoice.canon.value import Value
-from innervoice.wire.shapes import as_dict, as_text
+from innervoice.wire.json_access import as_dict, as_text
 
 __all__ = ["Context", "Reader", "Slot", "failure_of"]
 

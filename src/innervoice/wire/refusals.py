@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from innervoice.canon.cards import Ask, Host
+from innervoice.canon.rows import Host, ModelRow
 from innervoice.canon.value import Value
 
 __all__ = ["Refusal", "Target"]
@@ -23,7 +23,7 @@ class Target(Value, frozen=True, kw_only=True):
     """Who is asked: what a rule must know beside the body."""
 
     model: str
-    ask: Ask
+    row: ModelRow
     host: Host | None = None
     headers: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it for each target
     """Headers of the request, with their names in lower case."""

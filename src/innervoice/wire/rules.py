@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from innervoice.canon.cards import Ask
+from innervoice.canon.rows import ModelRow
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal, Target
-from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = [
     "answers", "claude", "claude_is_on", "company", "is_forced", "last_turn", "quoted", "refused", "supported",
@@ -29,9 +29,9 @@ def refused(
     return Refusal(text=text, code=code, param=param, status=status)
 
 
-def supported(ask: Ask) -> list[str]:
+def supported(row: ModelRow) -> list[str]:
     """The effort words that a model takes, "none" first where that switches it off."""
-    return [*(["none"] if ask.off == "value" else []), *ask.efforts]
+    return [*(["none"] if row.off == "value" else []), *row.efforts]
 
 
 def quoted(words: list[str], last: str = "and") -> str:
@@ -46,8 +46,8 @@ def company(
     body: dict[str, Any], target: Target, names: dict[str, str], *, on: bool
 ) -> Iterator[Refusal]:
     """Parameters that the model refuses, always or while it reasons; `names` are the wire's for ours."""
-    ask = target.ask
-    kept = {*ask.refuses_always, *(ask.refuses if on else ())}
+    row = target.row
+    kept = {*row.refuses_always, *(row.refuses if on else ())}
     for ours, wire in names.items():
         value = body.get(wire)
         neutral = ours in ("temperature", "top_p") and value == 1
@@ -67,10 +67,10 @@ def is_forced(choice: Any) -> bool:
     return bool(kinds & {"any", "tool", "function"})
 
 
-def last_turn(messages: Any, ask: Ask) -> Iterator[Refusal]:
+def last_turn(messages: Any, row: ModelRow) -> Iterator[Refusal]:
     """The last message must not be the model's own where it takes no prefill."""
     turns = as_list(messages)
-    if turns and as_dict(turns[-1]).get("role") == "assistant" and not ask.prefill:
+    if turns and as_dict(turns[-1]).get("role") == "assistant" and not row.prefill:
         yield refused(
             "This model does not support assistant message prefill. The conversation must end with a user message."
         )
@@ -96,30 +96,30 @@ def turns_of(messages: Any, member: str = "content") -> list[dict[str, Any]]:
     return turns
 
 
-def claude(fields: dict[str, Any], ask: Ask, limit: Any) -> Iterator[Refusal]:
+def claude(fields: dict[str, Any], row: ModelRow, limit: Any) -> Iterator[Refusal]:
     """Thinking and effort of Claude, wherever they stand."""
     thinking, config = as_dict(fields.get("thinking")), as_dict(fields.get("output_config"))
     word = config.get("effort")
     if fields.get("thinking") is not None:
-        yield from _claude_type(thinking.get("type"), ask, word)
+        yield from _claude_type(thinking.get("type"), row, word)
         budget = thinking.get("budget_tokens")
         if thinking.get("type") == "enabled":
             yield from _claude_budget(budget, limit, fields)
-    if word is not None and not ask.efforts:
+    if word is not None and not row.efforts:
         yield refused("This model does not support the effort parameter.")
-    elif word is not None and word not in ask.efforts:
+    elif word is not None and word not in row.efforts:
         yield refused(
-            f"output_config.effort: Input should be {quoted(list(ask.efforts), 'or').replace(', or', ' or')}"
+            f"output_config.effort: Input should be {quoted(list(row.efforts), 'or').replace(', or', ' or')}"
         )
 
 
-def _claude_type(kind: Any, ask: Ask, effort: Any) -> Iterator[Refusal]:
-    adaptive = ask.control == "anthropic-adaptive"
-    taken = {"adaptive" if adaptive else "enabled", *ask.tolerates}
+def _claude_type(kind: Any, row: ModelRow, effort: Any) -> Iterator[Refusal]:
+    adaptive = row.control == "anthropic-adaptive"
+    taken = {"adaptive" if adaptive else "enabled", *row.tolerates}
     taken |= {"value": {"disabled"}, "omit": {"disabled"}, "between_tools": {"between_tools"}}.get(
-        ask.off, set()
+        row.off, set()
     )
-    if ask.control == "none" and kind == "enabled":
+    if row.control == "none" and kind == "enabled":
         yield refused("thinking is not supported on this model")
     elif kind == "adaptive" and kind not in taken:
         yield refused("adaptive thinking is not supported on this model")
@@ -129,19 +129,19 @@ def _claude_type(kind: Any, ask: Ask, effort: Any) -> Iterator[Refusal]:
             '"output_config.effort" to control thinking behavior.'
         )
     elif kind not in taken:
-        instead = ' Use "thinking.type.between_tools".' if ask.off == "between_tools" else ""
+        instead = ' Use "thinking.type.between_tools".' if row.off == "between_tools" else ""
         yield refused(f'"thinking.type.{kind}" is not supported for this model.{instead}')
-    elif kind in ("disabled", "between_tools") and _is_above(effort, ask):
+    elif kind in ("disabled", "between_tools") and _is_above(effort, row):
         yield refused(
             f'"thinking.type.{kind}" is not supported for this model with effort {effort!r}.'
         )
 
 
-def _is_above(effort: Any, ask: Ask) -> bool:
+def _is_above(effort: Any, row: ModelRow) -> bool:
     """Whether an effort is beyond the highest beside which the model may be switched off."""
-    if ask.off_up_to is None or effort not in ask.efforts:
+    if row.off_up_to is None or effort not in row.efforts:
         return False
-    return ask.efforts.index(effort) > ask.efforts.index(ask.off_up_to)
+    return row.efforts.index(effort) > row.efforts.index(row.off_up_to)
 
 
 def _claude_budget(budget: Any, limit: Any, fields: dict[str, Any]) -> Iterator[Refusal]:
@@ -161,7 +161,7 @@ def _is_interleaved(fields: dict[str, Any]) -> bool:
     )
 
 
-def claude_is_on(fields: dict[str, Any], ask: Ask) -> bool:
+def claude_is_on(fields: dict[str, Any], row: ModelRow) -> bool:
     """Whether Claude will think."""
     kind = as_dict(fields.get("thinking")).get("type")
-    return kind in ("adaptive", "enabled") if kind else ask.default != "none"
+    return kind in ("adaptive", "enabled") if kind else row.default != "none"

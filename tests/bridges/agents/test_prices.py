@@ -13,7 +13,9 @@ from innervoice.pricing import cost
 
 def response(**changes):
     usage = iv.Usage(input_tokens=1000, output_tokens=500, reasoning_tokens=400)
-    return iv.Response(provider="anthropic", model="claude-sonnet-4-5", usage=usage).but(**changes)
+    return iv.Response(provider="anthropic", model="claude-sonnet-4-5", usage=usage).replace(
+        **changes
+    )
 
 
 def test_cost():

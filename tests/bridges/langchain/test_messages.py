@@ -62,7 +62,7 @@ def test_there_and_back(client, model, question, tool):
 
     assert response.message == again.message == bridge.read(summed).message
     assert (response.status, response.notes) == (again.status, again.notes)
-    assert response.usage.but(raw=None) == again.usage
+    assert response.usage.replace(raw=None) == again.usage
     assert whole.text == summed.text == "".join(p.text for p in response.parts if p.type == "text")
     assert whole.tool_calls == summed.tool_calls
     assert whole.response_metadata["finish_reason"] == summed.response_metadata["finish_reason"]
@@ -216,7 +216,7 @@ def test_recast_that_only_adds():
     events = [
         iv.PartStart(0, "text"),
         iv.TextDelta(0, "a ` b"),
-        iv.PartStart(1, "tool_call", call.but(arguments="", complete=False)),
+        iv.PartStart(1, "tool_call", call.replace(arguments="", complete=False)),
         iv.ToolCallDelta(1, "{}"),
         iv.PartEnd(1, call),
         iv.Recast(0, parts),
@@ -247,7 +247,7 @@ def test_arguments_with_blanks():
     """Claude writes blanks between the members of an object, which the part has not."""
     call = iv.ToolCall("call_1", "weather", '{"city":"Rome","days":10}')
     events = [
-        iv.PartStart(0, "tool_call", call.but(arguments="", complete=False)),
+        iv.PartStart(0, "tool_call", call.replace(arguments="", complete=False)),
         iv.ToolCallDelta(0, '{"city": "Rome", '),
         iv.ToolCallDelta(0, '"days": 10}'),
         iv.PartEnd(0, call),
@@ -366,7 +366,7 @@ def test_history():
     ]  # fmt: skip
     made = bridge.to_innervoice(messages)
 
-    assert expected == [message.but(origin=None) for message in made]
+    assert expected == [message.replace(origin=None) for message in made]
 
 
 def test_unknown_messages_are_refused():

@@ -9,7 +9,7 @@ import pytest
 
 from bridges.litellm.talk import QUESTION, SUM, TOOLS
 from innervoice.bridges import litellm
-from innervoice.bridges.litellm.calling import call_of
+from innervoice.bridges.litellm.arguments import call_of
 from innervoice.bridges.litellm.schemas import strict
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -321,7 +321,7 @@ def test_variables_of_aws():
         ({"timeout": httpx2.Timeout(3.0, read=9.0)}, (9.0, 2)),
     ],
 )
-def test_patience(given, expected):
+def test_deadline(given, expected):
     settings = call_of("openai/gpt-4o", [SUM], given).settings
     assert expected == (settings["timeout"], settings["retries"])
 

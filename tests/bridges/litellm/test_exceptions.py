@@ -8,7 +8,7 @@ import innervoice
 from bridges.litellm.talk import SUM
 from innervoice.bridges import litellm
 from innervoice.bridges.litellm import exceptions
-from innervoice.bridges.litellm.failing import exception_of
+from innervoice.bridges.litellm.error_mapping import exception_of
 
 PROVIDER_FIRST = (
     "AuthenticationError",

@@ -26,7 +26,7 @@ from innervoice.canon.jsontext import load_json
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.canon.storage import to_json
-from innervoice.history.blocks import KEY, block_of, extras_of, state_of
+from innervoice.sessions.langchain_blocks import KEY, block_of, extras_of, state_of
 
 __all__ = ["Chunks", "answer_message"]
 
@@ -74,7 +74,7 @@ def _usage(response: Response) -> dict[str, Any] | None:
 
 def _metadata(response: Response, **state: Any) -> dict[str, Any]:
     """What is said of the whole answer."""
-    stored = load_json(to_json(response.but(parts=(), error=None)))
+    stored = load_json(to_json(response.replace(parts=(), error=None)))
     said = {
         "model_name": response.model,
         "finish_reason": response.finish_reason,

@@ -27,16 +27,16 @@ from innervoice.canon.parts import Media, Opaque, Part, Text, ToolCall, ToolResu
 from innervoice.canon.response import FinishReason, Response
 from innervoice.canon.storage import from_json
 from innervoice.canon.usage import Usage
+from innervoice.decoding import decode
 from innervoice.errors import DecodeError, UsageError
-from innervoice.history.blocks import (
+from innervoice.sessions.langchain import from_object, read_langchain
+from innervoice.sessions.langchain_blocks import (
     KEY,
     is_withdrawn,
     part_of,
     plain_block,
     plain_part,
 )
-from innervoice.history.langchain import from_object, read_langchain
-from innervoice.reading import decode
 
 __all__ = ["from_innervoice", "read", "to_innervoice"]
 
@@ -77,7 +77,7 @@ def read(message: AIMessage) -> Response:
     metadata = message.response_metadata
     response = _restored(message) if isinstance(metadata.get(KEY), dict) else _foreign(message)
     usage = _usage(message)
-    return response if usage == Usage() else response.but(usage=usage)
+    return response if usage == Usage() else response.replace(usage=usage)
 
 
 # ---- answers -------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def _foreign(message: AIMessage) -> Response:
     if isinstance(message.content, str):
         spoken = [part for part in response.parts if not isinstance(part, ToolCall)]
         parts = (*spoken, *found.tool_calls)
-    return response.but(parts=tuple(_owned(part, provider, model) for part in parts))
+    return response.replace(parts=tuple(_owned(part, provider, model) for part in parts))
 
 
 def _owned(part: Part, provider: str | None, model: str | None) -> Part:
@@ -166,7 +166,7 @@ def _owned(part: Part, provider: str | None, model: str | None) -> Part:
     origin = part.origin
     if origin is None or not origin.seals or origin.provider is not None:
         return part
-    return part.but(origin=origin.but(provider=provider, model=model))
+    return part.replace(origin=origin.replace(provider=provider, model=model))
 
 
 def _native(message: AIMessage) -> AIMessage:

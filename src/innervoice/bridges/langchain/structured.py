@@ -16,8 +16,8 @@ from langchain_core.utils.pydantic import is_basemodel_subclass
 
 from innervoice.canon.messages import user
 from innervoice.canon.request import Request, Tool
+from innervoice.encoding import encode
 from innervoice.errors import UsageError
-from innervoice.writing import encode
 
 __all__ = ["Method", "structured", "usual_method"]
 

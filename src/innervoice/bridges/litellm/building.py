@@ -10,18 +10,18 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from innervoice.bridges.litellm.answers import Choices, Message, ModelResponse
-from innervoice.bridges.litellm.record import plain
-from innervoice.bridges.litellm.showing import (
+from innervoice.bridges.litellm.message_fields import (
     KEY,
     members_of,
     stored_turn,
     thinking_blocks_of,
 )
+from innervoice.bridges.litellm.record import plain
 from innervoice.bridges.litellm.tokens import token_counter
 from innervoice.bridges.litellm.usage import Usage
 from innervoice.canon.messages import Message as Turn
 from innervoice.canon.parts import is_inline
-from innervoice.wire.shapes import as_dict, as_list
+from innervoice.wire.json_access import as_dict, as_list
 
 __all__ = ["stream_chunk_builder"]
 

@@ -13,9 +13,9 @@ from typing import Any, Self
 from uuid import uuid4
 
 from innervoice.bridges.litellm.answers import Delta, ModelResponseStream, StreamingChoices
-from innervoice.bridges.litellm.calling import Call
-from innervoice.bridges.litellm.failing import exception_of
-from innervoice.bridges.litellm.showing import (
+from innervoice.bridges.litellm.arguments import Call
+from innervoice.bridges.litellm.error_mapping import exception_of
+from innervoice.bridges.litellm.message_fields import (
     CallIds,
     members_of,
     signature_fields,
@@ -34,7 +34,7 @@ from innervoice.canon.events import (
 )
 from innervoice.canon.parts import Thinking, ToolCall
 from innervoice.canon.response import Response
-from innervoice.client.views import View
+from innervoice.client.text_stream import View
 from innervoice.errors import InnervoiceError
 
 __all__ = ["AsyncChunks", "Chunker", "Chunks"]

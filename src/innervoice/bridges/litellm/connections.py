@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from innervoice.bridges.litellm.calling import Call
+from innervoice.bridges.litellm.arguments import Call
 from innervoice.bridges.litellm.flags import flag
 
 __all__ = ["async_client_of", "client_of", "close_litellm_async_clients"]

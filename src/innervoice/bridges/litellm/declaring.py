@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from innervoice.wire.shapes import as_dict, as_list
+from innervoice.wire.json_access import as_dict, as_list
 
 __all__ = ["declared"]
 

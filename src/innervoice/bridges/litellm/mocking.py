@@ -14,7 +14,7 @@ from innervoice.bridges.litellm.answers import (
     ModelResponseStream,
     StreamingChoices,
 )
-from innervoice.bridges.litellm.calling import Call
+from innervoice.bridges.litellm.arguments import Call
 from innervoice.bridges.litellm.tokens import token_counter
 from innervoice.bridges.litellm.usage import Usage
 from innervoice.bridges.litellm.wrapper import CustomStreamWrapper

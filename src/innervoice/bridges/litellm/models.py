@@ -17,8 +17,8 @@ from innervoice.bridges.litellm.errors import ModelNotMappedError
 from innervoice.bridges.litellm.flags import flag
 from innervoice.bridges.litellm.names import PROVIDERS, named
 from innervoice.bridges.litellm.params import get_supported_openai_params, reasons
+from innervoice.catalog.lookup import host_of
 from innervoice.errors import InnervoiceError
-from innervoice.hosts.lookup import host_of
 
 __all__ = [
     "OURS",

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from innervoice.bridges.litellm.errors import BadRequestError
 from innervoice.bridges.litellm.flags import flag
-from innervoice.hosts.lookup import all_hosts, ask_of, dialect_at, host_of
+from innervoice.catalog.lookup import all_hosts, dialect_at, host_of, model_row_of
 
 __all__ = ["PROVIDERS", "TWO_DIALECTS", "Named", "get_llm_provider", "named", "provider_list"]
 
@@ -87,7 +87,7 @@ class Named(NamedTuple):
         if self.host not in TWO_DIALECTS:
             return usual
         # Models that reason keep their reasoning over turns in Responses alone; for the others chat takes more parameters.
-        row = ask_of(self.model, self.host, usual)
+        row = model_row_of(self.model, self.host, usual)
         reasons = row is not None and not row.guess and row.control != "none"
         return usual if reasons and not chat else "openai-chat"
 
@@ -153,7 +153,7 @@ def _is_home(api_base: str) -> bool:
 
 def _is_strange(model: str) -> bool:
     """Whether a name is none of OpenAI's, so that another server behind its API is meant."""
-    row = ask_of(model, "openai", "openai-responses")
+    row = model_row_of(model, "openai", "openai-responses")
     return row is None or row.guess
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from innervoice.bridges.litellm.errors import UnsupportedParamsError
 from innervoice.bridges.litellm.names import TWO_DIALECTS, Named, named
+from innervoice.catalog.lookup import model_row_of
 from innervoice.errors import InnervoiceError
-from innervoice.hosts.lookup import ask_of
 
 __all__ = [
     "CHAT_ONLY",
@@ -198,7 +198,7 @@ def place(body: dict[str, Any], path: str, value: Any) -> None:
 
 def reasons(target: Named, dialect: str) -> bool:
     """Whether a model is known to reason."""
-    row = ask_of(target.model, target.host, dialect)
+    row = model_row_of(target.model, target.host, dialect)
     return row is not None and not row.guess and (row.control != "none" or row.default != "none")
 
 
@@ -224,7 +224,7 @@ def get_supported_openai_params(
         found.append("stream_options")
     if reasons(target, dialect):
         found += ["reasoning_effort", "thinking"]
-        row = ask_of(target.model, target.host, dialect)
+        row = model_row_of(target.model, target.host, dialect)
         refused = row.refuses_always if row else ()
         found = [name for name in found if name not in refused]
     return [name for name in found if name not in _LEAST.get(dialect, ())]

@@ -14,15 +14,15 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from innervoice.bridges.litellm.message_fields import KEY, is_same_call, members_of, stored_turn
 from innervoice.bridges.litellm.record import plain
-from innervoice.bridges.litellm.showing import KEY, is_same_call, members_of, stored_turn
 from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.errors import UsageError
-from innervoice.wire.chat.serve import read_request
-from innervoice.wire.requests import input_of
-from innervoice.wire.shapes import as_dict, as_list
+from innervoice.wire.chat.serve_request import read_request
+from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.write import input_of
 
 __all__ = ["read_messages", "system_blocks"]
 
@@ -94,7 +94,7 @@ def _message(message: Any, dialect: str) -> Message:
         return read
     if read.role == "system":
         dialect = ""  # it is one text everywhere
-    return read.but(parts=tuple(_portable(part, dialect) for part in read.parts))
+    return read.replace(parts=tuple(_portable(part, dialect) for part in read.parts))
 
 
 def _as_chat(message: dict[str, Any]) -> Message:
@@ -108,7 +108,7 @@ def _portable(part: Part, dialect: str) -> Part:
     """A part that any dialect can write, out of a block of OpenAI's chat."""
     if isinstance(part, ToolResult) and not isinstance(part.content, str):
         inner = tuple(_portable(item, dialect) for item in part.content)
-        return part.but(content=inner)
+        return part.replace(content=inner)
     if not isinstance(part, Opaque):
         return part
     match part.value:
@@ -186,7 +186,7 @@ def _edited(stored: Message, shown: Message, edited: set[str]) -> Message:
         next((call for call in stored.tool_calls if is_same_call(call, told)), told)
         for told in (shown if "tool_calls" in edited else stored).tool_calls
     ]
-    return stored.but(parts=(*thoughts, *texts, *calls))
+    return stored.replace(parts=(*thoughts, *texts, *calls))
 
 
 def _thoughts_now(stored: Message, shown: Message, edited: set[str]) -> list[Part]:
@@ -194,7 +194,7 @@ def _thoughts_now(stored: Message, shown: Message, edited: set[str]) -> list[Par
     known, now = _of(Thinking, stored), _of(Thinking, shown)
     if edited & {"thinking_blocks", "reasoning_items"}:
         return [
-            part.but(origin=None) if part.origin and part.origin.seals else part for part in now
+            part.replace(origin=None) if part.origin and part.origin.seals else part for part in now
         ]
     sealed = any(part.origin and part.origin.seals for part in known)
     return now if "reasoning_content" in edited and not sealed else known
@@ -221,7 +221,7 @@ def _shown_turn(message: dict[str, Any], dialect: str) -> Message:
     turn = _as_chat(said)
     signatures = [_signature_of(call) for call in calls]
     parts = _signed(list(turn.parts), signatures, as_list(fields.get("thought_signatures")))
-    return turn.but(parts=(*thoughts, *parts))
+    return turn.replace(parts=(*thoughts, *parts))
 
 
 def _thoughts(message: dict[str, Any], dialect: str) -> list[Part]:
@@ -279,7 +279,7 @@ def _signed(parts: list[Part], of_calls: list[str | None], of_all: list[Any]) ->
         made.append(_signed_call(part, signature) if isinstance(part, ToolCall) else part)
     if of_all and not of_calls and made and isinstance(made[-1], Text):
         block = {"text": made[-1].text, "thoughtSignature": of_all[-1]}
-        made[-1] = made[-1].but(origin=_gemini(block))
+        made[-1] = made[-1].replace(origin=_gemini(block))
     return made
 
 
@@ -288,7 +288,7 @@ def _signed_call(call: ToolCall, signature: str | None) -> ToolCall:
         return call
     function = {"id": call.id, "name": call.name, "args": input_of(call)}
     block = {"functionCall": function, "thoughtSignature": signature}
-    return call.but(origin=_gemini(block))
+    return call.replace(origin=_gemini(block))
 
 
 def _gemini(block: dict[str, Any]) -> Origin:

@@ -25,7 +25,7 @@ from typing import Any, Self
 
 from innervoice.bridges.litellm.declaring import declared
 from innervoice.bridges.litellm.record import plain
-from innervoice.wire.shapes import as_dict, as_list
+from innervoice.wire.json_access import as_dict, as_list
 
 __all__ = ["TokenCount", "decode", "encode", "token_counter"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from innervoice.bridges.litellm.answers import Choices, Message, ModelResponse
-from innervoice.bridges.litellm.calling import Call
+from innervoice.bridges.litellm.arguments import Call
 from innervoice.bridges.litellm.costs import completion_cost
 from innervoice.bridges.litellm.errors import LitellmError, ModelNotMappedError
-from innervoice.bridges.litellm.showing import CallIds, members_of
+from innervoice.bridges.litellm.message_fields import CallIds, members_of
 from innervoice.bridges.litellm.usage import Usage
 from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage as Counts
-from innervoice.wire.shapes import as_count, as_dict
+from innervoice.wire.json_access import as_count, as_dict
 
 __all__ = ["finish_word", "hidden_facts", "model_response", "usage_of"]
 

@@ -17,10 +17,10 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message, user
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Response
+from innervoice.catalog.lookup import names_of
+from innervoice.encoding import encode
 from innervoice.errors import UsageError
-from innervoice.hosts.lookup import names_of
 from innervoice.show.policy import Policy
-from innervoice.writing import encode
 
 __all__ = ["Call", "Capture", "Tracing", "Vocabulary"]
 

@@ -23,8 +23,8 @@ from typing import Any, ClassVar
 from innervoice.canon.parts import Form, Opaque, Part, Text, Thinking
 from innervoice.canon.response import FinishReason
 from innervoice.canon.usage import Usage
+from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text, parsed
 from innervoice.wire.protocol import Context, Reader, Slot
-from innervoice.wire.shapes import arguments_of, as_count, as_dict, as_list, as_text, parsed
 
 __all__ = ["AnthropicReader"]
 
@@ -178,8 +178,6 @@ class AnthropicReader(Reader):
     def _extend_input(self, slot: Slot, text: Any) -> None:
         if isinstance(text, str):
             self.add(slot, text)
-            if slot.kind == "opaque":
-                slot.pieces.append(text)
         elif text is not None:
             self.odd(text, "partial_json")
 

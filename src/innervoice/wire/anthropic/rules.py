@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal, Target
 from innervoice.wire.rules import (
     answers,
@@ -17,7 +18,6 @@ from innervoice.wire.rules import (
     refused,
     turns_of,
 )
-from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = ["problems"]
 
@@ -29,8 +29,8 @@ _WITHOUT_SAMPLING = "2026-10-21"
 
 def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
-    ask, limit = target.ask, body.get("max_tokens")
-    on = claude_is_on(body, ask)
+    row, limit = target.row, body.get("max_tokens")
+    on = claude_is_on(body, row)
     if not isinstance(limit, int) or limit < 0:
         yield refused("max_tokens: Field required")
     elif limit == 0 and (
@@ -38,34 +38,34 @@ def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     ):
         yield refused("max_tokens: 0 cannot be combined with streaming or enabled thinking")
     betas = target.headers.get("anthropic-beta", "").split(",")
-    yield from claude({"anthropic_beta": betas, **body}, ask, limit)
+    yield from claude({"anthropic_beta": betas, **body}, row, limit)
     yield from _sampling(body, target, on=on)
-    if on and is_forced(body.get("tool_choice")) and not ask.forced_tools:
+    if on and is_forced(body.get("tool_choice")) and not row.forced_tools:
         yield refused("Thinking may not be enabled when tool_choice forces tool use.")
     for edit in as_list(as_dict(body.get("context_management")).get("edits")):
         if as_dict(edit).get("type") == "clear_thinking_20251015" and not on:
             yield refused(
                 "`clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive"
             )
-    yield from last_turn(body.get("messages"), ask)
+    yield from last_turn(body.get("messages"), row)
     yield from _history(body, target, on=on)
 
 
 def _sampling(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refusal]:
-    ask = target.ask
+    row = target.row
     for name in _SAMPLING:
         value = body.get(name)
         if value is None:
             continue
         if target.headers.get("anthropic-version") == _WITHOUT_SAMPLING:
             yield refused(f"{name}: Extra inputs are not permitted")
-        elif name in ask.refuses_always and value != 1:
+        elif name in row.refuses_always and value != 1:
             yield refused(f"`{name}` is not supported for this model.")
-        elif on and name in ask.refuses and name == "top_p" and value < 0.95:
+        elif on and name in row.refuses and name == "top_p" and value < 0.95:
             yield refused("`top_p` must be greater than or equal to 0.95 when thinking is enabled.")
-        elif on and name in ask.refuses and name == "top_k":
+        elif on and name in row.refuses and name == "top_k":
             yield refused("`top_k` must be unset when thinking is enabled.")
-        elif on and name in ask.refuses and name == "temperature" and value != 1:
+        elif on and name in row.refuses and name == "temperature" and value != 1:
             yield refused("`temperature` may only be set to 1 when thinking is enabled.")
 
 

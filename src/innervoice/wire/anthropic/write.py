@@ -6,7 +6,7 @@ from typing import Any
 
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
-from innervoice.wire.requests import (
+from innervoice.wire.write import (
     block_of,
     input_of,
     json_schema,

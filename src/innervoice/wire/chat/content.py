@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from innervoice.canon.parts import Part, Text, Thinking
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.protocol import Reader, Slot
-from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = ["ContentChunks"]
 

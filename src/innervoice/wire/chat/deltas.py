@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from innervoice.wire.answers import pieces
 from innervoice.wire.chat.reasoning import DETAILS, FIELDS
-from innervoice.wire.shapes import as_dict, as_list
+from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.serve_response import pieces
 
 __all__ = ["content_deltas", "message_deltas"]
 

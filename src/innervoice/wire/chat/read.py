@@ -22,8 +22,8 @@ from innervoice.canon.response import FinishReason
 from innervoice.wire.chat.content import ContentChunks
 from innervoice.wire.chat.reasoning import DETAILS, FIELDS, NAMES, ReasoningFields
 from innervoice.wire.chat.usage import usage_of
+from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text
 from innervoice.wire.protocol import Context, Reader, Slot
-from innervoice.wire.shapes import arguments_of, as_count, as_dict, as_list, as_text
 
 __all__ = ["ChatReader"]
 

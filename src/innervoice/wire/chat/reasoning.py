@@ -14,8 +14,8 @@ from typing import Any
 
 from innervoice.canon.parts import Opaque, Part, Thinking
 from innervoice.canon.views import is_same
+from innervoice.wire.json_access import as_list
 from innervoice.wire.protocol import Reader, Slot
-from innervoice.wire.shapes import as_list
 
 __all__ = ["FIELDS", "NAMES", "ReasoningFields"]
 

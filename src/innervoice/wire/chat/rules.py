@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal, Target
 from innervoice.wire.rules import company, is_forced, quoted, refused, supported
-from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = ["is_on", "problems"]
 
@@ -30,14 +30,14 @@ _SWITCHES = ("reasoning_effort", "enable_thinking", "thinking", "reasoning", "ch
 
 def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
-    ask, on = target.ask, is_on(body, target)
+    row, on = target.row, is_on(body, target)
     yield from _together(body, target)
     yield from _effort(body.get("reasoning_effort"), target, "reasoning_effort")
     yield from _switches(body, target, on=on)
     yield from _reasoning(body, target)
     yield from company(body, target, _NAMES, on=on)
     # Models that never reason take either name.
-    renamed = ask.limit == "max_completion_tokens" and ask.control != "none"
+    renamed = row.limit == "max_completion_tokens" and row.control != "none"
     if renamed and "max_tokens" in body:
         yield refused(
             "Unsupported parameter: 'max_tokens' is not supported with this model. "
@@ -48,13 +48,13 @@ def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     functions = [
         tool for tool in as_list(body.get("tools")) if as_dict(tool).get("type") == "function"
     ]
-    if on and functions and not ask.tools:
+    if on and functions and not row.tools:
         yield refused(
             f"Function tools with reasoning_effort are not supported for {target.model} in /v1/chat/completions. "
             "To use function tools, use /v1/responses or set reasoning_effort to 'none'.",
             param="reasoning_effort",
         )
-    if on and is_forced(body.get("tool_choice")) and not ask.forced_tools:
+    if on and is_forced(body.get("tool_choice")) and not row.forced_tools:
         yield refused(
             _words(target, "forced_tools", "Thinking mode does not support this tool_choice")
         )
@@ -63,7 +63,7 @@ def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
 
 def _words(target: Target, code: str, usual: str, **values: Any) -> str:
     """A refusal in the words of the model's row, or in the usual ones."""
-    return target.ask.says.get(code, usual).format(model=target.model, **values)
+    return target.row.says.get(code, usual).format(model=target.model, **values)
 
 
 # ---- settings -------------------------------------------------------------------------------------
@@ -79,15 +79,15 @@ def is_on(body: dict[str, Any], target: Target) -> bool:
     reasoning = as_dict(body.get("reasoning"))
     if reasoning.get("effort") == "none" or reasoning.get("enabled") is False:
         return False
-    return any(name in body for name in _SWITCHES) or target.ask.default != "none"
+    return any(name in body for name in _SWITCHES) or target.row.default != "none"
 
 
 def _effort(word: Any, target: Target, where: str) -> Iterator[Refusal]:
-    ask = target.ask
-    taken = supported(ask)
-    if word is None or word in taken or where in ask.tolerates or word in ask.tolerates:
+    row = target.row
+    taken = supported(row)
+    if word is None or word in taken or where in row.tolerates or word in row.tolerates:
         return
-    if not ask.efforts:
+    if not row.efforts:
         usual = f"Unsupported parameter: '{where}' is not supported with this model."
     else:
         usual = (
@@ -99,18 +99,18 @@ def _effort(word: Any, target: Target, where: str) -> Iterator[Refusal]:
 
 
 def _switches(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refusal]:
-    ask, thinking = target.ask, body.get("thinking")
-    if isinstance(thinking, bool) and ask.control in ("thinking-type", "thinking-adaptive"):
+    row, thinking = target.row, body.get("thinking")
+    if isinstance(thinking, bool) and row.control in ("thinking-type", "thinking-adaptive"):
         yield refused("thinking: Input should be an object")
-    if as_dict(thinking).get("type") == "disabled" and ask.off == "never":
+    if as_dict(thinking).get("type") == "disabled" and row.off == "never":
         usual = "thinking cannot be disabled for this model"
-        yield refused(_words(target, "off", usual, taken=", ".join(ask.efforts)))
-    if body.get("enable_thinking") is False and ask.off == "never":
+        yield refused(_words(target, "off", usual, taken=", ".join(row.efforts)))
+    if body.get("enable_thinking") is False and row.off == "never":
         yield refused("enable_thinking must be set to true for this model")
-    if on and ask.stream_only and not body.get("stream"):
+    if on and row.stream_only and not body.get("stream"):
         yield refused("parameter.enable_thinking must be set to false for non-streaming calls")
     budget = body.get("thinking_budget")
-    if budget is not None and (not ask.budget or not ask.budget[0] <= budget <= ask.budget[1]):
+    if budget is not None and (not row.budget or not row.budget[0] <= budget <= row.budget[1]):
         yield refused(f"The thinking_budget parameter {budget} is invalid.")
     if body.get("prompt_mode") == "reasoning":
         yield refused("Reasoning prompt mode is not enabled for this model", code=3051)
@@ -119,8 +119,8 @@ def _switches(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Ref
 def _reasoning(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     if "reasoning" not in body:
         return
-    reasoning, ask = as_dict(body["reasoning"]), target.ask
-    if ask.control == "effort" and target.provider in ("openai", "azure"):
+    reasoning, row = as_dict(body["reasoning"]), target.row
+    if row.control == "effort" and target.provider in ("openai", "azure"):
         yield refused(
             "Unknown parameter: 'reasoning'.", code="unknown_parameter", param="reasoning"
         )
@@ -128,10 +128,10 @@ def _reasoning(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     if "effort" in reasoning and "max_tokens" in reasoning:
         yield refused('Only one of "reasoning.effort" and "reasoning.max_tokens" can be specified')
     effort = body.get("reasoning_effort")
-    if ask.control == "openrouter" and effort not in (None, reasoning.get("effort")):
+    if row.control == "openrouter" and effort not in (None, reasoning.get("effort")):
         yield refused('Only one of "reasoning" and "reasoning_effort" may be provided')
     off = reasoning.get("effort") == "none" or reasoning.get("enabled") is False
-    if off and ask.off == "never":
+    if off and row.off == "never":
         yield refused("Reasoning is mandatory for this endpoint and cannot be disabled.")
     else:
         yield from _effort(reasoning.get("effort"), target, "reasoning.effort")
@@ -149,12 +149,12 @@ def _together(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
 
 
 def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refusal]:
-    ask, host = target.ask, target.host
+    row, host = target.row, target.host
     called: set[Any] = set()
     messages = [as_dict(message) for message in as_list(body.get("messages"))]
     yield from _answered(messages)
     own = bool(messages) and messages[-1].get("role") == "assistant"
-    if on and own and not ask.prefill_thinking:
+    if on and own and not row.prefill_thinking:
         usual = "Assistant response prefill is incompatible with enable_thinking."
         yield refused(_words(target, "prefill", usual))
     for number, message in enumerate(messages):
@@ -170,12 +170,12 @@ def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refu
         called |= {as_dict(call).get("id") for call in calls}
         for field in message.keys() & (host.refuses if host else {}):
             yield refused(host.refuses[field] if host else "")
-        demanded = ask.replay == "must" and ask.replay_field == "reasoning_content"
+        demanded = row.replay == "must" and row.replay_field == "reasoning_content"
         lost = not isinstance(message.get("reasoning_content"), str)
-        if on and demanded and calls and lost and "reasoning_content" in ask.says:
+        if on and demanded and calls and lost and "reasoning_content" in row.says:
             yield refused(_words(target, "reasoning_content", "", index=number))
-        if ask.replay == "never" and message.get("reasoning_content") and "replay" in ask.says:
-            yield refused(ask.says["replay"])
+        if row.replay == "never" and message.get("reasoning_content") and "replay" in row.says:
+            yield refused(row.says["replay"])
         if not message.get("content") and not calls and message.keys() <= {"role", "content"}:
             yield refused(
                 "Invalid assistant message: content or tool_calls must be set", param="messages"

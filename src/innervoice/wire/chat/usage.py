@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from innervoice.canon.usage import Usage
-from innervoice.wire.shapes import as_count, as_dict
+from innervoice.wire.json_access import as_count, as_dict
 
 __all__ = ["usage_of", "write_usage"]
 

@@ -17,7 +17,7 @@ from innervoice.canon.parts import (
 )
 from innervoice.canon.request import Request, Tool
 from innervoice.wire.chat.reasoning import DETAILS
-from innervoice.wire.requests import (
+from innervoice.wire.write import (
     block_of,
     data_url,
     json_schema,

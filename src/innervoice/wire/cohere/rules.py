@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal, Target
 from innervoice.wire.rules import company, refused
-from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = ["problems"]
 
@@ -27,5 +27,5 @@ def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
         )
     yield from company(body, target, _NAMES, on=kind != "disabled")
     for message in map(as_dict, as_list(body.get("messages"))):
-        if "tool_plan" in message and target.ask.control == "cohere":
+        if "tool_plan" in message and target.row.control == "cohere":
             yield refused("invalid request: tool_plan is not supported by this model")

@@ -7,7 +7,7 @@ from typing import Any
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
-from innervoice.wire.requests import (
+from innervoice.wire.write import (
     block_of,
     data_url,
     json_schema,

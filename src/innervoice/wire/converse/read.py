@@ -19,8 +19,8 @@ from typing import Any, ClassVar
 from innervoice.canon.parts import Form, Opaque, Part, Text, Thinking
 from innervoice.canon.response import FinishReason
 from innervoice.canon.usage import Usage
+from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text, parsed
 from innervoice.wire.protocol import Context, Reader, Slot
-from innervoice.wire.shapes import arguments_of, as_count, as_dict, as_list, as_text, parsed
 
 __all__ = ["ConverseReader"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal, Target
 from innervoice.wire.rules import (
     answers,
@@ -16,7 +17,6 @@ from innervoice.wire.rules import (
     refused,
     supported,
 )
-from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = ["problems"]
 
@@ -33,37 +33,37 @@ _MEMBERS = {
 
 def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
-    ask = target.ask
-    is_claude = ask.control.startswith("anthropic")
+    row = target.row
+    is_claude = row.control.startswith("anthropic")
     fields = as_dict(body.get("additionalModelRequestFields"))
     if is_claude and "reasoning_config" in fields and "thinking" not in fields:
         fields = {**fields, "thinking": fields["reasoning_config"]}  # another name for the same
         fields.pop("reasoning_config")
     config = as_dict(body.get("inferenceConfig"))
-    for name in sorted(fields.keys() - _MEMBERS.get(ask.control, set())):
+    for name in sorted(fields.keys() - _MEMBERS.get(row.control, set())):
         yield refused(f"{name}: Extra inputs are not permitted")
     if is_claude:
-        yield from map(_wrapped, claude(fields, ask, config.get("maxTokens")))
-        on = claude_is_on(fields, ask)
+        yield from map(_wrapped, claude(fields, row, config.get("maxTokens")))
+        on = claude_is_on(fields, row)
     else:
         yield from _effort(fields.get("reasoning_effort"), target, "reasoning_effort")
         yield from _effort(fields.get("reasoning_config"), target, "reasoning_config")
-        on = bool(fields) or ask.default != "none"
+        on = bool(fields) or row.default != "none"
     yield from company(config, target, _NAMES, on=on)
     choice = as_dict(body.get("toolConfig")).get("toolChoice")
-    if on and is_forced(choice) and not ask.forced_tools:
+    if on and is_forced(choice) and not row.forced_tools:
         yield _wrapped(refused("Thinking may not be enabled when tool_choice forces tool use."))
-    yield from last_turn(body.get("messages"), ask)
+    yield from last_turn(body.get("messages"), row)
     yield from _history(body, fields, target)
 
 
 def _wrapped(refusal: Refusal) -> Refusal:
     """What the model's own API refuses, as Converse passes it on."""
-    return refusal.but(text=f"The model returned the following errors: {refusal.text}")
+    return refusal.replace(text=f"The model returned the following errors: {refusal.text}")
 
 
 def _effort(word: Any, target: Target, where: str) -> Iterator[Refusal]:
-    taken = supported(target.ask)
+    taken = supported(target.row)
     if isinstance(word, str) and word not in taken:
         yield refused(f"{where}: Input should be one of {', '.join(taken) or 'nothing'}")
 
@@ -85,7 +85,7 @@ def _history(body: dict[str, Any], fields: dict[str, Any], target: Target) -> It
         ends_in_thinking = turn.get("role") == "assistant" and "reasoningContent" in (
             blocks[-1] if blocks else {}
         )
-        if ends_in_thinking and target.ask.control.startswith("anthropic"):
+        if ends_in_thinking and target.row.control.startswith("anthropic"):
             text = (
                 f"messages.{number}: The final block in an assistant message cannot be `thinking`."
             )
@@ -132,8 +132,8 @@ def _block(block: dict[str, Any], number: int, position: int, target: Target) ->
     reasoning = as_dict(block.get("reasoningContent"))
     if not reasoning:
         return
-    is_claude = target.ask.control.startswith("anthropic")
-    if target.ask.replay == "never" and not is_claude:
+    is_claude = target.row.control.startswith("anthropic")
+    if target.row.replay == "never" and not is_claude:
         yield refused(
             "User messages cannot contain reasoning content. Please remove the reasoning content and try again."
         )
@@ -146,7 +146,7 @@ def _block(block: dict[str, Any], number: int, position: int, target: Target) ->
             f"Value at 'messages.{number + 1}.member.content.{position + 1}.member.reasoningContent.reasoningText.text' "
             "failed to satisfy constraint: Member must not be null"
         )
-    if not is_claude and "signature" in text and not target.ask.tolerates:
+    if not is_claude and "signature" in text and not target.row.tolerates:
         yield refused(
             "This model doesn't support the reasoningContent.reasoningText.signature field. Remove "
             "reasoningContent.reasoningText.signature and try again."

@@ -7,7 +7,7 @@ from typing import Any
 from innervoice.canon.parts import Media, Opaque, Part, Text, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
 from innervoice.errors import UsageError
-from innervoice.wire.requests import block_of, input_of, split_system, turns_of
+from innervoice.wire.write import block_of, input_of, split_system, turns_of
 
 __all__ = ["write", "write_part"]
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal, Target
 from innervoice.wire.rules import refused, turns_of
-from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = ["SKIPS", "current_turn", "problems", "signature_of"]
 
@@ -38,20 +38,20 @@ def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
 
 
 def _settings(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
-    ask = target.ask
+    row = target.row
     config = as_dict(as_dict(body.get("generationConfig")).get("thinkingConfig"))
     budget, level = config.get("thinkingBudget"), config.get("thinkingLevel")
     if budget is not None and level is not None:
         yield refused("You can only set only one of thinking budget and thinking level.")
-    if config and ask.control == "none":
+    if config and row.control == "none":
         yield refused("Thinking is not supported for this model")
-    elif level is not None and ask.control != "gemini-level":
+    elif level is not None and row.control != "gemini-level":
         yield refused("Thinking level is not supported for this model")
-    elif level is not None and str(level).lower() not in ask.efforts:
+    elif level is not None and str(level).lower() not in row.efforts:
         yield refused(f"Thinking level {str(level).upper()} is not supported for this model.")
-    if budget is None or ask.control == "none" or "thinkingBudget" in ask.tolerates:
+    if budget is None or row.control == "none" or "thinkingBudget" in row.tolerates:
         return
-    if budget == 0 and ask.off == "never" and target.provider == "vertex":
+    if budget == 0 and row.off == "never" and target.provider == "vertex":
         yield refused(
             "Unable to submit request because Thinking can't be disabled for this model. "
             "Remove 'thinking_config.thinking_budget' if applicable."
@@ -61,13 +61,13 @@ def _settings(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
 
 
 def _fits(budget: Any, target: Target) -> bool:
-    ask = target.ask
-    if ask.budget is None:
+    row = target.row
+    if row.budget is None:
         return False
     return (
         budget == -1
-        or (budget == 0 and ask.off == "value")
-        or ask.budget[0] <= budget <= ask.budget[1]
+        or (budget == 0 and row.off == "value")
+        or row.budget[0] <= budget <= row.budget[1]
     )
 
 

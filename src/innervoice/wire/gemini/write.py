@@ -7,7 +7,8 @@ from typing import Any
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
-from innervoice.wire.requests import (
+from innervoice.wire.json_access import parsed
+from innervoice.wire.write import (
     block_of,
     call_names,
     input_of,
@@ -16,7 +17,6 @@ from innervoice.wire.requests import (
     split_system,
     turns_of,
 )
-from innervoice.wire.shapes import parsed
 
 __all__ = ["write", "write_part"]
 

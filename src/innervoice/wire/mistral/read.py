@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from innervoice.wire.chat.read import ChatReader
-from innervoice.wire.shapes import as_dict, as_list, as_text
+from innervoice.wire.json_access import as_dict, as_list, as_text
 
 __all__ = ["MistralReader"]
 
@@ -21,4 +21,4 @@ class MistralReader(ChatReader):
         details = as_list(as_dict(as_dict(error).get("message")).get("detail"))
         said = [text for entry in details if (text := as_text(as_dict(entry).get("msg")))]
         if said and self.error and not self.error.message:
-            self.error = self.error.but(message="; ".join(said))
+            self.error = self.error.replace(message="; ".join(said))

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from innervoice.wire.chat import rules as chat
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal, Target
 from innervoice.wire.rules import refused
-from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = ["problems"]
 

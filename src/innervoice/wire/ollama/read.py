@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 
 from innervoice.canon.response import FinishReason
 from innervoice.canon.usage import Usage
+from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text
 from innervoice.wire.protocol import Context, Reader, Slot
-from innervoice.wire.shapes import arguments_of, as_count, as_dict, as_list, as_text
 
 __all__ = ["OllamaReader"]
 

@@ -20,5 +20,5 @@ def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
         yield refused(
             f'invalid think value: "{think}" (must be "high", "medium", "low", "max", true, or false)'
         )
-    elif think and target.ask.control == "none":
+    elif think and target.row.control == "none":
         yield refused(f'"{target.model}" does not support thinking')

@@ -8,7 +8,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Text, Thinking, ToolCall, ToolResult, is_inline
 from innervoice.canon.request import Request, Tool
 from innervoice.errors import UsageError
-from innervoice.wire.requests import block_of, input_of, json_schema, result_text, wholes
+from innervoice.wire.write import block_of, input_of, json_schema, result_text, wholes
 
 __all__ = ["write", "write_assistant"]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from innervoice.wire.answers import pieces
-from innervoice.wire.shapes import as_dict, as_list, as_text
+from innervoice.wire.json_access import as_dict, as_list, as_text
+from innervoice.wire.serve_response import pieces
 
 __all__ = ["events_of"]
 

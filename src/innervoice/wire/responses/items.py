@@ -12,8 +12,8 @@ from typing import Any
 
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall
+from innervoice.wire.json_access import arguments_of, as_dict, as_list, as_text
 from innervoice.wire.protocol import Reader, Slot
-from innervoice.wire.shapes import arguments_of, as_dict, as_list, as_text
 
 __all__ = ["Item", "Leaders"]
 
@@ -200,7 +200,7 @@ class Item:
 
     def _led(self, origin: Origin) -> Origin:
         leader = self._leaders.before(self.index)
-        return origin.but(led_by=leader) if leader else origin
+        return origin.replace(led_by=leader) if leader else origin
 
 
 def _number(came: list[int] | None, position: int) -> int:

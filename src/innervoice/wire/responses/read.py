@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 
 from innervoice.canon.response import FinishReason
 from innervoice.canon.usage import Usage
+from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
 from innervoice.wire.protocol import Context, Reader, Slot
 from innervoice.wire.responses.items import Item, Leaders
-from innervoice.wire.shapes import as_count, as_dict, as_list, as_text
 
 __all__ = ["INCOMPLETE", "ResponsesReader"]
 

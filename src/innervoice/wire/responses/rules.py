@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal, Target
 from innervoice.wire.rules import company, quoted, refused, supported
-from innervoice.wire.shapes import as_dict, as_list
 
 __all__ = ["problems"]
 
@@ -24,12 +24,12 @@ _ENCRYPTED = "reasoning.encrypted_content"
 
 def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
-    ask, reasoning = target.ask, as_dict(body.get("reasoning"))
+    row, reasoning = target.row, as_dict(body.get("reasoning"))
     word = reasoning.get("effort")
     yield from _effort(word, target)
-    on = word != "none" if word else ask.default != "none"
+    on = word != "none" if word else row.default != "none"
     yield from company(body, target, _NAMES, on=on)
-    if ask.control == ask.default == "none" and _ENCRYPTED in as_list(body.get("include")):
+    if row.control == row.default == "none" and _ENCRYPTED in as_list(body.get("include")):
         yield refused("Encrypted content is not supported with this model.", param="include")
     if body.get("previous_response_id") and body.get("conversation"):
         yield refused(
@@ -58,8 +58,8 @@ def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
 
 
 def _effort(word: Any, target: Target) -> Iterator[Refusal]:
-    ask, taken = target.ask, supported(target.ask)
-    if word is None or word in taken or "reasoning.effort" in ask.tolerates:
+    row, taken = target.row, supported(target.row)
+    if word is None or word in taken or "reasoning.effort" in row.tolerates:
         return
     if not taken:
         usual = "Unsupported parameter: 'reasoning.effort' is not supported with this model."
@@ -68,7 +68,7 @@ def _effort(word: Any, target: Target) -> Iterator[Refusal]:
             f"Unsupported value: '{word}' is not supported with the '{target.model}' model. "
             f"Supported values are: {quoted(taken)}."
         )
-    text = ask.says.get("effort", usual).format(model=target.model, word=word)
+    text = row.says.get("effort", usual).format(model=target.model, word=word)
     yield refused(text, code="unsupported_value", param="reasoning.effort")
 
 

@@ -1,0 +1,338 @@
+"""The arguments of `completion` -> one call: who is asked, what for, and with which client.
+
+Nothing is sent here. What litellm takes and this does not is written down in `Call.notes`, with the reason.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from innervoice.bridges.litellm.flags import flag
+from innervoice.bridges.litellm.names import Named, named
+from innervoice.bridges.litellm.params import (
+    CHAT_ONLY,
+    FIELDS,
+    LEFT_OUT,
+    is_openai,
+    own_place,
+    place,
+    placed,
+    unsupported,
+)
+from innervoice.bridges.litellm.reading import read_messages, system_blocks
+from innervoice.bridges.litellm.schemas import strict
+from innervoice.canon.messages import Message
+from innervoice.canon.reasoning import Reasoning
+from innervoice.catalog.lookup import host_of, model_row_of
+
+__all__ = ["Call", "call_of"]
+
+_CONTROL = (
+    "api_key",
+    "timeout",
+    "request_timeout",
+    "num_retries",
+    "max_retries",
+    "extra_headers",
+    "headers",
+    "extra_body",
+    "custom_llm_provider",
+    "drop_params",
+    "additional_drop_params",
+    "allowed_openai_params",
+    "organization",
+    "mock_response",
+    "mock_tool_calls",
+    "mock_timeout",
+)
+_BASES = ("api_base", "base_url", "aws_bedrock_runtime_endpoint")
+_VARIABLES = {
+    "aws_access_key_id": "AWS_ACCESS_KEY_ID",
+    "aws_secret_access_key": "AWS_SECRET_ACCESS_KEY",
+    "aws_session_token": "AWS_SESSION_TOKEN",
+    "aws_region_name": "AWS_REGION",
+    "azure_ad_token": "AZURE_OPENAI_AD_TOKEN",
+    "vertex_project": "GOOGLE_CLOUD_PROJECT",
+    "vertex_location": "GOOGLE_CLOUD_LOCATION",
+}
+"""Arguments that stand for variables of the environment."""
+_WITHHELD = ("aws_", "azure_", "vertex_", "litellm_")
+"""How arguments begin that are about the road and never the model's: some are secrets, so none is put into a body."""
+_TIMEOUT = 600.0
+_RETRIES = 2
+# The end of an address that litellm's users write and the dialect's path has already.
+_TAILS = {
+    "anthropic": ("/v1/messages", "/v1"),
+    "openai-chat": ("/chat/completions",),
+    "openai-responses": ("/chat/completions", "/responses"),
+    "mistral": ("/chat/completions",),
+    "ollama": ("/api/chat", "/api/generate"),
+    "cohere": ("/v2/chat", "/v1/chat"),
+}
+_AZURE_PATH = "/openai/v1"
+_ADAPTIVE = {"type": "adaptive"}
+"""Claude's own setting, whose effort is high unless it is said."""
+_SHOWN = ("anthropic", "bedrock-converse")
+"""Dialects in which litellm asks for the text of the reasoning beside an effort."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of `completion`."""
+
+    target: Named
+    dialect: str
+    messages: list[Message]
+    told: list[Any]
+    """The messages as they were passed."""
+    fields: dict[str, Any]
+    """Fields of our request."""
+    settings: dict[str, Any]
+    """Arguments of our client."""
+    http: Any = None
+    """A client of httpx or httpx2 that the caller wants to be used."""
+    stream: bool = False
+    include_usage: bool = False
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def may_lack_responses(self) -> bool:
+        """Whether who answers may speak OpenAI's chat and not its Responses."""
+        return self.dialect == "openai-responses" and self.settings["base_url"] is not None
+
+    @property
+    def model(self) -> str:
+        """The model's name for our client."""
+        return f"{self.settings['provider']}/{self.target.model}"
+
+
+def call_of(
+    model: str, messages: Iterable[Any] | None, options: Mapping[str, Any], *, chat: bool = False
+) -> Call:
+    """One call, compiled as far as it can be without asking our core; `chat` wants no Responses."""
+    given = {name: value for name, value in options.items() if value is not None}
+    target, base = _target(model, given)
+    dialect = target.dialect(chat=chat or any(name in given for name in CHAT_ONLY))
+    told = list(messages or [])
+    notes = ["the server has no Responses; it was asked in chat"] if chat else []
+    fields = _fields(given, target, dialect, notes)
+    marks = system_blocks(told) if dialect == "anthropic" else None
+    if marks:
+        fields["extra"].setdefault("system", marks)
+    return Call(
+        target=target,
+        dialect=dialect,
+        messages=read_messages(told, dialect, cache_marks=target.host not in ("openai", "azure")),
+        told=told,
+        fields=fields,
+        settings=_settings(given, target, dialect, base, notes),
+        http=_http_of(given.get("client")),
+        stream=bool(given.get("stream")),
+        include_usage=bool(_options(given).get("include_usage")),
+        notes=notes,
+    )
+
+
+def _target(model: str, given: dict[str, Any]) -> tuple[Named, str | None]:
+    """Who is asked, and where, if that is not the usual place."""
+    provider, base = given.get("custom_llm_provider"), _base_of(given)
+    target = named(model, provider, base)
+    if base is None:
+        name = target.provider.upper()
+        variables = (f"{name}_API_BASE", f"{name}_BASE_URL")
+        base = next((os.environ[item] for item in variables if os.environ.get(item)), None)
+    return (named(model, provider, base) if base else target), base
+
+
+def _options(given: dict[str, Any]) -> dict[str, Any]:
+    options = given.get("stream_options")
+    return options if isinstance(options, dict) else {}
+
+
+# ---- the request -----------------------------------------------------------------------------------
+
+
+def _fields(given: dict[str, Any], target: Named, dialect: str, notes: list[str]) -> dict[str, Any]:
+    dropped = set(given.get("additional_drop_params") or ())
+    given = {name: value for name, value in given.items() if name not in dropped}
+    notes += [f"{name}: left out, as additional_drop_params asks" for name in sorted(dropped)]
+    fields: dict[str, Any] = {"dialect": dialect, "extra": _extra(given, target, dialect, notes)}
+    fields |= {name: given[name] for name in ("temperature", "top_p", "stop") if name in given}
+    limit = given.get("max_completion_tokens", given.get("max_tokens"))
+    if limit is not None:
+        fields["max_tokens"] = limit
+    if tools := given.get("tools") or given.get("functions"):
+        fields["tools"] = list(tools)
+    choice = given.get("tool_choice", given.get("function_call"))
+    if choice is not None and "tools" in fields:
+        fields["tool_choice"] = _choice(choice)
+    if "response_format" in given:
+        form = _response_format(given["response_format"], dialect, notes)
+        if form is not None:
+            fields["response_format"] = form
+    if (setting := _reasoning(given, target, dialect)) is not None:
+        fields["reasoning"] = setting
+    if dialect == "openai-responses" and given.get("store") is not None:
+        fields["store"] = bool(fields["extra"].pop("store"))
+    if dialect == "anthropic" and "tool_choice" in fields["extra"]:
+        fields.setdefault("tool_choice", "auto")
+    return fields
+
+
+def _extra(given: dict[str, Any], target: Named, dialect: str, notes: list[str]) -> dict[str, Any]:
+    """What the body has beside the fields of our request."""
+    extra: dict[str, Any] = {}
+    refused: list[str] = []
+    handled = (*FIELDS, *_CONTROL, *_BASES, *_VARIABLES)
+    for name, value in given.items():
+        if name in handled:
+            continue
+        if name in LEFT_OUT or name.startswith(_WITHHELD):
+            notes.append(f"{name}: left out, {LEFT_OUT.get(name, 'there is no use for it here')}")
+        elif not is_openai(name):
+            place(extra, own_place(dialect, name), value)
+        elif (path := placed(dialect, name)) is None:
+            refused.append(name)
+        elif path == "tool_choice.disable_parallel_tool_use":
+            if value is False and given.get("tools"):
+                place(extra, path, True)
+        else:
+            place(extra, path, value)
+    drops = given.get("drop_params", flag("drop_params"))
+    allowed = set(given.get("allowed_openai_params") or ())
+    extra |= {name: given[name] for name in refused if name in allowed}
+    refused = [name for name in refused if name not in allowed]
+    if refused and not drops:
+        raise unsupported(refused, target.provider, target.model)
+    notes += [f"{name}: left out, {dialect} has no place for it" for name in refused]
+    return {**extra, **dict(given.get("extra_body") or {})}
+
+
+def _choice(choice: Any) -> Any:
+    match choice:
+        case {"type": "function", "function": {"name": str(name)}}:
+            return name
+        case {"name": str(name)}:
+            return name
+        case _:
+            return choice
+
+
+def _response_format(form: Any, dialect: str, notes: list[str]) -> Any:
+    """A response format as OpenAI writes it; a class of pydantic's is its schema."""
+    schema = getattr(form, "model_json_schema", None)
+    if callable(schema):
+        return {
+            "type": "json_schema",
+            "json_schema": {"name": form.__name__, "schema": strict(schema()), "strict": True},
+        }
+    kind = form.get("type") if isinstance(form, dict) else None
+    if kind == "text":
+        return None
+    if kind == "json_object" and "response_schema" in form:
+        return {
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "schema": form["response_schema"]},
+        }
+    if kind == "json_object" and dialect == "anthropic":
+        notes.append("response_format: left out, anthropic takes a schema and no plain JSON")
+        return None
+    return form
+
+
+def _reasoning(given: dict[str, Any], target: Named, dialect: str) -> Reasoning | None:
+    """What is asked of the reasoning; who asks for an effort wants to see it, where a switch can show it."""
+    effort, thinking = given.get("reasoning_effort"), given.get("thinking")
+    members: dict[str, Any] = {}
+    if isinstance(effort, dict):
+        members |= {name: value for name, value in effort.items() if value is not None}
+    elif effort in ("disable", "disabled"):
+        members["effort"] = "none"
+    elif effort is not None and effort != "default":
+        members["effort"] = str(getattr(effort, "value", effort))
+    if thinking is not None:
+        members["thinking"] = dict(thinking) if isinstance(thinking, Mapping) else thinking
+        if thinking == _ADAPTIVE and "effort" not in members:
+            members["effort"] = "high"
+    setting = Reasoning.from_any(members) if members else None
+    if setting is None or setting.show is not None or setting.effort == "none":
+        return setting
+    row = model_row_of(target.model, target.host, dialect)
+    hidden = row is not None and row.shown == "hidden" and "summary" in row.showable
+    shows = dialect == "gemini" or (dialect in _SHOWN and effort is not None)
+    return setting.replace(show="summary") if hidden and shows else setting
+
+
+# ---- the client ------------------------------------------------------------------------------------
+
+
+def _settings(
+    given: dict[str, Any], target: Named, dialect: str, base: str | None, notes: list[str]
+) -> dict[str, Any]:
+    provider = target.host or "custom"
+    headers = {**dict(given.get("headers") or {}), **dict(given.get("extra_headers") or {})}
+    if organization := given.get("organization"):
+        headers["openai-organization"] = organization
+    more = {name: str(given[key]) for key, name in _VARIABLES.items() if key in given}
+    retries = given.get("num_retries", given.get("max_retries", flag("num_retries")))
+    return {
+        "provider": provider,
+        "api_key": _key_of(given, target, notes),
+        "base_url": _address(base, provider, dialect),
+        "headers": headers,
+        "timeout": _seconds(given.get("timeout", given.get("request_timeout"))),
+        "retries": _RETRIES if retries is None else int(retries),
+        "environ": {**os.environ, **more} if more else None,
+    }
+
+
+def _base_of(given: dict[str, Any]) -> str | None:
+    """Where to ask, if someone says so: an argument, the client that was passed, or a flag."""
+    told = next((given[name] for name in _BASES if given.get(name)), None) or flag("api_base")
+    if not told and (client := given.get("client")) is not None:
+        url = getattr(client, "base_url", None)
+        told = str(url).rstrip("/") if url and hasattr(client, "api_key") else None
+    return str(told) if told else None
+
+
+def _key_of(given: dict[str, Any], target: Named, notes: list[str]) -> str | None:
+    client = given.get("client")
+    carried = getattr(client, "api_key", None)
+    if given.get("api_key") is None and isinstance(carried, str) and carried:
+        notes.append("client: its key and address are used, requests are sent by innervoice")
+        return carried
+    flags = (given.get("api_key"), flag(f"{target.provider}_key"), flag("api_key"))
+    return next((str(key) for key in flags if key), None)
+
+
+def _address(base: str | None, provider: str, dialect: str) -> str | None:
+    if base is None:
+        return None
+    base = base.rstrip("/")
+    for tail in _TAILS.get(dialect, ()):
+        if base.endswith(tail):
+            base = base.removesuffix(tail)
+            break
+    if provider == "azure" and "/openai" not in base:
+        base += _AZURE_PATH
+    host = host_of(provider)
+    if dialect == "cohere" and host and base.endswith("/v2"):
+        base = base.removesuffix("/v2")
+    return base
+
+
+def _seconds(timeout: Any) -> float | None:
+    """A limit in seconds; of httpx's several limits the one for reading counts."""
+    if timeout is None:
+        timeout = flag("request_timeout")
+    inner = getattr(timeout, "read", timeout)
+    return _TIMEOUT if inner is None else float(inner)
+
+
+def _http_of(client: Any) -> Any:
+    """A client of httpx or httpx2, if that is what was passed."""
+    is_http = all(hasattr(client, name) for name in ("build_request", "send", "stream"))
+    return client if client is not None and is_http else None

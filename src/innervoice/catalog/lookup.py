@@ -1,0 +1,172 @@
+"""A provider's name -> its host's row, a model's name -> its card.
+
+The last segment of the name is compared, in lower case, with the patterns of every row: `*` stands
+for anything, and a pattern may begin after a separator of the name (`kimi-k2*` is found in
+`moonshot.kimi-k2-thinking`). The most specific pattern wins, which is the one with most characters that
+are not `*`; a longer name never falls to a shorter family unless that family's pattern says `*`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from innervoice.canon.rows import Card, Host, ModelRow
+
+__all__ = [
+    "all_cards",
+    "all_hosts",
+    "all_model_rows",
+    "card_of",
+    "dialect_at",
+    "family_of",
+    "fits",
+    "host_of",
+    "model_row_of",
+    "names_of",
+    "use_overrides",
+]
+
+
+def host_of(provider: str) -> Host | None:
+    """The row of a provider, by its id or another name of it; None for one nobody has heard of."""
+    return _hosts_by_name().get(provider.lower())
+
+
+def dialect_at(host: Host, model: str) -> str:
+    """The dialect in which a model is asked at a host."""
+    spoken = (dialect for pattern, dialect in host.speaks.items() if fits((pattern,), model))
+    return next(spoken, host.dialect) if host.speaks else host.dialect
+
+
+@lru_cache(maxsize=256)
+def names_of(provider: str | None, model: str | None) -> tuple[str | None, str | None]:
+    """Provider and model as their host spells them.
+
+    Only without a provider, and only if the first segment of the model's name is a known one, is the name
+    split: `deepseek-ai/DeepSeek-R1` is a name, `groq/qwen3-32b` a provider and a name.
+    """
+    if provider is None and model is not None:
+        found = re.match(r"([^/:]+)[/:](.+)", model, re.DOTALL)
+        if found and host_of(found[1]):
+            return host_of(found[1]).id, found[2]  # type: ignore[union-attr]
+    host = host_of(provider) if provider else None
+    return (host.id if host else provider), model
+
+
+@lru_cache(maxsize=256)
+def family_of(model: str) -> str:
+    """The family whose models read each other's reasoning: the first word of the name, without a vendor.
+
+    `us.anthropic.claude-sonnet-4-5-v1:0` and `claude-opus-5` are claude, `gpt-5.6` and `gpt-oss-20b` gpt and gpt-oss.
+    """
+    name = _VENDOR.sub("", _last_segment(model))
+    if name.startswith("gpt-oss"):
+        return "gpt-oss"
+    word = re.match(r"[a-z]+", name)
+    return word[0] if word else name
+
+
+_VENDOR = re.compile(
+    r"^(?:[a-z]{2,6}\.)?(?:amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|openai|qwen)\."
+)
+
+
+@lru_cache(maxsize=256)
+def model_row_of(model: str, host: str | None, dialect: str) -> ModelRow | None:
+    """What a model accepts at a host in a dialect; a row that names the host wins over one for all."""
+    name = _last_segment(model)
+    best: tuple[tuple[bool, int], ModelRow] | None = None
+    for weight, pattern, row in _model_patterns():
+        named = host in row.hosts
+        fits = (named or "*" in row.hosts) and (not row.dialects or dialect in row.dialects)
+        if fits and (best is None or (named, weight) > best[0]) and pattern.search(name):
+            best = ((named, weight), row)
+    return best[1] if best else None
+
+
+@lru_cache(maxsize=256)
+def card_of(model: str) -> Card | None:
+    """The card of a model, or None for one that nobody has heard of."""
+    name = _last_segment(model)
+    best: tuple[int, Card] | None = None
+    for weight, pattern, card in _patterns():
+        if (best is None or weight > best[0]) and pattern.search(name):
+            best = (weight, card)
+    return best[1] if best else None
+
+
+@lru_cache(maxsize=1)
+def all_hosts() -> tuple[Host, ...]:
+    """Every row of hosts.toml."""
+    return tuple(Host.from_row(row) for row in _rows("hosts.toml")["host"])
+
+
+@lru_cache(maxsize=1)
+def _hosts_by_name() -> dict[str, Host]:
+    return {name: host for host in all_hosts() for name in (host.id, *host.aliases)}
+
+
+@lru_cache(maxsize=1)
+def all_model_rows() -> tuple[ModelRow, ...]:
+    """Every row of models.toml."""
+    return (*_overrides, *(ModelRow.from_row(row) for row in _rows("models.toml")["model"]))
+
+
+_overrides: list[ModelRow] = []
+
+
+def use_overrides(rows: Iterable[ModelRow]) -> None:
+    """Puts rows before our own, for this process; of two that fit equally well the first is taken."""
+    _overrides[:] = rows
+    for cached in (all_model_rows, _model_patterns, model_row_of):
+        cached.cache_clear()
+
+
+@lru_cache(maxsize=1)
+def _model_patterns() -> tuple[tuple[int, re.Pattern[str], ModelRow], ...]:
+    return tuple(
+        (len(match.replace("*", "")), _compile(match), row)
+        for row in all_model_rows()
+        for match in row.match
+    )
+
+
+def _last_segment(model: str) -> str:
+    return model.rstrip("/").rsplit("/", 1)[-1].lower()
+
+
+@lru_cache(maxsize=1)
+def all_cards() -> tuple[Card, ...]:
+    """Every row of markup.toml."""
+    return tuple(Card.from_row(row) for row in _rows("markup.toml")["markup"])
+
+
+def _rows(file: str) -> dict[str, Any]:
+    import tomllib  # noqa: PLC0415 - only who names a provider or a model needs it
+
+    return tomllib.loads(Path(__file__).with_name(file).read_text("utf-8"))
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> tuple[tuple[int, re.Pattern[str], Card], ...]:
+    return tuple(
+        (len(match.replace("*", "")), _compile(match), card)
+        for card in all_cards()
+        for match in card.match
+    )
+
+
+def fits(patterns: Iterable[str], model: str) -> bool:
+    """Whether one of these patterns is found in a model's name."""
+    name = _last_segment(model)
+    return any(_compile(pattern).search(name) for pattern in patterns)
+
+
+@lru_cache(maxsize=1024)
+def _compile(match: str) -> re.Pattern[str]:
+    body = ".*".join(re.escape(piece) for piece in match.split("*"))
+    return re.compile(rf"(?:^|[^a-z0-9]){body}$")

@@ -1,0 +1,172 @@
+"""What a conversation keeps, and what it does without waiting: both kinds of conversation share it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.messages import Message, user
+from innervoice.canon.notes import Notebook
+from innervoice.canon.parts import ToolCall
+from innervoice.canon.reasoning import Reasoning
+from innervoice.canon.response import Response
+from innervoice.canon.storage import from_json, to_json
+from innervoice.canon.usage import Usage
+from innervoice.client.settings import CALL_FIELDS
+from innervoice.client.tools import ToolBox
+from innervoice.errors import DecodeError, UsageError
+from innervoice.history.plan import Plan, plan
+from innervoice.history.trim import trim
+
+__all__ = ["Talk"]
+
+_KIND = "innervoice.conversation"
+_UNPLANNED = ("stream", *CALL_FIELDS)
+
+
+class Talk:
+    """The history of a conversation, its tools and its costs."""
+
+    def __init__(
+        self,
+        client: Any,
+        model: str,
+        *,
+        system: str | None = None,
+        tools: Iterable[Any] = (),
+        history: Iterable[Message | Response] = (),
+        max_rounds: int = 20,
+        raise_tool_errors: bool = False,
+        **settings: Any,
+    ) -> None:
+        if max_rounds < 1:
+            raise UsageError(f"max_rounds must be 1 or more, not {max_rounds!r}")
+        self.client = client
+        self.model = model
+        self.system = system
+        self.history: list[Message] = [
+            item.message if isinstance(item, Response) else item for item in history
+        ]
+        self.max_rounds = max_rounds
+        self.settings = settings
+        self.responses: list[Response] = []
+        """Every answer that came, the rounds of tools included."""
+        self._given_tools = tuple(tools)
+        self._raises = raise_tool_errors
+        self._tools = ToolBox(self._given_tools, raises=raise_tool_errors)
+        self._last_plan: Plan | None = None
+
+    # ---- what one can do with it -----------------------------------------------------------------
+
+    def switch(self, model: str) -> Self:
+        """Goes on with another model; what only the old one can read stays in the history for its return."""
+        self.model = model
+        return self
+
+    def fork(self) -> Self:
+        """A second conversation that begins where this one is; neither changes the other."""
+        other = type(self)(
+            self.client,
+            self.model,
+            system=self.system,
+            tools=self._given_tools,
+            history=self.history,
+            max_rounds=self.max_rounds,
+            raise_tool_errors=self._raises,
+            **self.settings,
+        )
+        other.responses = list(self.responses)
+        return other
+
+    def trim(self, keep: int) -> Self:
+        """Keeps the last turns of the user and what belongs to them."""
+        self.history = trim(self.history, keep=keep)
+        return self
+
+    @property
+    def usage(self) -> Usage:
+        """What all of it cost so far; a number that no answer had is None."""
+        return Usage(
+            **{
+                name: _sum(getattr(response.usage, name) for response in self.responses)
+                for name in (
+                    "input_tokens",
+                    "output_tokens",
+                    "reasoning_tokens",
+                    "cached_input_tokens",
+                )
+            }
+        )
+
+    def plan(self, **settings: Any) -> Plan:
+        """What would be sent now, by which rules, and what a prompt cache keeps of what was sent last."""
+        fields = {**self.settings, **settings, "system": self.system, "tools": self._tools.offered}
+        known = {key: value for key, value in fields.items() if key not in _UNPLANNED}
+        target = self.client.full_name(self.model)
+        return plan(self.history, target, last=self._last_plan, **known)
+
+    # ---- on disk ---------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Writes model, system and history to a file, seals included; tools are not written."""
+        head = {"type": _KIND, "version": 1, "model": self.model, "system": self.system}
+        body = dump_json(head)[:-1] + b',"messages":' + to_json(self.history) + b"}"
+        Path(path).write_bytes(body + b"\n")
+
+    def load(self, path: str | Path) -> Self:
+        """Goes on with what `save` wrote; the tools stay those that were given."""
+        try:
+            value = load_json(Path(path).read_bytes())
+        except ValueError as error:
+            raise DecodeError(f"expected a saved conversation in {path}: {error}") from None
+        if not isinstance(value, dict) or value.get("type") != _KIND:
+            raise DecodeError(f"expected a saved conversation in {path}")
+        self.model, self.system = str(value["model"]), value.get("system")
+        self.history = list(from_json(dump_json(value["messages"])))
+        self.responses, self._last_plan = [], None
+        return self
+
+    # ---- one turn after the other ----------------------------------------------------------------
+
+    @contextmanager
+    def _turn(self, content: Any) -> Iterator[None]:
+        """What the user says stands in the history, unless nothing was answered."""
+        mark = len(self.history)
+        self.history.append(content if isinstance(content, Message) else user(content))
+        try:
+            yield
+        finally:
+            if len(self.history) == mark + 1:
+                del self.history[mark:]
+
+    def _countdown(self) -> Iterator[bool]:
+        """Whether each round is the last that may be."""
+        return (number == self.max_rounds - 1 for number in range(self.max_rounds))
+
+    def _fields(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """What the next request has beside model and messages."""
+        merged = {**self.settings, **settings}
+        if "reasoning" in merged:
+            merged["reasoning"] = Reasoning.from_any(merged["reasoning"])
+        self._last_plan = self.plan(**settings).replace(cache=None)
+        return {"system": self.system, "tools": self._tools.offered, **merged}
+
+    def _took(self, response: Response, *, last: bool) -> Sequence[ToolCall]:
+        """Keeps an answer; gives the calls that are to be run now."""
+        calls = [call for call in response.tool_calls if call.complete]
+        runs = self._tools.can_run(calls)
+        if runs and last:
+            notebook = Notebook()
+            notebook.add("rounds_used_up", str(self.max_rounds))
+            response = response.replace(notes=(*response.notes, *notebook.notes()))
+        self.history.append(response.message)
+        self.responses.append(response)
+        return calls if runs and not last else ()
+
+
+def _sum(numbers: Iterable[int | None]) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None

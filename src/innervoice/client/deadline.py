@@ -1,0 +1,77 @@
+"""How long a call may wait: in all, for a connection, and for the next byte.
+
+Only waiting for the host counts, pauses before another try included: the time that a reader takes between two events of a
+stream is its own. Any byte ends a silence, also one of a comment that says "still thinking".
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from math import inf
+from types import TracebackType
+
+from innervoice.errors import TimedOutError
+
+__all__ = ["Deadline"]
+
+
+class Deadline:
+    """The time that is left of one call; `with deadline:` around a wait counts it."""
+
+    def __init__(
+        self,
+        total: float | None,
+        connect: float | None,
+        idle: float | None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._total = total
+        self._connect = connect
+        self._idle = idle
+        self.clock = clock
+        self.left = inf if total is None else total
+        """Seconds of waiting that are left; none if it is not above 0."""
+        self.is_for_silence = False
+        """Whether the last limit is that on a silence, which is the same for every wait."""
+        self._since = 0.0
+
+    def limit(self) -> float | None:
+        """How long the next wait may be; None for ever, 0 if the time is up."""
+        idle, left = self._idle, self.left
+        self.is_for_silence = idle is not None and idle < left
+        if self.is_for_silence:
+            return idle
+        return None if left == inf else max(0.0, left)
+
+    def timeouts(self) -> dict[str, float | None]:
+        """The limits as httpx takes them."""
+        limit, connect = self.limit(), self._connect
+        if connect is None or (limit is not None and limit < connect):
+            connect = limit
+        return {"connect": connect, "read": limit, "write": limit, "pool": limit}
+
+    def timed_out(self, *, connecting: bool) -> TimedOutError:
+        """What to raise when the last limit was reached."""
+        if connecting:
+            seconds = self._connect or self._total or 0
+            return TimedOutError(f"no connection within {seconds:g} s", "connect")
+        if self.is_for_silence and self.left > 0:
+            return TimedOutError(f"nothing came for {self._idle or 0:g} s", "idle")
+        return TimedOutError(f"not done within {self._total or 0:g} s", "total")
+
+    def spend(self, seconds: float) -> None:
+        """Counts a wait, or a pause."""
+        self.left -= seconds
+
+    def __enter__(self) -> None:
+        self._since = self.clock()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.left -= self.clock() - self._since

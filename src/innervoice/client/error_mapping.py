@@ -1,0 +1,209 @@
+"""What went wrong -> an error of ours: typed by status or by what the road did, with no key in it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, TypeAlias
+
+from innervoice.canon.jsontext import load_json
+from innervoice.canon.response import Failure
+from innervoice.client.deadline import Deadline
+from innervoice.client.retry import retry_after
+from innervoice.errors import (
+    AnswerInterruptedError,
+    AuthenticationError,
+    BadRequestError,
+    ConnectionFailedError,
+    DecodeError,
+    NotFoundError,
+    OverloadedError,
+    ProviderError,
+    RateLimitError,
+    ServerError,
+    TransportError,
+    UsageError,
+)
+from innervoice.wire.protocol import failure_of
+
+__all__ = [
+    "SHOWN",
+    "Problem",
+    "errors_of",
+    "failure_error",
+    "refusal_error",
+    "request_id_of",
+    "road_error",
+    "scrubbed",
+    "secrets_of",
+    "status_of",
+]
+
+Problem: TypeAlias = DecodeError | TransportError | ProviderError
+"""What can go wrong once something was sent; all of these carry what is known of the exchange."""
+
+SHOWN = 4000
+"""How many characters of a body an error keeps."""
+
+_STATUSES: dict[int, type[ProviderError]] = {
+    400: BadRequestError,
+    401: AuthenticationError,
+    403: AuthenticationError,
+    404: NotFoundError,
+    413: BadRequestError,
+    422: BadRequestError,
+    429: RateLimitError,
+    503: OverloadedError,
+    529: OverloadedError,
+}
+# Words of providers for an error that comes inside an answer, without a status of its own.
+_WORDS = (
+    ("overloaded", 529),
+    ("unavailable", 503),
+    ("rate_limit", 429),
+    ("throttl", 429),
+    ("resource_exhausted", 429),
+    ("insufficient_quota", 429),
+    ("timeout", 504),
+    ("server_error", 500),
+    ("servererror", 500),
+    ("api_error", 500),
+    ("internal", 500),
+    ("authentication", 401),
+    ("unauthorized", 401),
+    ("permission", 403),
+    ("accessdenied", 403),
+    ("not_found", 404),
+    ("notfound", 404),
+    ("invalid", 400),
+    ("validation", 400),
+    ("bad_request", 400),
+)
+_REQUEST_IDS = (
+    "x-request-id",
+    "request-id",
+    "x-amzn-requestid",
+    "apim-request-id",
+    "x-ms-request-id",
+    "x-goog-request-id",
+    "x-trace-id",
+    "cf-ray",
+)
+_SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password")
+_LEAST_SECRET = 6
+
+
+def secrets_of(headers: Mapping[str, str]) -> frozenset[str]:
+    """The values of headers that must not be shown, with and without the word before them."""
+    found = [value for name, value in headers.items() if _SECRET_HEADER.search(name.lower())]
+    words = [value.partition(" ")[2] for value in found]
+    return frozenset(value for value in (*found, *words) if len(value) >= _LEAST_SECRET)
+
+
+def scrubbed(text: str, secrets: Iterable[str]) -> str:
+    """The text without keys; the longest go first, as one may hold another."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, "<key removed>")
+    return text
+
+
+def request_id_of(headers: Mapping[str, str]) -> str | None:
+    """The host's name for the request."""
+    return next((headers[name] for name in _REQUEST_IDS if headers.get(name)), None)
+
+
+# ---- the host's errors -----------------------------------------------------------------------------
+
+
+def refusal_error(
+    status: int, headers: Mapping[str, str], body: bytes, *, now: float, secrets: Iterable[str]
+) -> ProviderError:
+    """The error of an answer whose status is one."""
+    text = scrubbed(body.decode("utf-8", "replace"), secrets)
+    try:
+        value = load_json(text)
+    except ValueError:
+        value = None
+    failure = failure_of(value) if value is not None else Failure(message=text.strip()[:300])
+    # Bedrock says the kind in a header, with the address of its definition behind a colon.
+    kind = failure.type or headers.get("x-amzn-errortype", "").partition(":")[0] or None
+    error = _class_of(status, kind)(kind, failure.code, failure.message or f"status {status}")
+    return error.knowing(
+        status=status,
+        request_id=request_id_of(headers),
+        retry_after=retry_after(headers, now, value),
+        body=text[:SHOWN],
+    )
+
+
+def failure_error(failure: Failure, secrets: Iterable[str]) -> ProviderError:
+    """The error that a provider sent inside an answer."""
+    message = scrubbed(failure.message, secrets) if failure.message else None
+    kind = _class_of(status_of(failure), failure.type)
+    return kind(failure.type, failure.code, message or "the answer ended in an error")
+
+
+def status_of(failure: Failure) -> int:
+    """The status that stands for a provider's own words, 0 if they say nothing."""
+    code = str(failure.code or "")
+    if code.isdigit() and 400 <= int(code) < 600:
+        return int(code)
+    # Some name no kind, or "error": then the sentence for people is all there is.
+    for said in (f"{failure.type} {code}".lower(), (failure.message or "").lower()):
+        for word, status in _WORDS:
+            if word in said:
+                return status
+    return 0
+
+
+def _class_of(status: int, kind: str | None) -> type[ProviderError]:
+    if status >= 500 and kind and "overloaded" in kind.lower():
+        return OverloadedError
+    return _STATUSES.get(status, ServerError if status >= 500 else ProviderError)
+
+
+# ---- the road's errors -----------------------------------------------------------------------------
+
+
+def errors_of(http: Any) -> tuple[type[Exception], ...]:
+    """What an HTTP client raises when the road fails: what it says, or what is in the package that its class comes from."""
+    told: tuple[type[Exception], ...] | None = getattr(http, "errors", None)
+    kind: Any = type(http)
+    return told or _errors_of_class(kind)
+
+
+@cache
+def _errors_of_class(client: type[object]) -> tuple[type[Exception], ...]:
+    found: list[type[Exception]] = [OSError]
+    for kind in client.__mro__:
+        package = sys.modules.get(kind.__module__.partition(".")[0])
+        for name in ("HTTPError", "StreamError", "InvalidURL"):
+            error = getattr(package, name, None)
+            if isinstance(error, type) and issubclass(error, Exception):
+                found.append(error)
+    return tuple(dict.fromkeys(found))
+
+
+def road_error(
+    error: Exception, *, began: bool, deadline: Deadline, secrets: Iterable[str]
+) -> UsageError | Problem:
+    """What a failure of the HTTP client means; `began` says whether an answer had begun.
+
+    Classes are told by name, because a caller's client may be of httpx or of httpx2.
+    """
+    names = {kind.__name__ for kind in type(error).__mro__}
+    said = scrubbed(str(error), secrets).strip() or type(error).__name__
+    if names & {"InvalidURL", "UnsupportedProtocol"}:
+        return UsageError(f"base_url cannot be used: {said}")
+    if "LocalProtocolError" in names:
+        # The client's own message repeats the header that it complains about.
+        return UsageError("the request cannot be sent: something in it is not what HTTP allows")
+    if names & {"TimeoutException", "TimeoutError"}:
+        return deadline.timed_out(connecting="ConnectTimeout" in names)
+    if "DecodingError" in names:
+        return DecodeError(f"the answer is not encoded as it says: {said}")
+    if began:
+        return AnswerInterruptedError(f"the answer broke off: {said}")
+    return ConnectionFailedError(f"nobody answered: {said}")

@@ -1,0 +1,1 @@
+"""A request -> the same request with settings that its target accepts."""

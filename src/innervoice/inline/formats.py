@@ -1,0 +1,249 @@
+"""The vocabulary: the markup that models write around their reasoning, one row a format.
+
+The eight names of `DEFAULT_TAGS` are on wherever text is split; every other row is switched on by a
+model's card or by `markup=[name]`. A row has some of
+
+  tags      names of tags; they behave as the default ones do (any case, attributes, namespaces)
+  opens     text that opens reasoning          closes   text that closes it
+  heads     openers that count at the head of the answer only
+  wrappers  text around the answer, removed
+  headers   text that says what follows it; `channel` finds the name of it in the header, `kinds`
+            says what that name is: thinking, text, or a call
+  ends      text that ends what a header began
+
+Markers are templates, see `pattern.py`. Where a row is on: `catalog/markup.toml`. Sources, read in
+August 2026, by short name: vllm and sglang (the reasoning parsers of the inference servers), openwebui
+(the default list of the Open WebUI middleware), tzurot (the extraction of a chat bot), litellm and
+any-llm (client libraries), harmony (OpenAI's description of the gpt-oss format).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from innervoice.inline.pattern import Pattern
+
+__all__ = ["DEFAULT_TAGS", "ROWS", "Format", "Kind"]
+
+Kind: TypeAlias = Literal["thinking", "text", "call"]
+
+DEFAULT_TAGS = (
+    "think",
+    "thinking",
+    "ant_thinking",
+    "antThinking",
+    "reasoning",
+    "thought",
+    "reflection",
+    "scratchpad",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """One format."""
+
+    name: str
+    models: str
+    """Who writes it."""
+    source: str
+    tags: tuple[str, ...] = ()
+    opens: tuple[str, ...] = ()
+    closes: tuple[str, ...] = ()
+    heads: tuple[str, ...] = ()
+    wrappers: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
+    channel: str = ""
+    """Regular expression that finds the channel's name in a header."""
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    otherwise: Kind = "text"
+    """The kind of a channel that `kinds` does not name."""
+    recipient: str | None = None
+    """Regular expression that finds a recipient in a header, which makes it a call."""
+    label: bool = False
+    """A head opener that nothing closes is a mere label, and what follows is the answer."""
+    bare_head: Pattern | None = None
+    bare_header: Pattern | None = None
+    """The headers as they are left when a server has removed the special tokens."""
+
+
+_BARE_CALL = r" to=[\w.]{1,80}?(?: ?json)?(?=[^\w. ])"
+
+_ALL = (
+    Format(
+        name="reason",
+        models="unknown",
+        source="openwebui",
+        tags=("reason",),
+    ),
+    Format(
+        name="field_names",
+        models="none known; libraries that use their field names as tag names",
+        source="any-llm",
+        tags=("reasoning_content", "chain_of_thought"),
+    ),
+    Format(
+        name="hermes",
+        models="Hermes 3 and 4 harnesses; too common as plain words to be on by default",
+        source="tzurot and a public Hermes harness",
+        tags=("inner_monologue", "plan", "execution", "solution", "explanation", "unit_test"),
+    ),
+    Format(
+        name="glm_leaks",
+        models="GLM-4.5-Air and 4.7, leaking training data",
+        source="tzurot",
+        tags=("character_analysis", "understanding"),
+    ),
+    Format(
+        name="glm_echoes",
+        models="GLM-4.5-Air and 4.7, repeating the scaffolding of the prompt before they think",
+        source="tzurot",
+        heads=(
+            "<from_id>{inside}</from_id>{blank}<user>{inside}</user>{blank}<message>",
+            "<user>{inside}</user>{blank}<character>{inside}</character>{blank}<analysis>",
+            "<character>{inside}</character>{blank}<user>{inside}</user>{blank}<analysis>",
+            "<character>{inside}</character>{blank}<analysis>",
+            "<user>{inside}</user>{blank}<analysis>",
+            "<analysis>",
+        ),
+        closes=("</message>", "</analysis>"),
+        wrappers=("<from_id>{inside}</from_id>",),
+    ),
+    Format(
+        name="suffixed",
+        models="Tencent hy_v3, whose tokenizer adds a suffix to the tag",
+        source="vllm",
+        tags=(r"think[\w-]{1,40}",),
+    ),
+    Format(
+        name="mistral",
+        models="Magistral 2507 and later, Mistral Small 4",
+        source="vllm",
+        opens=("[THINK]",),
+        closes=("[/THINK]",),
+    ),
+    Format(
+        name="kimi_vl",
+        models="Kimi-VL and the first Kimi models",
+        source="sglang",
+        opens=("◁think▷",),
+        closes=("◁/think▷",),
+    ),
+    Format(
+        name="openthinker",
+        models="OpenThinker, Sky-T1",
+        source="openwebui",
+        opens=("<|begin_of_thought|>",),
+        closes=("<|end_of_thought|>",),
+        wrappers=("<|begin_of_solution|>", "<|end_of_solution|>"),
+    ),
+    Format(
+        name="cohere",
+        models="Command A reasoning, Command A+",
+        source="vllm, sglang",
+        opens=("<|START_THINKING|>",),
+        closes=("<|END_THINKING|>",),
+        wrappers=("<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>"),
+    ),
+    Format(
+        name="apertus",
+        models="Apertus 2509",
+        source="sglang",
+        opens=("<|inner_prefix|>",),
+        closes=("<|inner_suffix|>",),
+    ),
+    Format(
+        name="harmony",
+        models="gpt-oss",
+        source="harmony, vllm; without special tokens: sglang",
+        headers=(
+            "<|start|>{header}<|channel|>{header}<|constrain|>{header}<|message|>",
+            "<|start|>{header}<|channel|>{header}<|message|>",
+            "<|start|>{header}<|message|>",
+            "<|channel|>{header}<|constrain|>{header}<|message|>",
+            "<|channel|>{header}<|message|>",
+        ),
+        ends=("<|end|>", "<|return|>", "<|call|>", "<|im_end|>"),
+        channel=r"(?:<\|channel\|>\s*|^assistant|^)(\w+)",
+        kinds={"analysis": "thinking", "commentary": "text", "final": "text"},
+        recipient=r"\bto=([\w.]+)",
+        # Left of `<|channel|>analysis<|message|>We need` when the tokens are gone: `analysisWe need`.
+        bare_head=Pattern(
+            r"analysis(?=[^\sa-z])", r"a(?:n(?:a(?:l(?:y(?:s(?:i(?:s)?)?)?)?)?)?)?\Z"
+        ),
+        bare_header=Pattern(
+            rf"assistant(?:final|analysis|commentary(?:{_BARE_CALL}|(?=[^ ])))",
+            r"a(?:s(?:s(?:i(?:s(?:t(?:a(?:n(?:t(?:f(?:i(?:n(?:a)?)?)?|a(?:n(?:a(?:l(?:y(?:s(?:i)?)?)?)?)?)?"
+            r"|c(?:o(?:m(?:m(?:e(?:n(?:t(?:a(?:r(?:y(?: (?:t(?:o(?:=[\w.]{0,80} ?\w{0,4})?)?)?)?)?)?)?)?)?)?)?)?)?)?"
+            r")?)?)?)?)?)?)?)?\Z",
+        ),
+    ),
+    Format(
+        name="gemma",
+        models="Gemma 4",
+        source="vllm, sglang; the label also leads answers without reasoning",
+        opens=("<|channel>thought",),
+        closes=("<channel|>",),
+        heads=("thought\n",),
+        label=True,
+    ),
+    Format(
+        name="kimi_k3",
+        models="Kimi K3",
+        source="vllm",
+        headers=("<|open|>{blank}{word}{blank}<|sep|>",),
+        ends=("<|close|>{blank}{word}{blank}<|sep|>",),
+        channel=r"<\|open\|>\s*(\w+)",
+        kinds={"think": "thinking", "response": "text", "message": "text", "tools": "call"},
+    ),
+    Format(
+        name="inkling",
+        models="Inkling",
+        source="vllm",
+        headers=("<|message_model|>{blank}<|content_{word}|>",),
+        ends=("<|end_message|>",),
+        channel=r"<\|content_(\w+)",
+        kinds={"thinking": "thinking", "text": "text"},
+        otherwise="call",
+    ),
+    Format(
+        name="muse",
+        models="Muse Glimmer",
+        source="vllm",
+        headers=("to={word}<|message|>",),
+        ends=("<|eom|>", "<|eot|>"),
+        channel=r"to=(\w+)",
+        kinds={"self": "thinking", "user": "text"},
+        otherwise="call",
+    ),
+    Format(
+        name="granite",
+        models="IBM Granite 3.2",
+        source="vllm",
+        opens=("Here is my thought process:", "Here's my thought process:"),
+        closes=("Here is my response:", "Here's my response:"),
+    ),
+    Format(
+        name="answer",
+        models="Hunyuan A13B, models trained with <reasoning> and <answer>",
+        source="vllm",
+        wrappers=("<answer>", "</answer>"),
+    ),
+    Format(
+        name="response",
+        models="Ernie 4.5 thinking",
+        source="vllm",
+        wrappers=("<response>", "</response>"),
+    ),
+    Format(
+        name="lmstudio",
+        models="any model of LM Studio asked for structured output",
+        source="any-llm",
+        closes=("__LM_STUDIO_INTERNAL_LSEP_SYNTHETIC_REASONING_END_{hex}__",),
+    ),
+)
+
+ROWS: Mapping[str, Format] = {row.name: row for row in _ALL}

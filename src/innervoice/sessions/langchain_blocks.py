@@ -1,0 +1,234 @@
+"""Parts <-> LangChain's standard content blocks.
+
+A block shows what people read: text, reasoning, a call, an image. What its provider needs back is in its `extras`:
+seals under the names that LangChain's own integrations use (`signature`, `encrypted_content`), and under `innervoice` all
+else that is known of the part, with a digest of what the block shows. A block that somebody changed no longer fits
+its digest; it is read as what it says now, and what it was sealed with is not sent.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any
+
+from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from innervoice.canon.storage import from_json, to_json
+from innervoice.errors import DecodeError
+
+__all__ = [
+    "KEY",
+    "block_of",
+    "extras_of",
+    "is_withdrawn",
+    "part_of",
+    "plain_block",
+    "plain_part",
+    "state_of",
+]
+
+KEY = "innervoice"
+"""Where our own members stand, in the extras of a block and in the metadata of a message."""
+
+# The member of a part that its block shows, so that it is not stored twice.
+_SHOWN = {"text": "text", "thinking": "text", "media": "data", "opaque": "value"}
+# Seals that LangChain's integrations know under another name than their wire.
+_NAMES = {"thoughtSignature": "signature", "thought_signature": "signature"}
+_MEDIA = ("image", "audio", "video")
+
+# ---- part -> block -------------------------------------------------------------------------------
+
+
+def block_of(part: Part, at: int) -> dict[str, Any]:
+    """The block of a whole part, the `at`-th of its message."""
+    block = plain_block(part)
+    block["extras"] = extras_of(part, at)
+    return block
+
+
+def plain_block(part: Part) -> dict[str, Any]:  # noqa: PLR0911 - one for each kind
+    """What people read of a part."""
+    match part:
+        case Text(text=""):
+            # Gemini sends a seal after the text that it belongs to, and people count the texts of an answer.
+            return {"type": "non_standard", "value": {"type": "text", "text": ""}}
+        case Text():
+            return {"type": "text", "text": part.text}
+        case Thinking():
+            return {"type": "reasoning", "reasoning": part.text}
+        case ToolCall():
+            return _call(part)
+        case Media():
+            kind = (part.mime or "").partition("/")[0]
+            block = {"type": kind if kind in _MEDIA else "file"}
+            named = {"mime_type": part.mime, "base64": part.data, "url": part.url}
+            return block | {name: value for name, value in named.items() if value is not None}
+        case Opaque():
+            known = part.value if isinstance(part.value, dict) else {"value": part.value}
+            return {"type": "non_standard", "value": known}
+        case ToolResult():
+            return {"type": "non_standard", "value": load_json(to_json(part))}
+
+
+def _call(part: ToolCall) -> dict[str, Any]:
+    """A call, as one that can be run or one that cannot."""
+    arguments = _arguments(part.arguments)
+    named = {"id": part.id, "name": part.name}
+    if part.complete and arguments is not None:
+        return {"type": "tool_call", **named, "args": arguments}
+    error = "it is no JSON object" if part.complete else "it was interrupted"
+    return {"type": "invalid_tool_call", **named, "args": part.arguments, "error": error}
+
+
+def extras_of(part: Part, at: int) -> dict[str, Any]:
+    """What a block holds beside what it shows: seals, and the rest of its part."""
+    stored, seals = _unsealed(load_json(to_json(part)))
+    return {**seals, KEY: _without_shown(stored, part, at)}
+
+
+def state_of(call: ToolCall, at: int) -> dict[str, Any]:
+    """All that is known of a call, for places that keep no extras."""
+    return {**load_json(to_json(call)), "at": at}
+
+
+def _without_shown(stored: dict[str, Any], part: Part, at: int) -> dict[str, Any]:
+    shown = _SHOWN.get(part.type)
+    kept = {name: value for name, value in stored.items() if name != shown}
+    kept["at"] = at
+    if isinstance(part, (Text, Thinking)):
+        kept["digest"] = _digest(part.text)
+    elif isinstance(part, Opaque) and not isinstance(part.value, dict):
+        kept["value"] = part.value
+    return kept
+
+
+def _unsealed(stored: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A stored part with nothing where its seals were, and the seals by their names."""
+    seals: dict[str, Any] = {}
+    for path in (stored.get("origin") or {}).get("seals", ()):
+        holder, leaf = _place(stored["origin"].get("block"), path)
+        name = _NAMES.get(leaf, leaf)
+        if holder is not None and isinstance(holder.get(leaf), str) and name not in seals:
+            seals[name], holder[leaf] = holder[leaf], None
+    return stored, seals
+
+
+def _place(block: Any, path: str) -> tuple[dict[str, Any] | None, str]:
+    """The dict that holds the end of a path, and the name of that end."""
+    *steps, leaf = path.split(".")
+    for step in steps:
+        block = block.get(step) if isinstance(block, dict) else None
+    return (block if isinstance(block, dict) else None), leaf
+
+
+# ---- block -> part -------------------------------------------------------------------------------
+
+
+def is_withdrawn(block: Any) -> bool:
+    """Whether a stream took back what this block shows."""
+    return bool(_ours(block).get("withdrawn"))
+
+
+def part_of(block: Any, call: dict[str, Any] | None = None) -> tuple[int, Part] | None:
+    """The number and the part that a block of ours was made of; None for other blocks.
+
+    `call` is what the message itself says of the call in this block, which people may have changed.
+    """
+    stored = _ours(block)
+    if "at" not in stored:
+        return None
+    part = _restored(block, stored)
+    if isinstance(part, ToolCall) and call is not None:
+        part = _agreed(part, call)
+    return stored["at"], part if part is not None else plain_part(block)
+
+
+def _ours(block: Any) -> dict[str, Any]:
+    extras = block.get("extras") if isinstance(block, dict) else None
+    stored = extras.get(KEY) if isinstance(extras, dict) else None
+    return stored if isinstance(stored, dict) else {}
+
+
+def _restored(block: dict[str, Any], stored: dict[str, Any]) -> Part | None:
+    """The part as it was; None if the block no longer shows it, or its seal is gone."""
+    value = {name: item for name, item in stored.items() if name not in ("at", "digest")}
+    match stored.get("type"):
+        case "text" | "thinking":
+            value["text"] = block.get("text") or block.get("reasoning") or ""
+            if stored.get("digest") != _digest(value["text"]):
+                return None
+        case "opaque":
+            value.setdefault("value", block.get("value"))
+        case "media":
+            value["data"] = block.get("base64")
+        case _:
+            pass
+    try:
+        part = from_json(dump_json(value)) if _sealed(value, block["extras"]) else None
+    except DecodeError:
+        return None
+    return part if isinstance(part, Part) else None
+
+
+def _sealed(value: dict[str, Any], extras: dict[str, Any]) -> bool:
+    """Puts the seals back where they were; gives whether all are there."""
+    origin = value.get("origin") or {}
+    block = load_json(dump_json(origin.get("block")))  # what was stored is not ours to change
+    for path in origin.get("seals", ()):
+        holder, leaf = _place(block, path)
+        if holder is not None and holder.get(leaf) is None:
+            holder[leaf] = extras.get(_NAMES.get(leaf, leaf))
+        if holder is None or holder[leaf] is None:
+            return False
+    if block is not None:
+        value["origin"] = {**origin, "block": block}
+    return True
+
+
+def _agreed(part: ToolCall, call: dict[str, Any]) -> ToolCall:
+    """The call as its message says; without its origin, if that differs from what it was."""
+    arguments = call.get("args")
+    if isinstance(arguments, str):
+        same = arguments == part.arguments
+    else:
+        same = arguments == _arguments(part.arguments)
+    if same and call.get("name") == part.name:
+        return part
+    # A call that was cut off is not made whole by a reader that guesses its end.
+    return _plain_call(call) if part.complete else part
+
+
+def plain_part(block: Any, *, complete: bool = True) -> Part:
+    """What a standard block says, of nobody knows whom."""
+    match block:
+        case str(text) | {"type": "text", "text": str(text)}:
+            return Text(text)
+        case {"type": "reasoning"}:
+            return Thinking(str(block.get("reasoning") or ""), complete=complete)
+        case {"type": "tool_call" | "invalid_tool_call"}:
+            return _plain_call(block)
+        case {"type": "tool_call_chunk"}:
+            return _plain_call(block).replace(complete=complete)
+        case {"type": "non_standard", "value": value}:
+            return Opaque(value)
+        case _:
+            return Opaque(block)
+
+
+def _plain_call(call: dict[str, Any]) -> ToolCall:
+    arguments = call.get("args")
+    text = arguments if isinstance(arguments, str) else dump_json(arguments or {}).decode("utf-8")
+    return ToolCall(str(call.get("id") or ""), str(call.get("name") or ""), text)
+
+
+def _arguments(text: str) -> dict[str, Any] | None:
+    """The arguments of a call, or None for what is no object."""
+    try:
+        value = load_json(text or "{}")
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

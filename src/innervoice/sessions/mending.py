@@ -1,0 +1,172 @@
+"""A history and a target -> what a repair changes, part by part.
+
+`repair` gives messages. Whoever keeps a history in a form of its own wants to change that form, and only where it
+must change: this says where. The judgement is the plan's, as for `repair`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from innervoice.canon.messages import Message, user
+from innervoice.canon.parts import Part, Thinking, ToolCall, ToolResult
+from innervoice.canon.request import Request
+from innervoice.fitting.request import FittedRequest
+from innervoice.history.decisions import Decision, Place
+from innervoice.history.pairs import pairs_of
+from innervoice.history.plan import Plan, Planner
+
+__all__ = ["NEXT", "Change", "mend"]
+
+NEXT = user("(what the user says next)")
+"""Stands behind a history that goes on, so that it is judged as what comes before the user's next words."""
+
+Step: TypeAlias = Literal["removed", "renamed", "answered"]
+
+
+class Change(NamedTuple):
+    """One thing that a repair changes, and why."""
+
+    message: int
+    part: int | None
+    """None for a whole message, in which nothing stands."""
+    step: Step
+    """A part is removed, a call or result gets another id, or a call gets the result it never had."""
+    kind: str
+    why: str
+    id: str = ""
+    """The id under which the call goes, or its result."""
+
+    def told(self, place: str) -> str:
+        """The change in a line, for people."""
+        kind = self.kind.replace("_", " ")
+        match self.step:
+            case "removed":
+                return f"{place}: {kind} removed: {self.why}"
+            case "renamed":
+                return f"{place}: {kind} renamed to {self.id!r}: {self.why}"
+            case "answered":
+                return f"{place}: result added behind it for the call {self.id!r}: {self.why}"
+
+
+def mend(messages: Sequence[Message], target: str, *, goes_on: bool = False) -> list[Change]:
+    """What must change for a target, `provider/model`, in the order of the history."""
+    return _Mender(messages, target, goes_on=goes_on).changes()
+
+
+class _Mender:
+    """Follows a plan back to the parts it was made of."""
+
+    def __init__(self, messages: Sequence[Message], target: str, *, goes_on: bool) -> None:
+        self._messages = [*messages, NEXT] if goes_on else list(messages)
+        self._gone: dict[Place, Change] = {}
+        for number, position in pairs_of(self._messages).strays:
+            why = "it answers a call that nobody made"
+            self._remove(number, position, "tool_result", why)
+        self._kept = self._left()
+        request = Request(target, tuple(self._with(self._kept)))
+        self._plan: Plan = Planner(FittedRequest(request, checked=False)).plan()
+
+    def changes(self) -> list[Change]:
+        """All of them; those of the plan name parts by their number among the kept."""
+        for decision in self._plan.decisions:
+            if decision.action == "omitted":
+                self._omit(decision)
+        left = self._left()
+        waiting = [
+            (number, position)
+            for number, position in pairs_of(self._with(left)).unanswered
+            if number < len(self._messages) - 1
+        ]
+        names = self._names(left, waiting)
+        renamed = [
+            Change(*place, "renamed", self._part(place).type, "its id is refused", name)
+            for place, name in names.items()
+        ]
+        answered = []
+        for number, position in waiting:
+            place = (number, left[number][position])
+            call = self._part(place)
+            assert isinstance(call, ToolCall)
+            why = "it was never answered"
+            answered.append(Change(*place, "answered", "tool_call", why, names.get(place, call.id)))
+        found = [*self._gone.values(), *renamed, *answered]
+        return sorted(found, key=lambda change: (change.message, change.part or 0))
+
+    def _omit(self, decision: Decision) -> None:
+        number, kind = decision.message, decision.kind
+        if decision.part is not None:
+            position = self._kept[number][decision.part]
+            self._remove(number, position, kind, self._reason(decision, (number, position)))
+        elif kind == "thinking":
+            # Without a part: the thinking behind all else of the turn.
+            for position in reversed(self._left_of(number)):
+                if not isinstance(self._messages[number].parts[position], Thinking):
+                    break
+                self._remove(number, position, kind, decision.why)
+        elif not self._messages[number].parts:
+            self._remove(number, None, kind, "nothing stands in it")
+
+    def _reason(self, decision: Decision, place: tuple[int, int]) -> str:
+        """Why; session files name the model and not the provider, which the plan cannot know."""
+        origin = self._part(place).origin
+        if decision.rule == "H2" and origin and origin.model and not origin.provider:
+            return f"it came from {origin.model}"
+        return decision.why
+
+    def _remove(self, number: int, position: int | None, kind: str, why: str) -> None:
+        self._gone[number, position] = Change(number, position, "removed", kind, why)
+
+    def _part(self, place: tuple[int, int]) -> Part:
+        return self._messages[place[0]].parts[place[1]]
+
+    def _left(self) -> list[list[int]]:
+        """The parts that are not removed, by their numbers."""
+        return [self._left_of(number) for number in range(len(self._messages))]
+
+    def _left_of(self, number: int) -> list[int]:
+        count = len(self._messages[number].parts)
+        return [at for at in range(count) if (number, at) not in self._gone]
+
+    def _with(self, left: list[list[int]]) -> list[Message]:
+        return [
+            message.replace(parts=tuple(message.parts[at] for at in kept))
+            for message, kept in zip(self._messages, left, strict=True)
+        ]
+
+    def _names(
+        self, left: list[list[int]], waiting: list[tuple[int, int]]
+    ) -> dict[tuple[int, int], str]:
+        """Calls and results that the plan sends under another id: they stand in it in the same order."""
+        if not any(decision.note == "id_mapped" for decision in self._plan.decisions):
+            return {}
+        planned = iter(self._plan.messages)
+        added = Counter(number for number, _ in waiting)
+        names: dict[tuple[int, int], str] = {}
+        for number, kept in enumerate(left):
+            if not kept and self._messages[number].role in ("assistant", "tool"):
+                continue  # nothing of it is sent
+            sent = [
+                part for part in next(planned).parts if isinstance(part, (ToolCall, ToolResult))
+            ]
+            own = [
+                at for at in kept if isinstance(self._part((number, at)), (ToolCall, ToolResult))
+            ]
+            for at, part in zip(own, sent, strict=True):
+                if _name(part) != _name(self._part((number, at))):
+                    names[number, at] = _name(part)
+            for _ in range(added[number]):
+                next(planned)  # a result that the plan has added
+        return names
+
+
+def _name(part: Part) -> str:
+    match part:
+        case ToolCall():
+            return part.id
+        case ToolResult():
+            return part.call_id
+        case _:
+            return ""

@@ -1,0 +1,202 @@
+"""A session file of Claude Code or Codex -> the same file, as a target accepts it.
+
+A repair changes the lines that must change, and no byte of the others. A line in which nothing is left goes, and
+those that pointed to it point to its parent. A result that was never given stands on a line of its own behind the
+last line of the message with the call, and what pointed to that line points to the result.
+
+A session goes on with what its user says next, and is judged as what stands before that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import NAMESPACE_OID, uuid5
+
+from innervoice.canon.jsontext import dump_json
+from innervoice.canon.parts import ToolCall
+from innervoice.history.lint import Problem, lint
+from innervoice.history.turns import UNANSWERED
+from innervoice.sessions.mending import NEXT, Change, mend
+from innervoice.sessions.transcripts import OUTPUTS, Session, Spot, Turn, read_session
+from innervoice.wire.json_access import as_dict, as_list, as_text
+
+__all__ = ["lint_session", "repair_session"]
+
+# What a new line of Claude Code takes over from the line before it.
+_ENVELOPE = {
+    "parentUuid", "isSidechain", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug",
+    "agentId", "type", "message", "uuid", "timestamp",
+}  # fmt: skip
+_PARENTS = ("parentUuid", "logicalParentUuid")
+
+
+def lint_session(session: Session, target: str) -> list[tuple[int, Problem]]:
+    """What would be refused when the user goes on, each with the number of its line."""
+    found = [
+        (conversation.line_of(problem.message, problem.part), problem)
+        for conversation in session.conversations
+        for problem in lint([*conversation.messages, NEXT], target)
+    ]
+    return sorted(found, key=lambda pair: pair[0])
+
+
+def repair_session(data: bytes, target: str) -> tuple[bytes, list[str]]:
+    """The file as the target accepts it, and a line about each change; raises `DecodeError` for what is none."""
+    session = read_session(data)
+    edits = _Edits(session)
+    told: list[tuple[int, str]] = []
+    for conversation in session.conversations:
+        for change in mend(conversation.messages, target, goes_on=True):
+            line = conversation.line_of(change.message, change.part)
+            text = change.told(f"line {line}")
+            if edits.note(conversation.turns[change.message], change):
+                told.append((line, text))
+    told.sort(key=lambda pair: pair[0])
+    return edits.written(), [text for _, text in told]
+
+
+class _Edits:
+    """What changes in the lines of a session, written into them at the end."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._gone: dict[int, set[int | None]] = {}
+        self._names: dict[int, dict[int | None, str]] = {}
+        self._answers: dict[int, list[tuple[Turn, ToolCall, str]]] = {}
+
+    def note(self, turn: Turn, change: Change) -> bool:
+        """Takes a change; False if it was known, as where several parts are one item."""
+        if change.part is None:
+            spots = [Spot(line, None) for line in turn.lines]
+        else:
+            spots = [turn.spots[change.part]]
+        if change.step == "removed":
+            known = all(spot.block in self._gone.get(spot.line, ()) for spot in spots)
+            for spot in spots:
+                self._gone.setdefault(spot.line, set()).add(spot.block)
+            return not known
+        if change.step == "renamed":
+            self._names.setdefault(spots[0].line, {})[spots[0].block] = change.id
+            return True
+        assert change.part is not None
+        call = turn.message.parts[change.part]
+        assert isinstance(call, ToolCall)
+        self._answers.setdefault(turn.lines[0], []).append((turn, call, change.id))
+        return True
+
+    def written(self) -> bytes:
+        """The file with all of them."""
+        entries = [as_dict(line.entry) for line in self._session.lines]
+        is_codex = self._session.kind == "codex"
+        change = _codex_line if is_codex else _claude_line
+        changed: dict[int, dict[str, Any] | None] = {
+            number: change(
+                entries[number], self._gone.get(number, set()), self._names.get(number, {})
+            )
+            for number in {*self._gone, *self._names}
+        }
+        added: dict[int, list[dict[str, Any]]] = {}
+        for answers in self._answers.values():
+            last = max(
+                line for line in answers[0][0].lines if changed.get(line, entries) is not None
+            )
+            before = entries[last]
+            for _, call, name in answers:
+                before = (
+                    _codex_answer(before, name, call) if is_codex else _claude_answer(before, name)
+                )
+                added.setdefault(last, []).append(before)
+        if not is_codex:
+            _relink(entries, changed, added)
+        return b"".join(self._pieces(changed, added))
+
+    def _pieces(
+        self, changed: dict[int, dict[str, Any] | None], added: dict[int, list[dict[str, Any]]]
+    ) -> Iterator[bytes]:
+        for number, line in enumerate(self._session.lines):
+            entry = changed.get(number)
+            new = [dump_json(made) for made in added.get(number, ())]
+            if number not in changed:
+                new.insert(0, line.text)
+            elif entry is not None:
+                new.insert(0, dump_json(entry))
+            if new:
+                # The last line of a file need not end, but one before another must.
+                yield (line.ending or b"\n").join(new) + line.ending
+
+
+def _claude_line(
+    entry: dict[str, Any], gone: set[int | None], names: dict[int | None, str]
+) -> dict[str, Any] | None:
+    message = as_dict(entry.get("message"))
+    content = [
+        _renamed(block, names[position]) if position in names else block
+        for position, block in enumerate(as_list(message.get("content")))
+        if position not in gone
+    ]
+    if None in gone or not content:
+        return None
+    return {**entry, "message": {**message, "content": content}}
+
+
+def _renamed(block: dict[str, Any], name: str) -> dict[str, Any]:
+    return {**block, "id" if block.get("type") == "tool_use" else "tool_use_id": name}
+
+
+def _codex_line(
+    entry: dict[str, Any], gone: set[int | None], names: dict[int | None, str]
+) -> dict[str, Any] | None:
+    return None if gone else {**entry, "payload": {**entry["payload"], "call_id": names[None]}}
+
+
+def _claude_answer(before: dict[str, Any], name: str) -> dict[str, Any]:
+    """A line with a result, chained to the line before it."""
+    block = {"tool_use_id": name, "type": "tool_result", "content": UNANSWERED, "is_error": True}
+    kept = {key: value for key, value in before.items() if key in _ENVELOPE}
+    made = {**kept, "type": "user", "message": {"role": "user", "content": [block]}}
+    if isinstance(before.get("uuid"), str):
+        made["parentUuid"] = before["uuid"]
+        made["uuid"] = str(uuid5(NAMESPACE_OID, f"{before['uuid']} {name}"))
+    return made
+
+
+def _codex_answer(before: dict[str, Any], name: str, call: ToolCall) -> dict[str, Any]:
+    block = as_dict(call.origin.block) if call.origin else {}
+    kind = OUTPUTS[block.get("type") == "custom_tool_call"]
+    kept = {key: value for key, value in before.items() if key in ("timestamp", "type")}
+    return {**kept, "payload": {"type": kind, "call_id": name, "output": UNANSWERED}}
+
+
+def _relink(
+    entries: list[dict[str, Any]],
+    changed: dict[int, dict[str, Any] | None],
+    added: dict[int, list[dict[str, Any]]],
+) -> None:
+    """Lets lines point to the parent of one that went, and to the last of those that came behind their parent."""
+    names = [as_text(entry.get("uuid")) for entry in entries]
+    gone = [number for number, entry in changed.items() if entry is None]
+    left = {name for number, name in enumerate(names) if changed.get(number, {}) is not None}
+    parents = {
+        names[number]: as_text(entries[number].get("parentUuid"))
+        for number in gone
+        if names[number] not in left
+    }
+    tails = {
+        (names[number], bool(entries[number].get("isSidechain"))): made[-1]["uuid"]
+        for number, made in added.items()
+        if names[number] is not None
+    }
+    for number, entry in enumerate(entries):
+        current = changed.get(number, entry)
+        for name in _PARENTS:
+            given = parent = as_text(entry.get(name))
+            if current is None or given is None:
+                continue
+            seen: set[str | None] = set()  # a file may be odd enough to hold a ring
+            while parent is not None and parent in parents and parent not in seen:
+                seen.add(parent)
+                parent = parents[parent]
+            parent = tails.get((parent, bool(entry.get("isSidechain"))), parent)
+            if parent != given:
+                current = changed[number] = {**current, name: parent}

@@ -1,0 +1,216 @@
+"""Session files of Claude Code and Codex -> conversations that know where each part stands.
+
+Both are JSONL, and neither format is documented; what is read here was seen in public files (2026-11-20).
+
+  Claude Code  A line of type user or assistant holds a message, often one block of it only: lines with the same
+               `message.id` are one message, also where results of its first calls stand between them. Lines are
+               chained by `uuid` and `parentUuid`; a sidechain is the conversation of a subagent. What the API
+               said when it refused stands in lines with `isApiErrorMessage`, which are never sent.
+  Codex        A line of type response_item holds an item of the Responses API; `turn_context` names the model
+               that answers from there on, `session_meta` the provider.
+
+All branches of a session are read, also those that the user went back from.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from innervoice.canon.jsontext import load_json
+from innervoice.canon.messages import Message
+from innervoice.canon.origin import Origin
+from innervoice.canon.parts import Opaque, Part, ToolCall, ToolResult
+from innervoice.catalog.lookup import family_of, host_of
+from innervoice.errors import DecodeError
+from innervoice.wire.dialects import request_reader_of
+from innervoice.wire.json_access import as_dict, as_list, as_text
+
+__all__ = ["OUTPUTS", "Conversation", "Line", "Session", "Spot", "Turn", "read_session"]
+
+OUTPUTS = ("function_call_output", "custom_tool_call_output")
+"""Items of Codex that hold a result: of a function, and of a tool that takes text."""
+_UNSENT = {"ghost_snapshot"}
+"""Items that Codex keeps for itself."""
+
+
+class Spot(NamedTuple):
+    """Where a part stands: the number of its line, and of its block there; None for all that the line says."""
+
+    line: int
+    block: int | None
+
+
+class Line(NamedTuple):
+    """A line of a file; `entry` is its JSON, None if it is none."""
+
+    text: bytes
+    ending: bytes
+    entry: Any
+
+
+class Turn:
+    """A message, put together from the lines it is spread over."""
+
+    def __init__(self, message: Message, name: str | None = None) -> None:
+        self.message = message.replace(parts=())
+        self.name = name
+        self.spots: list[Spot] = []
+        self.lines: list[int] = []
+
+    def add(self, line: int, block: int | None, parts: list[Part]) -> None:
+        """More of it."""
+        self.message = self.message.replace(parts=(*self.message.parts, *parts))
+        self.spots += [Spot(line, block)] * len(parts)
+        if line not in self.lines:
+            self.lines.append(line)
+
+
+class Conversation(NamedTuple):
+    """The turns of one conversation; a session may hold several."""
+
+    turns: list[Turn]
+
+    @property
+    def messages(self) -> list[Message]:
+        """What was said."""
+        return [turn.message for turn in self.turns]
+
+    def line_of(self, message: int, part: int | None) -> int:
+        """The number of the line where a part stands, as people count."""
+        turn = self.turns[message]
+        known = part is not None and part < len(turn.spots)
+        return (turn.spots[part].line if known and part is not None else turn.lines[0]) + 1
+
+
+class Session(NamedTuple):
+    """A session file; its first conversation is the main one."""
+
+    kind: str
+    """Either "claude-code" or "codex"."""
+    lines: list[Line]
+    conversations: list[Conversation]
+
+    @property
+    def messages(self) -> list[Message]:
+        """The main conversation."""
+        return self.conversations[0].messages
+
+
+def read_session(data: bytes) -> Session:
+    """Reads a session file; raises `DecodeError` for what is none. A line that was cut off is left alone."""
+    lines = [_line(line) for line in data.splitlines(keepends=True)]
+    entries = [as_dict(line.entry) for line in lines]
+    for kind, turns in (("codex", _codex(entries)), ("claude-code", _claude_code(entries))):
+        if turns:
+            return Session(kind, lines, [Conversation(thread) for thread in turns])
+    for number, line in enumerate(lines, 1):
+        if line.entry is None and line.text.strip():
+            raise DecodeError(f"expected JSON, or JSON on every line; line {number} is none")
+    raise DecodeError(
+        "expected a session file of Claude Code or Codex: no line of it is a message or an item"
+    )
+
+
+def _line(raw: bytes) -> Line:
+    text = raw.rstrip(b"\r\n")
+    try:
+        entry = load_json(text)
+    except ValueError:
+        entry = None
+    return Line(text, raw[len(text) :], entry)
+
+
+def _claude_code(entries: list[dict[str, Any]]) -> list[list[Turn]]:
+    threads: dict[str, list[Turn]] = {"": []}
+    chains: dict[Any, str] = {}
+    for number, entry in enumerate(entries):
+        thread = _thread(entry, chains)
+        message, role = entry.get("message"), entry.get("type")
+        if role not in ("user", "assistant") or not isinstance(message, dict):
+            continue
+        if entry.get("isApiErrorMessage"):
+            continue
+        turns = threads.setdefault(thread, [])
+        name = as_text(message.get("id")) if role == "assistant" else None
+        turn = _same(turns, name)
+        if turn is None:
+            turn = Turn(Message(role), name)
+            turns.append(turn)
+        turn.add(number, None, [])
+        content = message.get("content")
+        if isinstance(content, str):
+            turn.add(number, None, _blocks(message, role, content))
+        for position, block in enumerate(as_list(content)):
+            turn.add(number, position, _blocks(message, role, block))
+    return [turns for turns in threads.values() if turns]
+
+
+def _thread(entry: dict[str, Any], chains: dict[Any, str]) -> str:
+    """The conversation of a line: the main one, or a subagent's, by its name or the line it began with."""
+    if not entry.get("isSidechain"):
+        return ""
+    given, parent = entry.get("uuid"), entry.get("parentUuid")
+    thread = as_text(entry.get("agentId")) or chains.get(as_text(parent)) or as_text(given) or "?"
+    chains[as_text(given)] = thread
+    return thread
+
+
+def _same(turns: list[Turn], name: str | None) -> Turn | None:
+    """The message that a line goes on with, looked for behind results of its first calls."""
+    for turn in reversed(turns) if name is not None else ():
+        if turn.name == name:
+            return turn
+        if not all(isinstance(part, ToolResult) for part in turn.message.parts):
+            return None
+    return None
+
+
+def _blocks(message: dict[str, Any], role: str, block: Any) -> list[Part]:
+    content = block if isinstance(block, str) else [block]
+    read = request_reader_of("anthropic")({"messages": [{"role": role, "content": content}]})
+    model = as_text(message.get("model"))
+    provider = "anthropic" if model and family_of(model) == "claude" else None
+    (made,) = read.messages
+    return [_owned(_paired(part), provider, model) for part in made.parts]
+
+
+def _codex(entries: list[dict[str, Any]]) -> list[list[Turn]]:
+    turns: list[Turn] = []
+    provider = model = None
+    for number, entry in enumerate(entries):
+        kind, payload = entry.get("type"), as_dict(entry.get("payload"))
+        if kind == "session_meta":
+            host = host_of(as_text(payload.get("model_provider")) or "")
+            provider = host.id if host else None
+        elif kind == "turn_context":
+            model = as_text(payload.get("model"))
+        elif kind == "response_item" and payload and as_text(payload.get("type")) not in _UNSENT:
+            for message in request_reader_of("openai-responses")({"input": [payload]}).messages:
+                goes_on = turns and turns[-1].message.role == message.role == "assistant"
+                turn = turns[-1] if goes_on else Turn(message)
+                if not goes_on:
+                    turns.append(turn)
+                parts = [_owned(_paired(part), provider, model) for part in message.parts]
+                turn.add(number, None, parts)
+    return [turns] if turns else []
+
+
+def _paired(part: Part) -> Part:
+    """Calls and results that stand in blocks which our readers carry as they are."""
+    match part:
+        case Opaque(value={"type": "tool_result", "tool_use_id": str(name)}):
+            return ToolResult(name)
+        case Opaque(value={"type": kind, "call_id": str(name)}) if kind in OUTPUTS:
+            return ToolResult(name)
+        case Opaque(value={"type": "local_shell_call", "call_id": str(name)}):
+            origin = Origin(dialect="openai-responses", block=part.value)
+            return ToolCall(name, "local_shell", "{}", origin=origin)
+        case _:
+            return part
+
+
+def _owned(part: Part, provider: str | None, model: str | None) -> Part:
+    """A part that says who wrote it."""
+    if part.origin is None or model is None:
+        return part
+    return part.replace(origin=part.origin.replace(provider=provider, model=model))

@@ -1,0 +1,139 @@
+"""Markdown of a model -> the same Markdown with no HTML of its own and no fence left open.
+
+HTML in an answer could hide what stands behind it (a comment, a `<script>`, a `<details>` that is never
+closed), so outside of code `<` becomes `&lt;` where a tag could begin. A line break within a line, as
+models write it in tables, is let through. Whatever might not be code is treated as if it were none: then
+`&lt;` may be seen in a listing, but no tag gets through.
+
+A fence that begins in one of the first four columns is certain in CommonMark wherever it stands; so is
+the end of one that begins in the first. Where the end of another depends on the list around it, it is
+written out. One that begins further right, or behind the marker of a list or a quote, may be none; until
+the next line that begins in the first column nothing is certain then. If meanwhile another may have begun,
+a comment is put there that ends it, and is a comment if there is none.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["sanitize"]
+
+_FENCE = re.compile(r"( {0,3})(`{3,}(?=[^`]*$)|~{3,})")
+_MAYBE_FENCE = re.compile(r"[ \t>*+\-0-9.)]*(?:```|~~~)")
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
+_TEXT = re.compile(r"[^\W\d_]|\|")
+_INLINE = re.compile(r"\\.|(`+)", re.DOTALL)
+
+
+def sanitize(markdown: str) -> str:
+    """The Markdown, which may now stand before and behind anything."""
+    tamer = _Tamer()
+    for line in markdown.split("\n"):
+        tamer.read(line)
+    return tamer.end()
+
+
+class _Tamer:
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._indent = ""
+        self._marker = ""
+        """Of the fence that is open, if one is."""
+        self._certain = True
+        self._doubt = 0
+        """The size of a fence that may be open, outside of any list or quote."""
+        self._paired = True
+        """Whether every code span of this paragraph ended on its line."""
+
+    def read(self, line: str) -> None:
+        if self._marker and self._stays_in_fence(line):
+            return
+        if not line.strip(" \t"):
+            self._paired = True
+        elif line[0] not in " \t>":
+            self._end_doubt()
+            self._certain = True
+        fence = _FENCE.match(line)
+        if fence and self._certain:
+            self._indent, self._marker = fence.groups()
+            self._paired = True
+            # With a bar in it, some take it for the head of a table.
+            self._lines.append(_TAG.sub("&lt;", line).replace("|", "&#124;"))
+            return
+        if fence:
+            self._doubt = max(self._doubt, len(fence[2]))
+        elif _MAYBE_FENCE.match(line):
+            self._certain = False
+        self._lines.append(self._text(line))
+
+    def end(self) -> str:
+        if self._marker:
+            self._close()
+        self._end_doubt()
+        return "\n".join(self._lines)
+
+    def _end_doubt(self) -> None:
+        for mark in "`~" if self._doubt else "":
+            self._lines += ["<!--", mark * self._doubt, "-->", ""]
+        self._doubt = 0
+
+    def _close(self) -> None:
+        self._lines.append(self._indent + self._marker)
+        self._marker = ""
+
+    def _stays_in_fence(self, line: str) -> bool:
+        """Takes a line of the open fence, its end among them; False for a line behind it."""
+        body = line.strip(" \t")
+        column = len(line[: len(line) - len(line.lstrip(" \t"))].expandtabs(4))
+        ends = len(body) >= len(self._marker) and not body.strip(self._marker[0])
+        inside = not body or column >= len(self._indent)
+        if inside and ends and column > 3 and self._indent:
+            inside = False
+        if not inside:
+            self._close()
+            return False
+        self._lines.append(line)
+        if body and ends and column <= 3:
+            self._marker = ""
+        return True
+
+    def _text(self, line: str) -> str:
+        pieces: list[str] = []
+        position = 0
+        for start, end in self._spans(line):
+            pieces += _without_tags(line, position, start), line[start:end]
+            position = end
+        pieces.append(_without_tags(line, position, len(line)))
+        return "".join(pieces)
+
+    def _spans(self, line: str) -> list[tuple[int, int]]:
+        """Where the line has code for certain."""
+        spans: list[tuple[int, int]] = []
+        position = 0
+        trusted = self._certain and self._paired
+        while match := _INLINE.search(line, position):
+            position = match.end()
+            run = match[1]
+            if not run:
+                continue
+            closer = re.compile(rf"(?<!`)`{{{len(run)}}}(?!`)").search(line, position)
+            if closer is None:
+                self._paired = trusted = False
+                continue
+            # Cells of a table are parted before spans are looked for.
+            if trusted and "|" not in line[position : closer.start()]:
+                spans.append((match.start(), closer.end()))
+            position = closer.end()
+        return spans if trusted else []
+
+
+def _without_tags(line: str, start: int, end: int) -> str:
+    """A stretch of the line with its tags made text."""
+    pieces: list[str] = []
+    for tag in _TAG.finditer(line, start, end):
+        # Behind a letter or a bar, of which no marker is made, no block of HTML begins.
+        harmless = _BREAK.match(line, tag.start()) and _TEXT.search(line, 0, tag.start())
+        pieces += line[start : tag.start()], "<" if harmless else "&lt;"
+        start = tag.end()
+    return "".join([*pieces, line[start:end]])

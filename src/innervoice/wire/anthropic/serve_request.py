@@ -1,0 +1,81 @@
+"""The body of a Messages request -> a request, and an answer -> what the API sends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Part
+from innervoice.canon.request import Request
+from innervoice.wire.anthropic.read import AnthropicReader
+from innervoice.wire.anthropic.serve_response import (
+    write_answer,
+    write_error,
+    write_stream,
+    write_stream_error,
+)
+from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.protocol import Context
+from innervoice.wire.serve_request import (
+    assistant_turn,
+    content_parts,
+    request_of,
+    result_of,
+    setting_of,
+)
+
+__all__ = ["read_request", "write_answer", "write_error", "write_stream", "write_stream_error"]
+
+
+def read_request(body: dict[str, Any]) -> Request:
+    """Reads a body."""
+    messages = [_message(as_dict(message)) for message in as_list(body.get("messages"))]
+    read = {
+        "model",
+        "messages",
+        "max_tokens",
+        "temperature",
+        "top_p",
+        "stop_sequences",
+        "tools",
+        "tool_choice",
+        "stream",
+    }
+    known = {
+        name: body.get(name)
+        for name in ("max_tokens", "temperature", "top_p", "tools", "tool_choice", "stream")
+    }
+    known["stop"] = body.get("stop_sequences")
+    if isinstance(body.get("system"), str):
+        known["system"] = body["system"]
+        read.add("system")
+    effort = as_dict(body.get("output_config")).get("effort")
+    setting = setting_of(
+        {**as_dict(body.get("thinking")), **({"effort": effort} if effort else {})}
+    )
+    if setting is not None and as_dict(body.get("thinking")).get("type") != "adaptive":
+        known["reasoning"] = setting
+        read.add("thinking")
+        if body.get("output_config") == {"effort": effort}:
+            read.add("output_config")
+    return request_of(body, "anthropic", messages, known, read)
+
+
+def _message(message: dict[str, Any]) -> Message:
+    content = message.get("content")
+    if message.get("role") == "assistant":
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        return assistant_turn(AnthropicReader(Context()), {"type": "message", "content": blocks})
+    parts: list[Part] = []
+    for block in [content] if isinstance(content, str) else as_list(content):
+        match block:
+            case {"type": "tool_result", "tool_use_id": call_id, **rest} if rest.keys() <= {
+                "content",
+                "is_error",
+            }:
+                parts.append(
+                    result_of(call_id, rest.get("content"), error=rest.get("is_error") is True)
+                )
+            case _:
+                parts += content_parts([block])
+    return Message("user", tuple(parts))

@@ -1,0 +1,87 @@
+"""The server's side of Chat Completions: requests are read here, answers written in `serve_response.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.messages import Message, Role
+from innervoice.canon.request import Request
+from innervoice.wire.chat.read import ChatReader
+from innervoice.wire.chat.serve_response import (
+    write_answer,
+    write_error,
+    write_stream,
+    write_stream_error,
+)
+from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.protocol import Context
+from innervoice.wire.serve_request import (
+    assistant_turn,
+    content_parts,
+    request_of,
+    result_of,
+    setting_of,
+    with_role,
+)
+
+__all__ = [
+    "read_request",
+    "write_answer",
+    "write_error",
+    "write_stream",
+    "write_stream_error",
+]
+
+_ROLES: dict[Any, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "tool": "tool",
+}
+_OPTIONS = ("temperature", "top_p", "tools", "tool_choice", "response_format")
+
+
+def read_request(body: dict[str, Any], reader: type[ChatReader] = ChatReader) -> Request:
+    """Reads a body."""
+    messages = [_message(as_dict(message), reader) for message in as_list(body.get("messages"))]
+    read = {"model", "messages", "stop", "stream", "stream_options", *_OPTIONS}
+    known = {name: body.get(name) for name in _OPTIONS}
+    known["stop"] = body.get("stop")
+    known["stream"] = body.get("stream")
+    for name in ("max_completion_tokens", "max_tokens"):
+        if isinstance(body.get(name), int):
+            known["max_tokens"] = body[name]
+            read.add(name)
+    effort = body.get("reasoning_effort")
+    setting = setting_of({"reasoning_effort": effort} if isinstance(effort, str) else {})
+    if setting is not None:
+        known["reasoning"] = setting
+        read.add("reasoning_effort")
+    if body.get("stream_options") not in (None, {"include_usage": True}):
+        read.discard("stream_options")
+    return request_of(body, reader.dialect, messages, known, read)
+
+
+def _message(message: dict[str, Any], reader: type[ChatReader]) -> Message:
+    role = message.get("role")
+    if role == "assistant":
+        answer = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+        turn = assistant_turn(reader(Context()), answer)
+        if "content" in message and not message["content"] and turn.origin:
+            # Null and "" are two things, and neither is a part.
+            kept = {**as_dict(turn.origin.block), "content": message["content"]}
+            return turn.replace(origin=turn.origin.replace(block=kept))
+        return turn
+    rest = {
+        key: value
+        for key, value in message.items()
+        if key not in ("role", "content", "tool_call_id")
+    }
+    if role == "tool":
+        result = result_of(message.get("tool_call_id"), message.get("content"))
+        return with_role("tool", (result,), reader.dialect, rest)
+    if role not in ("system", "user"):
+        rest["role"] = role
+    return with_role(
+        _ROLES.get(role, "user"), content_parts(message.get("content")), reader.dialect, rest
+    )

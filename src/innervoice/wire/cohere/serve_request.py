@@ -1,0 +1,48 @@
+"""The server's side of Cohere's chat API: requests are read here, answers written in `serve_response.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.messages import Message
+from innervoice.canon.request import Request
+from innervoice.wire.cohere.read import CohereReader
+from innervoice.wire.cohere.serve_response import (
+    write_answer,
+    write_error,
+    write_stream,
+    write_stream_error,
+)
+from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.protocol import Context
+from innervoice.wire.serve_request import assistant_turn, content_parts, request_of, result_of
+
+__all__ = [
+    "read_request",
+    "write_answer",
+    "write_error",
+    "write_stream",
+    "write_stream_error",
+]
+
+_OPTIONS = ("max_tokens", "temperature", "tools", "stream", "response_format")
+
+
+def read_request(body: dict[str, Any]) -> Request:
+    """Reads a body."""
+    messages = [_message(as_dict(message)) for message in as_list(body.get("messages"))]
+    known = {name: body.get(name) for name in _OPTIONS}
+    known["top_p"], known["stop"] = body.get("p"), body.get("stop_sequences")
+    read = {"model", "messages", "p", "stop_sequences", *_OPTIONS}
+    return request_of(body, "cohere", messages, known, read)
+
+
+def _message(message: dict[str, Any]) -> Message:
+    role = message.get("role")
+    if role == "assistant":
+        return assistant_turn(
+            CohereReader(Context()), {"message": message, "finish_reason": "COMPLETE"}
+        )
+    if role == "tool":
+        return Message("tool", (result_of(message.get("tool_call_id"), message.get("content")),))
+    return Message("system" if role == "system" else "user", content_parts(message.get("content")))

@@ -1,0 +1,184 @@
+"""What is sent for reasoning -> the members of a request that say it, one function for each kind of control.
+
+The `control` of a model's row (`catalog/models.toml`) names one of `CONTROLS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from innervoice.canon.reasoning import Show
+from innervoice.canon.rows import ModelRow
+
+__all__ = ["CONTROLS", "Choice", "fields_of"]
+
+
+class Choice(NamedTuple):
+    """What is sent in the end."""
+
+    off: bool = False
+    effort: str | None = None
+    budget: int | None = None
+    show: Show | None = None
+
+
+Fields = dict[str, Any]
+
+
+def _without_none(fields: Fields) -> Fields:
+    return {key: value for key, value in fields.items() if value is not None}
+
+
+def _anthropic_adaptive(choice: Choice, row: ModelRow) -> Fields:
+    if choice.off:
+        return {"thinking": {"type": _OFF.get(row.off, "disabled")}}
+    thinking = _without_none({"type": "adaptive", "display": _DISPLAY.get(choice.show or "")})
+    effort = {"output_config": {"effort": choice.effort}} if choice.effort else {}
+    return {"thinking": thinking, **effort}
+
+
+def _anthropic_enabled(choice: Choice, row: ModelRow) -> Fields:
+    if choice.off:
+        return {"thinking": {"type": "disabled"}}
+    budget = choice.budget or (row.budget[0] if row.budget else 1024)
+    display = _DISPLAY.get(choice.show or "")
+    effort = {"output_config": {"effort": choice.effort}} if choice.effort and row.efforts else {}
+    return {
+        "thinking": _without_none({"type": "enabled", "budget_tokens": budget, "display": display}),
+        **effort,
+    }
+
+
+_OFF = {"between_tools": "between_tools"}
+_DISPLAY = {"full": "summarized", "summary": "summarized", "hidden": "omitted"}
+
+
+def _effort(choice: Choice, row: ModelRow) -> Fields:
+    if choice.off:
+        return {"reasoning_effort": "none"}
+    return _without_none({"reasoning_effort": choice.effort})
+
+
+def _responses(choice: Choice, row: ModelRow) -> Fields:
+    summary = {"full": "detailed", "summary": "auto"}.get(choice.show or "")
+    if choice.off:
+        return {"reasoning": {"effort": "none"}}
+    inner = _without_none({"effort": choice.effort, "summary": summary})
+    return {"reasoning": inner} if inner else {}
+
+
+def _gemini(choice: Choice, row: ModelRow) -> Fields:
+    level = row.control == "gemini-level"
+    shown = None if choice.show is None else choice.show != "hidden"
+    config: Fields = {"includeThoughts": False if choice.off else shown}
+    if choice.off and not level:
+        config["thinkingBudget"] = 0
+    elif level:
+        config["thinkingLevel"] = choice.effort.upper() if choice.effort else None
+    else:
+        config["thinkingBudget"] = choice.budget
+    config = _without_none(config)
+    return {"generationConfig": {"thinkingConfig": config}} if config else {}
+
+
+def _thinking_type(choice: Choice, row: ModelRow) -> Fields:
+    on = "adaptive" if row.control == "thinking-adaptive" else "enabled"
+    if choice.off:
+        return {"thinking": {"type": "disabled"}}
+    if row.off == "never":
+        return _without_none({"reasoning_effort": choice.effort})
+    return _without_none({"thinking": {"type": on}, "reasoning_effort": choice.effort})
+
+
+def _enable_thinking(choice: Choice, row: ModelRow) -> Fields:
+    return _without_none(
+        {
+            "enable_thinking": not choice.off,
+            "thinking_budget": None if choice.off else choice.budget,
+        }
+    )
+
+
+def _template(choice: Choice, row: ModelRow) -> Fields:
+    name = "thinking" if row.control == "template-thinking" else "enable_thinking"
+    fields: Fields = {"chat_template_kwargs": {name: not choice.off}}
+    return _without_none({**fields, "reasoning_effort": None if choice.off else choice.effort})
+
+
+def _openrouter(choice: Choice, row: ModelRow) -> Fields:
+    exclude = True if choice.show == "hidden" else None
+    if choice.off:
+        return {"reasoning": {"effort": "none"}}
+    inner = _without_none(
+        {"effort": choice.effort, "max_tokens": choice.budget, "exclude": exclude}
+    )
+    return {"reasoning": inner or {"enabled": True}}
+
+
+def _toggle(choice: Choice, row: ModelRow) -> Fields:
+    fields: Fields = {"reasoning": {"enabled": not choice.off}}
+    return _without_none({**fields, "reasoning_effort": None if choice.off else choice.effort})
+
+
+def _groq(choice: Choice, row: ModelRow) -> Fields:
+    shown = {"full": "parsed", "summary": "parsed", "hidden": "hidden"}.get(choice.show or "")
+    effort = "none" if choice.off else choice.effort
+    return _without_none(
+        {"reasoning_effort": effort, "reasoning_format": None if choice.off else shown}
+    )
+
+
+def _cohere(choice: Choice, row: ModelRow) -> Fields:
+    if choice.off:
+        return {"thinking": {"type": "disabled"}}
+    return {"thinking": _without_none({"type": "enabled", "token_budget": choice.budget})}
+
+
+def _ollama(choice: Choice, row: ModelRow) -> Fields:
+    return {"think": False if choice.off else choice.effort or True}
+
+
+def _nova(choice: Choice, row: ModelRow) -> Fields:
+    if choice.off:
+        return {"reasoningConfig": {"type": "disabled"}}
+    return {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": choice.effort or "medium"}}
+
+
+def _qwen_string(choice: Choice, row: ModelRow) -> Fields:
+    return {} if choice.off else {"reasoning_config": choice.effort or "high"}
+
+
+def _nothing(choice: Choice, row: ModelRow) -> Fields:
+    return {}
+
+
+def fields_of(choice: Choice, row: ModelRow) -> Fields:
+    """What goes into the body; where sending nothing is off, off is nothing."""
+    return {} if choice.off and row.off == "omit" else CONTROLS[row.control](choice, row)
+
+
+CONTROLS: dict[str, Callable[[Choice, ModelRow], Fields]] = {
+    "anthropic-adaptive": _anthropic_adaptive,
+    "anthropic-enabled": _anthropic_enabled,
+    "effort": _effort,
+    "responses": _responses,
+    "gemini-level": _gemini,
+    "gemini-budget": _gemini,
+    "thinking-type": _thinking_type,
+    "thinking-adaptive": _thinking_type,
+    "enable-thinking": _enable_thinking,
+    "template": _template,
+    "template-thinking": _template,
+    "openrouter": _openrouter,
+    "toggle": _toggle,
+    "groq": _groq,
+    "cerebras": _effort,
+    "mistral": _effort,
+    "cohere": _cohere,
+    "ollama": _ollama,
+    "nova": _nova,
+    "qwen-string": _qwen_string,
+    "converse-effort": _effort,
+    "none": _nothing,
+}

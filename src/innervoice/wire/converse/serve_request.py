@@ -1,0 +1,68 @@
+"""The body of a Converse request -> a request, and an answer -> what the API sends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Part
+from innervoice.canon.request import Request
+from innervoice.wire.converse.read import ConverseReader
+from innervoice.wire.converse.serve_response import (
+    error_type,
+    write_answer,
+    write_error,
+    write_stream,
+    write_stream_error,
+)
+from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.protocol import Context
+from innervoice.wire.serve_request import assistant_turn, content_parts, request_of, result_of
+
+__all__ = [
+    "error_type",
+    "read_request",
+    "write_answer",
+    "write_error",
+    "write_stream",
+    "write_stream_error",
+]
+
+
+def read_request(body: dict[str, Any]) -> Request:
+    """Reads a body; the model's name is in the path, not here."""
+    messages = [_message(as_dict(message)) for message in as_list(body.get("messages"))]
+    config = dict(as_dict(body.get("inferenceConfig")))
+    known: dict[str, Any] = {
+        "max_tokens": config.pop("maxTokens", None),
+        "temperature": config.pop("temperature", None),
+        "top_p": config.pop("topP", None),
+        "stop": config.pop("stopSequences", None),
+    }
+    read = {"messages", "inferenceConfig", "model"}
+    system = as_list(body.get("system"))
+    if len(system) == 1 and as_dict(system[0]).keys() == {"text"}:
+        known["system"] = system[0]["text"]
+        read.add("system")
+    rest = {**body, "inferenceConfig": config} if config else body
+    if config:
+        read.discard("inferenceConfig")
+    return request_of(rest, "bedrock-converse", messages, known, read)
+
+
+def _message(message: dict[str, Any]) -> Message:
+    if message.get("role") == "assistant":
+        return assistant_turn(ConverseReader(Context()), {"output": {"message": message}})
+    parts: list[Part] = []
+    for block in as_list(message.get("content")):
+        match block:
+            case {"toolResult": {"toolUseId": call_id, **rest}} if rest.keys() <= {
+                "content",
+                "status",
+            }:
+                parts.append(
+                    result_of(call_id, rest.get("content"), error=rest.get("status") == "error")
+                )
+            case _:
+                parts += content_parts([block])
+    return Message("user", tuple(parts))

@@ -1,0 +1,89 @@
+"""The server's side of Mistral's chat API: as chat, with thinking as chunks of the content.
+
+In a stream a call comes whole and the usage with the finish reason. What does not validate is refused with
+status 422 and a list of details under `message`
+(https://github.com/editor-code-assistant/eca/issues/231, read 2026-11-15).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from innervoice.canon.request import Request
+from innervoice.canon.response import Response
+from innervoice.frames.frame import Frame
+from innervoice.wire.chat import serve_response as chat
+from innervoice.wire.chat.deltas import content_deltas
+from innervoice.wire.chat.serve_request import read_request as read_chat
+from innervoice.wire.chat.serve_response import write_stream_error
+from innervoice.wire.chat.usage import write_usage
+from innervoice.wire.mistral.read import MistralReader
+from innervoice.wire.refusals import Refusal
+
+__all__ = ["read_request", "write_answer", "write_error", "write_stream", "write_stream_error"]
+
+_DIALECT = "mistral"
+_WORDS = {"stop": "stop", "length": "length", "tool_calls": "tool_calls", "error": "error"}
+
+
+def read_request(body: dict[str, Any]) -> Request:
+    """Reads a body."""
+    return read_chat(body, MistralReader)
+
+
+def write_answer(answer: Response) -> dict[str, Any]:
+    """The body of a completion; reasoning is not counted apart."""
+    message = chat.message_of(answer, _DIALECT, _thinking)
+    message["content"] = message["content"] or ""
+    message.setdefault("tool_calls", None)
+    usage = write_usage(answer.usage.replace(reasoning_tokens=None))
+    word = chat.word_of(answer, _DIALECT, _WORDS)
+    return chat.completion(answer, message, word, usage)
+
+
+def _thinking(text: str) -> dict[str, Any]:
+    return {"type": "thinking", "thinking": [{"type": "text", "text": text}], "closed": True}
+
+
+def write_stream(answer: Response, size: int) -> Iterator[Frame]:
+    """The chunks of a completion."""
+    whole = write_answer(answer)
+    (choice,) = whole["choices"]
+    message = choice["message"]
+    yield chat.chunk(whole, {"role": "assistant", "content": ""})
+    for delta in content_deltas(message["content"], size):
+        yield chat.chunk(whole, delta)
+    last = {name: value for name, value in message.items() if name != "role"}
+    last["content"] = ""
+    if calls := message["tool_calls"]:
+        last["tool_calls"] = [{**call, "index": index} for index, call in enumerate(calls)]
+    else:
+        del last["tool_calls"]
+    spent = {"usage": whole["usage"]} if "usage" in whole else {}
+    yield chat.chunk(whole, last, choice["finish_reason"], **spent)
+    yield chat.DONE
+
+
+def write_error(refusal: Refusal) -> dict[str, Any]:
+    """The body of an error, which is not wrapped."""
+    usual = "invalid_request_error"
+    if refusal.status >= 500:
+        usual = "internal_server_error"
+    elif refusal.status == 429:
+        usual = "rate_limited"
+    invalid = refusal.status == 422
+    return {
+        "object": "error",
+        "message": {"detail": [_detail(refusal)]} if invalid else refusal.text,
+        "type": refusal.type or usual,
+        "param": None if invalid else refusal.param,
+        "code": None if invalid else refusal.code,
+    }
+
+
+def _detail(refusal: Refusal) -> dict[str, Any]:
+    steps = refusal.param.split(".") if refusal.param else []
+    place = [int(step) if step.isdecimal() else step for step in steps]
+    kind = refusal.code if isinstance(refusal.code, str) else "extra_forbidden"
+    return {"type": kind, "loc": ["body", *place], "msg": refusal.text, "input": None}

@@ -1,0 +1,64 @@
+"""The server's side of Ollama's /api/chat: requests are read here, answers written in `serve_response.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Media, Part
+from innervoice.canon.request import Request
+from innervoice.wire.json_access import as_dict, as_list, as_text
+from innervoice.wire.ollama.read import OllamaReader
+from innervoice.wire.ollama.serve_response import (
+    write_answer,
+    write_error,
+    write_stream,
+    write_stream_error,
+)
+from innervoice.wire.protocol import Context
+from innervoice.wire.serve_request import assistant_turn, content_parts, request_of, result_of
+
+__all__ = [
+    "read_request",
+    "write_answer",
+    "write_error",
+    "write_stream",
+    "write_stream_error",
+]
+
+
+def read_request(body: dict[str, Any]) -> Request:
+    """Reads a body; it streams unless it says otherwise."""
+    messages = [_message(as_dict(message)) for message in as_list(body.get("messages"))]
+    options = dict(as_dict(body.get("options")))
+    known: dict[str, Any] = {
+        "max_tokens": options.pop("num_predict", None),
+        "temperature": options.pop("temperature", None),
+        "top_p": options.pop("top_p", None),
+        "stop": options.pop("stop", None),
+        "stream": body.get("stream") is not False,
+        "tools": body.get("tools"),
+    }
+    read = {"model", "messages", "options", "stream", "tools"}
+    if "think" in body and isinstance(body["think"], bool):
+        known["reasoning"] = None if body["think"] else False
+        read |= set() if body["think"] else {"think"}
+    rest = {**body, "options": options} if options else body
+    if options:
+        read.discard("options")
+    return request_of(rest, "ollama", messages, known, read)
+
+
+def _message(message: dict[str, Any]) -> Message:
+    role = message.get("role")
+    if role == "assistant":
+        return assistant_turn(OllamaReader(Context()), {"message": message, "done": True})
+    if role == "tool":
+        call_id = message.get("tool_call_id") or message.get("tool_name")
+        return Message("tool", (result_of(call_id, message.get("content")),))
+    images: list[Part] = [
+        Media("image/png", as_text(image)) for image in as_list(message.get("images"))
+    ]
+    return Message(
+        "system" if role == "system" else "user", (*content_parts(message.get("content")), *images)
+    )

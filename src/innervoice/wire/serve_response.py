@@ -1,0 +1,50 @@
+"""What the writers of answers share: whose block a part is, whose word ended it, and how a text is cut."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.parts import Opaque, Part
+from innervoice.canon.response import Response
+from innervoice.wire.refusals import Refusal
+
+__all__ = ["openai_error", "own_part", "own_word", "pieces"]
+
+
+def own_part(part: Part, dialect: str) -> Part | None:
+    """A part without the block of another dialect; None for one that nobody here understands."""
+    origin = part.origin
+    if origin is None or origin.dialect == dialect:
+        return part
+    if isinstance(part, Opaque) and origin.dialect is not None:
+        return None
+    return part.replace(origin=origin.replace(block=None, seals=()))
+
+
+def own_word(answer: Response, dialect: str) -> str | None:
+    """The wire's own word for why the answer ended, unless it is another wire's."""
+    came_from = answer.origin.dialect if answer.origin else None
+    return answer.wire_finish_reason if came_from in (None, dialect) else None
+
+
+def pieces(text: Any, size: int) -> list[str]:
+    """A text in pieces; none of what is empty or no text."""
+    if not isinstance(text, str):
+        return []
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def openai_error(refusal: Refusal) -> dict[str, Any]:
+    """The body of an error as OpenAI and its kin write it."""
+    usual = "invalid_request_error"
+    if refusal.status >= 500:
+        usual = "server_error"
+    elif refusal.status == 429:
+        usual = "requests"
+    error = {
+        "message": refusal.text,
+        "type": refusal.type or usual,
+        "param": refusal.param,
+        "code": refusal.code,
+    }
+    return {"error": error}

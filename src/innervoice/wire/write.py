@@ -1,0 +1,138 @@
+"""What every writer of a dialect shares: texts, groups, media and the way back of received blocks.
+
+A part with a wire block in its origin came from the model it now goes to (the plan has taken the block
+of every other part away), so the block is written as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import (
+    Media,
+    Part,
+    Text,
+    ToolCall,
+    ToolResult,
+    is_inline,
+    restore,
+)
+from innervoice.canon.request import Request, Tool
+from innervoice.errors import UsageError
+from innervoice.wire.json_access import parsed
+
+__all__ = [
+    "block_of", "call_names", "data_url", "input_of", "json_schema", "result_text", "split_system", "tool_members", "turns_of", "wholes",
+]  # fmt: skip
+
+
+def block_of(part: Part) -> Any:
+    """The wire block that a part was, or None."""
+    return part.origin.block if part.origin else None
+
+
+def wholes(parts: Iterable[Part]) -> Iterator[Part]:
+    """The parts with those that were cut out of one text put together again."""
+    group: list[Part] = []
+    for part in parts:
+        item = part.origin.item if part.origin else None
+        inline = is_inline(part) or (isinstance(part, Text) and (item or "").startswith("text_"))
+        if inline and (not group or _item(group[0]) == item):
+            group.append(part)
+            continue
+        if group:
+            yield _together(group)
+        group = [part] if inline else []
+        if not inline:
+            yield part
+    if group:
+        yield _together(group)
+
+
+def _item(part: Part) -> str | None:
+    return part.origin.item if part.origin else None
+
+
+def _together(group: list[Part]) -> Text:
+    first = group[0].origin
+    return Text(restore(group), origin=first.replace(markup=None) if first else None)
+
+
+def split_system(request: Request) -> tuple[str | None, list[Message]]:
+    """What the system says, and the other messages, for dialects that keep them apart."""
+    texts = [request.system] if request.system is not None else []
+    texts += [message.text for message in request.messages if message.role == "system"]
+    return "\n\n".join(texts) if texts else None, [
+        m for m in request.messages if m.role != "system"
+    ]
+
+
+def turns_of(
+    messages: Iterable[Message],
+    write: Callable[[Part], Any],
+    *,
+    model: str = "assistant",
+    member: str = "content",
+) -> list[dict[str, Any]]:
+    """Turns that alternate: results and the user's words are one, and a turn without a block is none."""
+    turns: list[dict[str, Any]] = []
+    for message in messages:
+        role = model if message.role == "assistant" else "user"
+        blocks = [block for part in wholes(message.parts) if (block := write(part)) is not None]
+        if turns and turns[-1]["role"] == role:
+            turns[-1][member] += blocks
+        elif blocks:
+            turns.append({"role": role, member: blocks})
+    return turns
+
+
+def tool_members(tool: Tool) -> dict[str, Any]:
+    """What a tool's dict had beside the usual members."""
+    return tool.raw.get("", {}) if isinstance(tool.raw, dict) else {}
+
+
+def call_names(messages: Iterable[Message]) -> dict[str, str]:
+    """The name of every call by its id, for dialects whose results name their function."""
+    return {
+        part.id: part.name
+        for message in messages
+        for part in message.parts
+        if isinstance(part, ToolCall)
+    }
+
+
+def input_of(call: ToolCall) -> Any:
+    """A call's arguments as an object; text that is no JSON is put into one."""
+    if not call.arguments:
+        return {}
+    value = parsed(call.arguments)
+    return value if isinstance(value, dict) else {"input": value}
+
+
+def result_text(result: ToolResult) -> str:
+    """A tool result as plain text, for dialects that take nothing else."""
+    if isinstance(result.content, str):
+        return result.content
+    if not all(isinstance(part, Text) for part in result.content):
+        raise UsageError(
+            f"the result of {result.call_id!r} holds more than text, which this dialect does not take"
+        )
+    return "\n".join(part.text for part in result.content if isinstance(part, Text))
+
+
+def data_url(media: Media) -> str:
+    """Where an image is: its URL, or a URL that holds it."""
+    return media.url or f"data:{media.mime or 'application/octet-stream'};base64,{media.data or ''}"
+
+
+def json_schema(response_format: Any) -> tuple[str, Any] | None:
+    """Name and schema of a response format in OpenAI's form, or None for plain JSON and for others."""
+    match response_format:
+        case {"type": "json_schema", "json_schema": {"schema": schema, **rest}}:
+            return str(rest.get("name") or "answer"), schema
+        case {"type": "json_schema", "schema": schema, **rest}:
+            return str(rest.get("name") or "answer"), schema
+        case _:
+            return None

@@ -1,0 +1,45 @@
+import pytest
+
+from innervoice.catalog.lookup import all_cards, card_of
+
+
+@pytest.mark.parametrize(
+    ("model", "family"),
+    [
+        ("deepseek-ai/DeepSeek-R1", "deepseek-r1"),
+        ("deepseek-r1:70b", "deepseek-r1"),
+        ("DeepSeek-R1-Distill-Qwen-7B", "deepseek-r1"),
+        ("tngtech/deepseek-r1t2-chimera", "r1t-chimera"),
+        ("deepseek/deepseek-v4-pro", "deepseek-hybrid"),
+        ("qwen3:0.6b", "qwen3"),
+        ("Qwen/Qwen3-235B-A22B-Thinking-2507", "qwen3-thinking-2507"),
+        ("Qwen/QwQ-32B", "qwq"),
+        ("moonshot.kimi-k2-thinking", "kimi-k2"),
+        ("us.amazon.nova-micro-v1:0", "nova"),
+        ("z-ai/glm-4.5-air:free", "glm-echoing"),
+        ("glm-4.6", "glm"),
+        ("openai/gpt-oss-120b", "gpt-oss"),
+    ],
+)
+def test_family(model, family):
+    assert family == card_of(model).family
+
+
+@pytest.mark.parametrize(
+    "model", ["gpt-5.6", "supernova-1", "myqwen3", "glm", "", "claude-opus-5-5"]
+)
+def test_no_card(model):
+    assert None is card_of(model)
+
+
+def test_rows_are_whole():
+    """Every row names its source and a day or month, and no two rows share a family or a pattern."""
+    cards = all_cards()
+    families = [card.family for card in cards]
+    patterns = [pattern for card in cards for pattern in card.match]
+
+    assert len(families) == len(set(families))
+    assert len(patterns) == len(set(patterns))
+    for card in cards:
+        assert "2026-" in card.source
+        assert all(pattern == pattern.lower() for pattern in card.match)
