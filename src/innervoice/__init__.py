@@ -59,6 +59,7 @@ _HOME = {
     "client.aio": ("AsyncClient",),
     "client.sync": ("Client",),
     "converting": ("convert",),
+    "files": ("file",),
     "folding": ("fold",),
     "history.lint": ("Problem", "lint"),
     "history.plan": ("Decision", "Plan", "plan"),

@@ -175,6 +175,9 @@ from innervoice.errors import (
 from innervoice.errors import (
     UsageError as UsageError,
 )
+from innervoice.files import (
+    file as file,
+)
 from innervoice.folding import (
     fold as fold,
 )

@@ -14,6 +14,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Text, ToolCall, ToolResult
 from innervoice.canon.request import Request, Wire
 from innervoice.errors import DecodeError, UsageError
+from innervoice.fitting.media import fit_media
 from innervoice.fitting.request import FittedRequest
 from innervoice.history.plan import Plan, Planner
 from innervoice.wire.controls import Choice, fields_of
@@ -76,6 +77,7 @@ class _Encoding:
         _check_results(request.messages)
         planned = self._planned()
         messages = _alternating(planned) if self.dialect in _UNJOINED else planned.messages
+        messages = fit_media(messages, self.dialect, self.notebook)
         if messages != request.messages:
             request = request.replace(messages=messages)
         body = writer_of(self.dialect)(request, self.model, limit)

@@ -73,6 +73,8 @@ SENTENCES: dict[str, str] = {
     "reasoning_off_for_loop": "A tool loop began at another model, which this one refuses while it reasons; reasoning is off.",
     "signature_filled": "Nobody signed a call that must be signed; the documented value that skips the check was sent.",
     "error_flag_dropped": "This dialect cannot mark a tool result as an error; its text is sent alone.",
+    "file_as_text": "The API does not accept this kind of file; its text was sent instead.",
+    "result_file_moved": "A tool result cannot hold files here; the file was sent in a user message behind it.",
     "id_mapped": "A call's id is refused by this host; another stands for it, there and in its result.",
     "reasoning_filled": "The host wants the reasoning of every turn with calls; it is unknown here and sent empty.",
     "setting_ignored": "The answer does not show that the setting for reasoning was obeyed.",

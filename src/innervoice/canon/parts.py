@@ -83,6 +83,8 @@ class Media(Value, frozen=True, tag="media", tag_field="type"):
     url: str | None = None
     complete: bool = True
     origin: Origin | None = None
+    name: str | None = None
+    """The name of the file, for APIs that show it to the model."""
 
 
 class Opaque(Value, frozen=True, tag="opaque", tag_field="type"):

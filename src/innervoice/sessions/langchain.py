@@ -19,11 +19,12 @@ from innervoice.history.turns import UNANSWERED
 from innervoice.sessions.langchain_blocks import is_withdrawn, part_of, plain_part
 from innervoice.sessions.mending import Change, mend
 from innervoice.wire.chat.reasoning import FIELDS
+from innervoice.wire.chat.serve_request import CONTENT
 from innervoice.wire.dialects import dialect_of, reader_of
 from innervoice.wire.json_access import arguments_of, as_dict, as_list, as_text
 from innervoice.wire.objects import json_of
 from innervoice.wire.protocol import Context
-from innervoice.wire.serve_request import assistant_turn, content_parts, result_of
+from innervoice.wire.serve_request import assistant_turn
 
 __all__ = ["from_object", "is_langchain", "read_langchain", "repair_langchain"]
 
@@ -132,10 +133,10 @@ def _read(item: dict[str, Any]) -> tuple[Message, list[Spot]]:
     role = _ROLES.get(kind, "user")
     if kind == "tool":
         failed = members.get("status") == "error"
-        result = result_of(members.get("tool_call_id"), content, error=failed)
+        result = CONTENT.result(members.get("tool_call_id"), content, error=failed)
         return Message("tool", (result,)), [Spot("")]
     if role != "assistant":
-        parts = content_parts(content)
+        parts = CONTENT.parts(content)
         return Message(role, parts), [Spot("content")] * len(parts)
     found = [*_reasoning(members), *_said(members), *_calls(members)]
     return Message(role, tuple(part for part, _ in found)), [spot for _, spot in found]

@@ -14,12 +14,13 @@ from innervoice.frames.frame import Frame
 from innervoice.frames.lines import line_bytes
 from innervoice.frames.sse import sse_bytes
 from innervoice.wire.json_access import as_text
+from innervoice.wire.media import MediaModule
 from innervoice.wire.protocol import Context, Reader
 from innervoice.wire.refusals import Refusal, Target
 from innervoice.wire.serve_request import Server
 
 __all__ = [
-    "DIALECTS", "dialect_of", "framing_of", "reader_of", "request_reader_of", "rules_of", "server_of", "writer_of",
+    "DIALECTS", "dialect_of", "framing_of", "media_of", "reader_of", "request_reader_of", "rules_of", "server_of", "writer_of",
 ]  # fmt: skip
 
 # name -> the module and class of its reader, imported when it is used
@@ -88,6 +89,13 @@ def request_reader_of(dialect: str) -> Callable[[dict[str, Any]], Request]:
         f"innervoice.wire.{folder}.serve_request"
     ).read_request
     return reader
+
+
+def media_of(dialect: str) -> MediaModule:
+    """How a dialect holds files."""
+    folder = _READERS[dialect][0].split(".")[0]
+    media: MediaModule = import_module(f"innervoice.wire.{folder}.media")
+    return media
 
 
 def rules_of(dialect: str) -> Callable[[dict[str, Any], Target], Iterator[Refusal]]:

@@ -6,27 +6,25 @@ request has beside the members of `Request` goes to `extra`, as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from innervoice.canon.messages import Message, Role
 from innervoice.canon.origin import Origin
-from innervoice.canon.parts import Opaque, Part, Text, ToolResult
+from innervoice.canon.parts import Media, Opaque, Part, Text, ToolResult
 from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request, Tool
 from innervoice.canon.response import Response
 from innervoice.errors import DecodeError, UsageError
 from innervoice.frames.frame import Frame
-from innervoice.wire.json_access import as_list
 from innervoice.wire.protocol import Reader
 from innervoice.wire.refusals import Refusal
 
 __all__ = [
     "Server",
+    "UserContent",
     "assistant_turn",
-    "content_parts",
     "request_of",
-    "result_of",
     "setting_of",
     "with_role",
 ]
@@ -65,31 +63,51 @@ def assistant_turn(reader: Reader, answer: Any) -> Message:
     return Message("assistant", tuple(reader.parts), origin)
 
 
-def content_parts(content: Any) -> tuple[Part, ...]:
-    """The parts of a user's content: text as text, and every other block as it is."""
-    if isinstance(content, str):
-        return (Text(content),)
-    parts: list[Part] = []
-    for block in as_list(content):
+class UserContent:
+    """Reads what a user and tools say in one dialect: text as text, files as files, every other block as it is.
+
+    A block that says more than its part does (a cache mark, citations) is kept in the origin, for the way home. `read_block` reads
+    the blocks that only the dialect has, and gives None for those it does not know either.
+    """
+
+    def __init__(self, dialect: str, read_block: Callable[[dict[str, Any]], Part | None]) -> None:
+        self._dialect = dialect
+        self._read_block = read_block
+
+    def parts(self, content: Any) -> tuple[Part, ...]:
+        """The parts of a content: a text, a block or a list of these."""
+        if isinstance(content, str):
+            return (Text(content),)
+        blocks = content if isinstance(content, list) else [] if content is None else [content]
+        return tuple(map(self.part, blocks))
+
+    def part(self, block: Any) -> Part:
+        """The part of a block."""
         match block:
             case str(text):
-                parts.append(Text(text))
-            case {"type": "text" | "input_text", "text": str(text), **rest} if not rest:
-                parts.append(Text(text))
-            case {"text": str(text), **rest} if not rest:
-                parts.append(Text(text))
+                return Text(text)
+            case {"type": "text" | "input_text" | "output_text", "text": str(text), **rest}:
+                return Text(text, origin=self._origin(block) if rest else None)
+            case {"text": str(text), **rest} if "type" not in rest and "thought" not in rest:
+                return Text(text, origin=self._origin(block) if rest else None)
+            case dict() if part := self._read_block(block):
+                return part
             case _:
-                parts.append(Opaque(block))
-    return tuple(parts)
+                return Opaque(block, origin=Origin(dialect=self._dialect))
 
+    def result(
+        self, call_id: Any, content: Any, *, error: bool = False, block: Any = None
+    ) -> ToolResult:
+        """A tool result; `block` is what it was on the wire, where that says more."""
+        name = call_id if isinstance(call_id, str) and call_id else "unknown"
+        origin = self._origin(block) if block is not None else None
+        if content is None or isinstance(content, str):
+            return ToolResult(name, content or "", error, origin)
+        kept = (part for part in self.parts(content) if isinstance(part, (Text, Media, Opaque)))
+        return ToolResult(name, tuple(kept), error, origin)
 
-def result_of(call_id: Any, content: Any, *, error: bool = False) -> ToolResult:
-    """A tool result."""
-    name = call_id if isinstance(call_id, str) and call_id else "unknown"
-    if content is None or isinstance(content, str):
-        return ToolResult(name, content or "", error)
-    kept = tuple(part for part in content_parts(content) if isinstance(part, (Text, Opaque)))
-    return ToolResult(name, kept, error)
+    def _origin(self, block: Any) -> Origin:
+        return Origin(dialect=self._dialect, block=block)
 
 
 def setting_of(members: dict[str, Any]) -> Reasoning | None:

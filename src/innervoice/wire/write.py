@@ -11,7 +11,6 @@ from typing import Any
 
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import (
-    Media,
     Part,
     Text,
     ToolCall,
@@ -24,7 +23,7 @@ from innervoice.errors import UsageError
 from innervoice.wire.json_access import parsed
 
 __all__ = [
-    "block_of", "call_names", "data_url", "input_of", "json_schema", "result_text", "split_system", "tool_members", "turns_of", "wholes",
+    "block_of", "call_names", "input_of", "json_schema", "result_text", "split_system", "tool_members", "turns_of", "wholes",
 ]  # fmt: skip
 
 
@@ -120,11 +119,6 @@ def result_text(result: ToolResult) -> str:
             f"the result of {result.call_id!r} holds more than text, which this dialect does not take"
         )
     return "\n".join(part.text for part in result.content if isinstance(part, Text))
-
-
-def data_url(media: Media) -> str:
-    """Where an image is: its URL, or a URL that holds it."""
-    return media.url or f"data:{media.mime or 'application/octet-stream'};base64,{media.data or ''}"
 
 
 def json_schema(response_format: Any) -> tuple[str, Any] | None:

@@ -7,6 +7,7 @@ from typing import Any
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Part
 from innervoice.canon.request import Request
+from innervoice.wire.anthropic.media import read_media
 from innervoice.wire.anthropic.read import AnthropicReader
 from innervoice.wire.anthropic.serve_response import (
     write_answer,
@@ -17,14 +18,16 @@ from innervoice.wire.anthropic.serve_response import (
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.protocol import Context
 from innervoice.wire.serve_request import (
+    UserContent,
     assistant_turn,
-    content_parts,
     request_of,
-    result_of,
     setting_of,
 )
 
 __all__ = ["read_request", "write_answer", "write_error", "write_stream", "write_stream_error"]
+
+
+_CONTENT = UserContent("anthropic", read_media)
 
 
 def read_request(body: dict[str, Any]) -> Request:
@@ -69,13 +72,12 @@ def _message(message: dict[str, Any]) -> Message:
     parts: list[Part] = []
     for block in [content] if isinstance(content, str) else as_list(content):
         match block:
-            case {"type": "tool_result", "tool_use_id": call_id, **rest} if rest.keys() <= {
-                "content",
-                "is_error",
-            }:
+            case {"type": "tool_result", "tool_use_id": call_id, **rest}:
+                more = block if rest.keys() - {"content", "is_error"} else None
+                failed = rest.get("is_error") is True
                 parts.append(
-                    result_of(call_id, rest.get("content"), error=rest.get("is_error") is True)
+                    _CONTENT.result(call_id, rest.get("content"), error=failed, block=more)
                 )
             case _:
-                parts += content_parts([block])
+                parts.append(_CONTENT.part(block))
     return Message("user", tuple(parts))

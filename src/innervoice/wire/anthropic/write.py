@@ -6,6 +6,7 @@ from typing import Any
 
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
+from innervoice.wire.anthropic.media import write_media
 from innervoice.wire.write import (
     block_of,
     input_of,
@@ -63,7 +64,7 @@ def write_part(part: Part) -> Any:
         case ToolResult():
             return _result(part)
         case Media():
-            return _media(part)
+            return write_media(part)
         case Thinking():
             return None
 
@@ -76,13 +77,6 @@ def _result(part: ToolResult) -> dict[str, Any]:
     )
     result = {"type": "tool_result", "tool_use_id": part.call_id, "content": content}
     return {**result, "is_error": True} if part.error else result
-
-
-def _media(part: Media) -> dict[str, Any]:
-    kind = "image" if (part.mime or "image/").startswith("image/") else "document"
-    if part.url:
-        return {"type": kind, "source": {"type": "url", "url": part.url}}
-    return {"type": kind, "source": {"type": "base64", "media_type": part.mime, "data": part.data}}
 
 
 def _tool(tool: Tool) -> Any:

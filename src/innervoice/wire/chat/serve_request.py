@@ -6,6 +6,7 @@ from typing import Any
 
 from innervoice.canon.messages import Message, Role
 from innervoice.canon.request import Request
+from innervoice.wire.chat.media import read_media
 from innervoice.wire.chat.read import ChatReader
 from innervoice.wire.chat.serve_response import (
     write_answer,
@@ -16,10 +17,9 @@ from innervoice.wire.chat.serve_response import (
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.protocol import Context
 from innervoice.wire.serve_request import (
+    UserContent,
     assistant_turn,
-    content_parts,
     request_of,
-    result_of,
     setting_of,
     with_role,
 )
@@ -38,12 +38,19 @@ _ROLES: dict[Any, Role] = {
     "user": "user",
     "tool": "tool",
 }
+CONTENT = UserContent("openai-chat", read_media)
 _OPTIONS = ("temperature", "top_p", "tools", "tool_choice", "response_format")
 
 
-def read_request(body: dict[str, Any], reader: type[ChatReader] = ChatReader) -> Request:
+def read_request(
+    body: dict[str, Any],
+    reader: type[ChatReader] = ChatReader,
+    content: UserContent = CONTENT,
+) -> Request:
     """Reads a body."""
-    messages = [_message(as_dict(message), reader) for message in as_list(body.get("messages"))]
+    messages = [
+        _message(as_dict(message), reader, content) for message in as_list(body.get("messages"))
+    ]
     read = {"model", "messages", "stop", "stream", "stream_options", *_OPTIONS}
     known = {name: body.get(name) for name in _OPTIONS}
     known["stop"] = body.get("stop")
@@ -62,7 +69,7 @@ def read_request(body: dict[str, Any], reader: type[ChatReader] = ChatReader) ->
     return request_of(body, reader.dialect, messages, known, read)
 
 
-def _message(message: dict[str, Any], reader: type[ChatReader]) -> Message:
+def _message(message: dict[str, Any], reader: type[ChatReader], content: UserContent) -> Message:
     role = message.get("role")
     if role == "assistant":
         answer = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
@@ -78,10 +85,9 @@ def _message(message: dict[str, Any], reader: type[ChatReader]) -> Message:
         if key not in ("role", "content", "tool_call_id")
     }
     if role == "tool":
-        result = result_of(message.get("tool_call_id"), message.get("content"))
+        result = content.result(message.get("tool_call_id"), message.get("content"))
         return with_role("tool", (result,), reader.dialect, rest)
     if role not in ("system", "user"):
         rest["role"] = role
-    return with_role(
-        _ROLES.get(role, "user"), content_parts(message.get("content")), reader.dialect, rest
-    )
+    parts = content.parts(message.get("content"))
+    return with_role(_ROLES.get(role, "user"), parts, reader.dialect, rest)

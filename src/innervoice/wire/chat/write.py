@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import (
@@ -16,10 +17,10 @@ from innervoice.canon.parts import (
     is_inline,
 )
 from innervoice.canon.request import Request, Tool
+from innervoice.wire.chat.media import write_media
 from innervoice.wire.chat.reasoning import DETAILS
 from innervoice.wire.write import (
     block_of,
-    data_url,
     json_schema,
     tool_members,
     wholes,
@@ -27,19 +28,23 @@ from innervoice.wire.write import (
 
 __all__ = ["write", "write_assistant", "write_message"]
 
+WriteFile: TypeAlias = Callable[[Media], dict[str, Any]]
+
 _SENT_BACK = (DETAILS, "extra_content", "prefix")
 """What of a message beside its parts goes back."""
 _ENTRY = {"text", "summary", "signature", "data"}
 """Members that only an entry of the details has, also where a host gives it no type."""
 
 
-def write(request: Request, model: str, limit: str) -> dict[str, Any]:
-    """The body."""
+def write(
+    request: Request, model: str, limit: str, write_file: WriteFile = write_media
+) -> dict[str, Any]:
+    """The body; kin of chat have another form for files."""
     body: dict[str, Any] = {"model": model, "messages": []}
     if request.system is not None:
         body["messages"].append({"role": "system", "content": request.system})
     body["messages"] += [
-        written for message in request.messages for written in write_message(message)
+        written for message in request.messages for written in write_message(message, write_file)
     ]
     options = {
         limit: request.max_tokens,
@@ -70,7 +75,7 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     return body
 
 
-def write_message(message: Message) -> list[dict[str, Any]]:
+def write_message(message: Message, write_file: WriteFile = write_media) -> list[dict[str, Any]]:
     """A message; one with several results is several on the wire."""
     if message.role == "assistant":
         return [write_assistant(message)]
@@ -78,17 +83,19 @@ def write_message(message: Message) -> list[dict[str, Any]]:
     results = [part for part in message.parts if isinstance(part, ToolResult)]
     others: list[Part] = [part for part in message.parts if not isinstance(part, ToolResult)]
     written = [
-        {"role": "tool", "tool_call_id": part.call_id, "content": _result(part), **rest}
+        {"role": "tool", "tool_call_id": part.call_id, "content": _result(part, write_file), **rest}
         for part in results
     ]
     if others:
         role = "user" if message.role == "tool" else message.role
-        written.append({"role": role, "content": _content(others), **rest})
+        written.append({"role": role, "content": _content(others, write_file), **rest})
     return written
 
 
-def _result(part: ToolResult) -> Any:
-    return part.content if isinstance(part.content, str) else _content(list(part.content))
+def _result(part: ToolResult, write_file: WriteFile) -> Any:
+    if isinstance(part.content, str):
+        return part.content
+    return _content(list(part.content), write_file)
 
 
 def write_assistant(message: Message) -> dict[str, Any]:
@@ -162,7 +169,7 @@ def _call(part: ToolCall) -> dict[str, Any]:
     }
 
 
-def _content(parts: list[Part]) -> Any:
+def _content(parts: list[Part], write_file: WriteFile) -> Any:
     if all(isinstance(part, Text) and block_of(part) is None for part in parts):
         return (
             "".join(part.text for part in parts if isinstance(part, Text))
@@ -175,7 +182,7 @@ def _content(parts: list[Part]) -> Any:
             case Text():
                 chunks.append(block_of(part) or {"type": "text", "text": part.text})
             case Media():
-                chunks.append({"type": "image_url", "image_url": {"url": data_url(part)}})
+                chunks.append(block_of(part) or write_file(part))
             case Opaque():
                 chunks.append(part.value)
             case _:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
+from innervoice.canon.origin import Origin
+from innervoice.canon.parts import Part, Text
 from innervoice.canon.request import Request
+from innervoice.wire.cohere.media import read_media
 from innervoice.wire.cohere.read import CohereReader
 from innervoice.wire.cohere.serve_response import (
     write_answer,
@@ -15,7 +19,7 @@ from innervoice.wire.cohere.serve_response import (
 )
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.protocol import Context
-from innervoice.wire.serve_request import assistant_turn, content_parts, request_of, result_of
+from innervoice.wire.serve_request import UserContent, assistant_turn, request_of
 
 __all__ = [
     "read_request",
@@ -25,6 +29,18 @@ __all__ = [
     "write_stream_error",
 ]
 
+
+def _read_block(block: dict[str, Any]) -> Part | None:
+    """An image, or a document, which results of tools may be."""
+    match block:
+        case {"type": "document", "document": {"data": data}}:
+            text = data if isinstance(data, str) else dump_json(data).decode()
+            return Text(text, origin=Origin(dialect="cohere", block=block))
+        case _:
+            return read_media(block)
+
+
+_CONTENT = UserContent("cohere", _read_block)
 _OPTIONS = ("max_tokens", "temperature", "tools", "stream", "response_format")
 
 
@@ -44,5 +60,7 @@ def _message(message: dict[str, Any]) -> Message:
             CohereReader(Context()), {"message": message, "finish_reason": "COMPLETE"}
         )
     if role == "tool":
-        return Message("tool", (result_of(message.get("tool_call_id"), message.get("content")),))
-    return Message("system" if role == "system" else "user", content_parts(message.get("content")))
+        result = _CONTENT.result(message.get("tool_call_id"), message.get("content"))
+        return Message("tool", (result,))
+    parts = _CONTENT.parts(message.get("content"))
+    return Message("system" if role == "system" else "user", parts)

@@ -7,9 +7,9 @@ from typing import Any
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
+from innervoice.wire.cohere.media import write_media
 from innervoice.wire.write import (
     block_of,
-    data_url,
     json_schema,
     tool_members,
     wholes,
@@ -99,7 +99,7 @@ def _chunk(part: Part) -> Any:
         case Text():
             return block or ({"type": "text", "text": part.text} if part.text else None)
         case Media():
-            return {"type": "image_url", "image_url": {"url": data_url(part)}}
+            return block or write_media(part)
         case _:
             return None
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import Part
+from innervoice.canon.origin import Origin
+from innervoice.canon.parts import Part, Text
 from innervoice.canon.request import Request
+from innervoice.wire.converse.media import read_media
 from innervoice.wire.converse.read import ConverseReader
 from innervoice.wire.converse.serve_response import (
     error_type,
@@ -17,7 +20,7 @@ from innervoice.wire.converse.serve_response import (
 )
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.protocol import Context
-from innervoice.wire.serve_request import assistant_turn, content_parts, request_of, result_of
+from innervoice.wire.serve_request import UserContent, assistant_turn, request_of
 
 __all__ = [
     "error_type",
@@ -27,6 +30,17 @@ __all__ = [
     "write_stream",
     "write_stream_error",
 ]
+
+
+def _read_block(block: dict[str, Any]) -> Part | None:
+    """A file, or a result that is JSON and not text."""
+    if set(block) == {"json"}:
+        origin = Origin(dialect="bedrock-converse", block=block)
+        return Text(dump_json(block["json"]).decode(), origin=origin)
+    return read_media(block)
+
+
+_CONTENT = UserContent("bedrock-converse", _read_block)
 
 
 def read_request(body: dict[str, Any]) -> Request:
@@ -56,13 +70,12 @@ def _message(message: dict[str, Any]) -> Message:
     parts: list[Part] = []
     for block in as_list(message.get("content")):
         match block:
-            case {"toolResult": {"toolUseId": call_id, **rest}} if rest.keys() <= {
-                "content",
-                "status",
-            }:
+            case {"toolResult": {"toolUseId": call_id, **rest}}:
+                more = block if rest.keys() - {"content", "status"} else None
+                failed = rest.get("status") == "error"
                 parts.append(
-                    result_of(call_id, rest.get("content"), error=rest.get("status") == "error")
+                    _CONTENT.result(call_id, rest.get("content"), error=failed, block=more)
                 )
             case _:
-                parts += content_parts([block])
+                parts.append(_CONTENT.part(block))
     return Message("user", tuple(parts))

@@ -6,7 +6,7 @@ from typing import Any
 
 from innervoice.canon.parts import Media, Opaque, Part, Text, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
-from innervoice.errors import UsageError
+from innervoice.wire.converse.media import write_media
 from innervoice.wire.write import block_of, input_of, split_system, turns_of
 
 __all__ = ["write", "write_part"]
@@ -49,20 +49,8 @@ def write_part(part: Part) -> Any:
             return {"toolUse": {"toolUseId": part.id, "name": part.name, "input": input_of(part)}}
         case ToolResult():
             return {"toolResult": _result(part)}
-        case Media() if not part.data:
-            raise UsageError("Converse takes media by their data, not by a URL")
-        case Media() if (part.mime or "").startswith("image/"):
-            return {
-                "image": {
-                    "format": (part.mime or "").removeprefix("image/"),
-                    "source": {"bytes": part.data},
-                }
-            }
         case Media():
-            form = (part.mime or "application/pdf").rsplit("/", 1)[-1]
-            return {
-                "document": {"format": form, "name": "document", "source": {"bytes": part.data}}
-            }
+            return write_media(part)
         case _:
             return None
 

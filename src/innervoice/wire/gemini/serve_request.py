@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
-from innervoice.canon.parts import Part, ToolCall, ToolResult
+from innervoice.canon.parts import Media, Opaque, Part, Text, ToolCall, ToolResult
 from innervoice.canon.request import Request
+from innervoice.wire.gemini.media import read_media
 from innervoice.wire.gemini.read import GeminiReader
 from innervoice.wire.gemini.serve_response import (
     write_answer,
@@ -17,9 +19,13 @@ from innervoice.wire.gemini.serve_response import (
 )
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.protocol import Context
-from innervoice.wire.serve_request import assistant_turn, content_parts, request_of
+from innervoice.wire.serve_request import UserContent, assistant_turn, request_of
 
 __all__ = ["read_request", "write_answer", "write_error", "write_stream", "write_stream_error"]
+
+
+_CONTENT = UserContent("gemini", read_media)
+_WRAPPERS = {"result", "output", "content", "error"}
 
 
 def read_request(body: dict[str, Any]) -> Request:
@@ -65,7 +71,25 @@ def _content(content: dict[str, Any], calls: list[ToolCall]) -> Message:
             if call:
                 calls.remove(call)
             call_id = as_text(response.get("id")) or (call.id if call else name) or "unknown"
-            parts.append(ToolResult(call_id, origin=Origin(dialect="gemini", block=part)))
+            parts.append(_result(call_id, response, part))
         else:
-            parts += content_parts([part])
+            parts.append(_CONTENT.part(part))
     return Message("user", tuple(parts))
+
+
+def _result(call_id: str, response: dict[str, Any], part: Any) -> ToolResult:
+    """A result: what programs put under one of the usual names is its content, any other object is so as a whole.
+
+    Files in a result stand beside it, in parts of its own.
+    """
+    value = response.get("response")
+    failed = isinstance(value, dict) and set(value) == {"error"}
+    if isinstance(value, dict) and len(value) == 1 and value.keys() <= _WRAPPERS:
+        (value,) = value.values()
+    text = value if isinstance(value, str) else dump_json(value).decode()
+    files = [_CONTENT.part(held) for held in as_list(response.get("parts"))]
+    origin = Origin(dialect="gemini", block=part)
+    if not files:
+        return ToolResult(call_id, text, failed, origin)
+    held = (item for item in files if isinstance(item, (Text, Media, Opaque)))
+    return ToolResult(call_id, (Text(text), *held), failed, origin)

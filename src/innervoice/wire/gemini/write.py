@@ -7,6 +7,7 @@ from typing import Any
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
+from innervoice.wire.gemini.media import write_media
 from innervoice.wire.json_access import parsed
 from innervoice.wire.write import (
     block_of,
@@ -76,10 +77,8 @@ def write_part(part: Part, names: dict[str, str], invented: set[str]) -> Any:
                 if part.call_id in invented
                 else {"id": part.call_id, **response}
             }
-        case Media() if part.url:
-            return {"fileData": {"mimeType": part.mime, "fileUri": part.url}}
         case Media():
-            return {"inlineData": {"mimeType": part.mime, "data": part.data}}
+            return write_media(part)
         case _:
             return None
 

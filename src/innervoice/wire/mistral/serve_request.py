@@ -18,18 +18,21 @@ from innervoice.wire.chat.deltas import content_deltas
 from innervoice.wire.chat.serve_request import read_request as read_chat
 from innervoice.wire.chat.serve_response import write_stream_error
 from innervoice.wire.chat.usage import write_usage
+from innervoice.wire.mistral.media import read_media
 from innervoice.wire.mistral.read import MistralReader
 from innervoice.wire.refusals import Refusal
+from innervoice.wire.serve_request import UserContent
 
 __all__ = ["read_request", "write_answer", "write_error", "write_stream", "write_stream_error"]
 
 _DIALECT = "mistral"
+_CONTENT = UserContent(_DIALECT, read_media)
 _WORDS = {"stop": "stop", "length": "length", "tool_calls": "tool_calls", "error": "error"}
 
 
 def read_request(body: dict[str, Any]) -> Request:
     """Reads a body."""
-    return read_chat(body, MistralReader)
+    return read_chat(body, MistralReader, _CONTENT)
 
 
 def write_answer(answer: Response) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import Media, Part
 from innervoice.canon.request import Request
-from innervoice.wire.json_access import as_dict, as_list, as_text
+from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.ollama.media import read_media
 from innervoice.wire.ollama.read import OllamaReader
 from innervoice.wire.ollama.serve_response import (
     write_answer,
@@ -16,7 +16,7 @@ from innervoice.wire.ollama.serve_response import (
     write_stream_error,
 )
 from innervoice.wire.protocol import Context
-from innervoice.wire.serve_request import assistant_turn, content_parts, request_of, result_of
+from innervoice.wire.serve_request import UserContent, assistant_turn, request_of
 
 __all__ = [
     "read_request",
@@ -25,6 +25,9 @@ __all__ = [
     "write_stream",
     "write_stream_error",
 ]
+
+
+_CONTENT = UserContent("ollama", lambda _: None)
 
 
 def read_request(body: dict[str, Any]) -> Request:
@@ -55,10 +58,7 @@ def _message(message: dict[str, Any]) -> Message:
         return assistant_turn(OllamaReader(Context()), {"message": message, "done": True})
     if role == "tool":
         call_id = message.get("tool_call_id") or message.get("tool_name")
-        return Message("tool", (result_of(call_id, message.get("content")),))
-    images: list[Part] = [
-        Media("image/png", as_text(image)) for image in as_list(message.get("images"))
-    ]
-    return Message(
-        "system" if role == "system" else "user", (*content_parts(message.get("content")), *images)
-    )
+        return Message("tool", (_CONTENT.result(call_id, message.get("content")),))
+    images = [held for image in as_list(message.get("images")) if (held := read_media(image))]
+    parts = (*_CONTENT.parts(message.get("content")), *images)
+    return Message("system" if role == "system" else "user", parts)

@@ -10,6 +10,7 @@ from innervoice.canon.parts import Opaque
 from innervoice.canon.request import Request
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.protocol import Context
+from innervoice.wire.responses.media import read_media
 from innervoice.wire.responses.read import ResponsesReader
 from innervoice.wire.responses.serve_response import (
     write_answer,
@@ -18,10 +19,9 @@ from innervoice.wire.responses.serve_response import (
     write_stream_error,
 )
 from innervoice.wire.serve_request import (
+    UserContent,
     assistant_turn,
-    content_parts,
     request_of,
-    result_of,
     setting_of,
     with_role,
 )
@@ -34,6 +34,7 @@ __all__ = [
     "write_stream_error",
 ]
 
+_CONTENT = UserContent("openai-responses", read_media)
 _OPTIONS = ("temperature", "top_p", "tools", "tool_choice", "stream")
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 
@@ -78,7 +79,7 @@ def _messages(value: Any) -> list[Message]:
         elif kind in _RESULTS and item.keys() <= {"type", "call_id", "output", "id", "status"}:
             close()
             rest = {"type": kind} if kind != "function_call_output" else {}
-            result = result_of(item.get("call_id"), item.get("output"))
+            result = _CONTENT.result(item.get("call_id"), item.get("output"))
             messages.append(with_role("tool", (result,), "openai-responses", rest))
         elif str(kind).endswith("_output") or kind in (
             "item_reference",
@@ -98,7 +99,7 @@ def _said(item: dict[str, Any]) -> Message:
     role = item.get("role")
     rest = {} if role in ("system", "user") else {"role": role}
     name = "system" if role in ("system", "developer") else "user"
-    return with_role(name, content_parts(item.get("content")), "openai-responses", rest)  # type: ignore[arg-type]
+    return with_role(name, _CONTENT.parts(item.get("content")), "openai-responses", rest)  # type: ignore[arg-type]
 
 
 def _answered(item: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from typing import Any
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
-from innervoice.wire.write import block_of, data_url, json_schema, tool_members, wholes
+from innervoice.wire.responses.media import write_media
+from innervoice.wire.write import block_of, json_schema, tool_members, wholes
 
 __all__ = ["write"]
 
@@ -109,10 +110,8 @@ def _input(message: Message) -> list[dict[str, Any]]:
                 items.append(part.value)
             case Text():
                 content.append({"type": "input_text", "text": part.text})
-            case Media() if (part.mime or "image/").startswith("image/"):
-                content.append({"type": "input_image", "image_url": data_url(part)})
             case Media():
-                content.append({"type": "input_file", "file_data": data_url(part)})
+                content.append(block_of(part) or write_media(part))
             case Opaque():
                 content.append(part.value)
             case Thinking() | ToolCall():

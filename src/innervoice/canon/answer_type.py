@@ -1,0 +1,135 @@
+"""The type that an answer should have <-> its JSON schema, and the text of an answer as a value of that type.
+
+Accepted are dataclasses, TypedDicts, msgspec Structs, whatever else msgspec has a schema for (`list[Dog]`, an enum), models of
+pydantic, and a JSON schema as a dict, whose answers are plain JSON values. APIs want an object at the root of a schema, so any
+other type is wrapped into an object with one member.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from innervoice.canon.jsontext import load_json
+from innervoice.errors import DecodeError, UsageError
+
+__all__ = ["AnswerType"]
+
+_WRAPPED = "value"
+_FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
+
+
+class AnswerType:
+    """A type, its name and schema, and how a JSON value becomes one of it."""
+
+    def __init__(
+        self, name: str, schema: dict[str, Any], convert: Callable[[Any], Any] | None = None
+    ) -> None:
+        self.name = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "answer"
+        self.is_wrapped = not _is_object(schema)
+        self.schema = _wrapped(schema) if self.is_wrapped else schema
+        self._convert = convert
+
+    @classmethod
+    def of(cls, value: Any) -> AnswerType:
+        """The answer type of a class, a type or a JSON schema."""
+        if isinstance(value, AnswerType):
+            return value
+        if isinstance(value, dict):
+            return cls(str(value.get("title") or "answer"), value)
+        if hasattr(value, "model_json_schema") and hasattr(value, "model_validate"):
+            return cls(value.__name__, value.model_json_schema(), value.model_validate)
+        try:
+            (schema,), components = msgspec.json.schema_components(
+                [value], ref_template="#/$defs/{name}"
+            )
+        except TypeError as error:
+            raise UsageError(
+                "schema must be a dataclass, a TypedDict, a msgspec Struct, a pydantic model or a JSON schema, "
+                f"not {value!r}: {error}"
+            ) from None
+        whole = {**schema, "$defs": components} if components else schema
+        name = str(getattr(value, "__name__", "answer"))
+        return cls(name, whole, lambda plain: msgspec.convert(plain, value, strict=False))
+
+    def parse(self, text: str) -> Any:
+        """The value that a text is; raises `DecodeError` if it is none of this type."""
+        fenced = _FENCED.match(text)
+        try:
+            plain = load_json(fenced[1] if fenced else text)
+        except ValueError as error:
+            raise DecodeError(f"expected JSON of the type {self.name}: {error}") from None
+        return self.convert(plain)
+
+    def convert(self, plain: Any) -> Any:
+        """A JSON value as this type."""
+        if isinstance(plain, dict):
+            plain = _without_nulls(plain, self.schema, self.schema)
+        if self.is_wrapped:
+            if not isinstance(plain, dict) or _WRAPPED not in plain:
+                raise DecodeError(f"expected an object with the member {_WRAPPED!r}")
+            plain = plain[_WRAPPED]
+        if self._convert is None:
+            return plain
+        try:
+            return self._convert(plain)
+        except (msgspec.ValidationError, ValueError) as error:
+            raise DecodeError(f"expected a value of the type {self.name}: {error}") from None
+
+
+def _is_object(schema: dict[str, Any]) -> bool:
+    target = _target(schema, schema)
+    return target.get("type") == "object" or "properties" in target
+
+
+def _wrapped(schema: dict[str, Any]) -> dict[str, Any]:
+    inner = {key: value for key, value in schema.items() if key != "$defs"}
+    made = {"type": "object", "properties": {_WRAPPED: inner}, "required": [_WRAPPED]}
+    return {**made, "$defs": schema["$defs"]} if "$defs" in schema else made
+
+
+def _without_nulls(value: Any, schema: Any, root: dict[str, Any]) -> Any:
+    """The value without members that are null where the schema has none.
+
+    OpenAI's strict mode has no optional members: they come as null instead of being left out.
+    """
+    schema = _target(schema, root) if isinstance(schema, dict) else {}
+    if isinstance(value, list):
+        return [_without_nulls(item, schema.get("items"), root) for item in value]
+    properties = schema.get("properties")
+    if not isinstance(value, dict) or not isinstance(properties, dict):
+        return value
+    required = schema.get("required") or ()
+    return {
+        name: _without_nulls(item, properties.get(name), root)
+        for name, item in value.items()
+        if item is not None or name in required or _takes_null(properties.get(name), root)
+    }
+
+
+def _takes_null(schema: Any, root: dict[str, Any]) -> bool:
+    if not isinstance(schema, dict) or not schema:
+        return True
+    schema = _target(schema, root)
+    kind = schema.get("type")
+    if kind is not None:
+        return kind == "null" or (isinstance(kind, list) and "null" in kind)
+    branches = schema.get("anyOf") or schema.get("oneOf")
+    if isinstance(branches, list):
+        return any(_takes_null(branch, root) for branch in branches)
+    return None in schema["enum"] if isinstance(schema.get("enum"), list) else "const" not in schema
+
+
+def _target(schema: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
+    """A schema, or the definition that it refers to."""
+    reference = schema.get("$ref")
+    if not isinstance(reference, str):
+        return schema
+    definitions = root.get("$defs")
+    target = (
+        definitions.get(reference.rsplit("/", 1)[-1]) if isinstance(definitions, dict) else None
+    )
+    return target if isinstance(target, dict) else schema

@@ -1,0 +1,100 @@
+"""Files in messages: what kind a file is, and how data and URLs are told apart.
+
+Each dialect has a `media.py` with the same four names: `ACCEPTS` (which kinds it takes from a user, and how), `IN_RESULTS` (whether
+results of tools may hold files), `write_media` (a part -> its block) and `read_media` (a block -> a part, None for a block that
+holds no file). What a dialect does not accept never reaches `write_media`: `fitting/media.py` refuses or converts it before.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal, Protocol, TypeAlias
+
+from innervoice.canon.origin import Origin
+from innervoice.canon.parts import Media
+from innervoice.wire.json_access import as_text
+
+__all__ = [
+    "Accepts",
+    "Kind",
+    "MediaModule",
+    "Way",
+    "data_url",
+    "kind_of",
+    "media_of",
+    "media_of_url",
+    "way_of",
+]
+
+Kind: TypeAlias = Literal["image", "audio", "video", "pdf", "text", "document"]
+Way: TypeAlias = Literal["data", "url", "s3", "gs"]
+"""How a file is sent: its data, a URL that anyone can fetch, or a place in a cloud's own store."""
+Accepts: TypeAlias = dict[Kind, tuple[Way, ...]]
+
+
+class MediaModule(Protocol):
+    """What every `media.py` offers."""
+
+    ACCEPTS: Accepts
+    IN_RESULTS: bool
+
+    def write_media(self, part: Media) -> Any:
+        """The block of a file."""
+        ...
+
+    def read_media(self, block: dict[str, Any]) -> Media | None:
+        """The file in a block, or None."""
+        ...
+
+
+_DATA_URL = re.compile(r"data:([^;,]*)[^,]*;base64,(.*)", re.DOTALL | re.IGNORECASE)
+_TEXTS = ("text/", "application/json", "application/xml", "application/x-yaml")
+
+
+def kind_of(media: Media) -> Kind:
+    """What a file is, by its type; one without a type is taken for an image, as most are."""
+    mime = (media.mime or "image/").lower()
+    if mime.startswith("image/"):
+        return "image"
+    if mime.startswith("audio/"):
+        return "audio"
+    if mime.startswith("video/"):
+        return "video"
+    if mime == "application/pdf":
+        return "pdf"
+    return "text" if mime.startswith(_TEXTS) else "document"
+
+
+def way_of(media: Media) -> Way:
+    """How a file would be sent."""
+    if media.data is not None or not media.url:
+        return "data"
+    scheme = media.url.partition("://")[0].lower()
+    return "s3" if scheme == "s3" else "gs" if scheme == "gs" else "url"
+
+
+def data_url(media: Media) -> str:
+    """Where a file is: its URL, or a URL that holds its data."""
+    return media.url or f"data:{media.mime or 'application/octet-stream'};base64,{media.data or ''}"
+
+
+def media_of_url(
+    url: Any, block: dict[str, Any], dialect: str, *, mime: str | None = None, name: Any = None
+) -> Media | None:
+    """A file at a URL, or inside of one that holds data; None for what is no URL."""
+    if not isinstance(url, str) or not url:
+        return None
+    embedded = _DATA_URL.fullmatch(url)
+    if embedded:
+        return media_of(embedded[1] or mime, embedded[2], None, block, dialect, name=name)
+    return media_of(mime, None, url, block, dialect, name=name)
+
+
+def media_of(
+    mime: Any, data: Any, url: Any, block: dict[str, Any], dialect: str, *, name: Any = None
+) -> Media | None:
+    """A file that came in a block of a dialect, or None if it has neither data nor a URL."""
+    if not isinstance(data, str) and not isinstance(url, str):
+        return None
+    origin = Origin(dialect=dialect, block=block)
+    return Media(as_text(mime), as_text(data), as_text(url), origin=origin, name=as_text(name))

@@ -1,0 +1,322 @@
+"""A JSON schema for an answer -> the same schema as an API accepts it, and what was changed.
+
+APIs that hold an answer to a schema accept a part of JSON Schema only, each another one. A `SchemaProfile` says which:
+
+  - keywords that are not in `keywords` are removed from the schema and appended to the description of their place, where
+    the model still reads them;
+  - `closed`: every object says `additionalProperties: false`, as Claude and OpenAI's strict mode demand;
+  - `all_required`: every property is required, and one that was optional accepts null instead (OpenAI's strict mode);
+  - `type_lists`: whether `type` may be a list; otherwise it becomes `anyOf`;
+  - `maps`: whether an object may have members with any name, as `dict[str, int]` has; `recursive`: whether a schema may
+    refer to itself. What a profile cannot say at all is in `FittedSchema.obstacle`; the caller then has to ask otherwise.
+
+Sources: Claude platform.claude.com/docs structured-outputs and the words of its refusals; OpenAI platform.openai.com/docs
+structured-outputs; Gemini ai.google.dev/api/generate-content (responseJsonSchema). Read 2026-11-15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from innervoice.canon.jsontext import dump_json
+from innervoice.canon.value import Value
+
+__all__ = ["CLAUDE", "GEMINI", "OPENAI_STRICT", "FittedSchema", "SchemaProfile", "fit_schema"]
+
+_STRUCTURE = frozenset({
+    "$defs", "$ref", "additionalProperties", "anyOf", "const", "definitions", "description", "enum", "items", "properties",
+    "required", "title", "type",
+})  # fmt: skip
+
+
+_ABOUT = ("title", "description", "default")
+
+
+class SchemaProfile(Value, frozen=True, kw_only=True):
+    """What an API accepts of JSON Schema."""
+
+    keywords: frozenset[str]
+    formats: frozenset[str] | None = None
+    """Values of `format` that it accepts; None: any."""
+    closed: bool = False
+    all_required: bool = False
+    type_lists: bool = True
+    const: bool = True
+    maps: bool = True
+    recursive: bool = True
+    least_items: int | None = None
+    """The highest `minItems` it accepts; None: any."""
+
+
+CLAUDE = SchemaProfile(
+    keywords=_STRUCTURE | {"allOf", "default", "format", "minItems"},
+    formats=frozenset(
+        {
+            "date",
+            "date-time",
+            "duration",
+            "email",
+            "hostname",
+            "ipv4",
+            "ipv6",
+            "time",
+            "uri",
+            "uuid",
+        }
+    ),
+    closed=True,
+    type_lists=False,
+    maps=False,
+    recursive=False,
+    least_items=1,
+)
+OPENAI_STRICT = SchemaProfile(
+    keywords=_STRUCTURE
+    | {
+        "exclusiveMaximum", "exclusiveMinimum", "format", "maxItems", "maximum", "minItems", "minimum", "multipleOf", "pattern",
+    },
+    formats=frozenset(
+        {"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uuid"}
+    ),
+    closed=True,
+    all_required=True,
+    maps=False,
+)  # fmt: skip
+GEMINI = SchemaProfile(
+    keywords=_STRUCTURE
+    | {
+        "$anchor", "$id", "format", "maxItems", "maximum", "minItems", "minimum", "oneOf", "prefixItems", "propertyOrdering",
+    },
+    const=False,
+)  # fmt: skip
+
+
+class FittedSchema(Value, frozen=True, kw_only=True):
+    """A schema as an API accepts it."""
+
+    schema: Any
+    removed: tuple[str, ...] = ()
+    """Keywords that the API does not accept, each once; they are in descriptions now."""
+    obstacle: str | None = None
+    """Why the API cannot hold an answer to this schema at all."""
+
+
+def fit_schema(schema: Any, profile: SchemaProfile) -> FittedSchema:
+    """The schema as the profile accepts it. The schema that came in is not changed."""
+    if not isinstance(schema, dict):
+        return FittedSchema(schema=schema)
+    fitter = _Fitter(schema, profile)
+    fitted = fitter.fitted(_rooted(schema))
+    return FittedSchema(
+        schema=fitted, removed=tuple(sorted(fitter.removed)), obstacle=fitter.obstacle
+    )
+
+
+class _Fitter:
+    def __init__(self, root: dict[str, Any], profile: SchemaProfile) -> None:
+        self._root = root
+        self._profile = profile
+        self._inlined: list[str] = []
+        """References that are being replaced by their target, so that none is replaced inside itself."""
+        self.removed: set[str] = set()
+        self.obstacle: str | None = None
+        if not profile.recursive and _is_recursive(root):
+            self.obstacle = "the schema refers to itself"
+
+    def fitted(self, schema: Any) -> Any:
+        """One place of the schema, and all below it."""
+        if not isinstance(schema, dict):
+            return schema
+        depth = len(self._inlined)
+        schema = self._plain(schema)
+        kept = {key: value for key, value in schema.items() if self._accepts(key, value)}
+        dropped = {key: value for key, value in schema.items() if key not in kept}
+        self.removed |= dropped.keys()
+        made = {key: self._below(key, value) for key, value in kept.items()}
+        del self._inlined[depth:]
+        if _is_object(made):
+            made = self._object(made)
+        if isinstance(made.get("type"), list) and not self._profile.type_lists:
+            made = _without_type_list(made)
+        limits = {key: value for key, value in dropped.items() if (key, value) != ("default", None)}
+        if limits:
+            made["description"] = _described(made.get("description"), limits)
+        return made
+
+    def _plain(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """The place with other words for what the profile does not accept and can say otherwise."""
+        keywords = self._profile.keywords
+        schema = dict(schema)
+        if "oneOf" in schema and "oneOf" not in keywords and "anyOf" not in schema:
+            schema["anyOf"] = schema.pop("oneOf")
+            schema.pop("discriminator", None)
+        if "allOf" in schema and "allOf" not in keywords:
+            parts = schema.pop("allOf")
+            for part in parts if isinstance(parts, list) else []:
+                schema = {**self._resolved(part), **schema}
+        beside = schema.keys() - {"$ref", "$defs", "definitions"}
+        if "$ref" in schema and beside and self._profile.closed:
+            # A reference must stand alone: what stands beside it is joined with what it refers to.
+            rest = {key: value for key, value in schema.items() if key != "$ref"}
+            inner = self._resolved({"$ref": schema["$ref"]})
+            schema = inner if set(inner) == {"$ref"} else {**inner, **rest}
+        if "const" in schema and not self._profile.const:
+            schema["enum"] = [schema.pop("const")]
+        return schema
+
+    def _resolved(self, schema: Any) -> dict[str, Any]:
+        """What a reference refers to; anything else, and what is being replaced already, as it is."""
+        if not isinstance(schema, dict):
+            return {}
+        reference = schema.get("$ref")
+        target = _target(self._root, reference) if set(schema) == {"$ref"} else None
+        if target is None or reference in self._inlined:
+            return schema
+        self._inlined.append(str(reference))
+        return target
+
+    def _accepts(self, key: str, value: Any) -> bool:
+        profile = self._profile
+        if key == "format" and profile.formats is not None:
+            return value in profile.formats
+        if key == "minItems" and profile.least_items is not None:
+            return isinstance(value, int) and value <= profile.least_items
+        return key in profile.keywords
+
+    def _below(self, key: str, value: Any) -> Any:
+        if key in ("properties", "$defs", "definitions") and isinstance(value, dict):
+            return {name: self.fitted(inner) for name, inner in value.items()}
+        if key in ("anyOf", "oneOf", "allOf", "prefixItems") and isinstance(value, list):
+            return [self.fitted(inner) for inner in value]
+        if key in ("items", "additionalProperties") and isinstance(value, dict):
+            return self.fitted(value)
+        return value
+
+    def _object(self, schema: dict[str, Any]) -> dict[str, Any]:
+        profile = self._profile
+        # An object that names no member is one of any members, unless it says otherwise.
+        more = schema.get("additionalProperties", not schema.get("properties"))
+        if more is not False and not profile.maps:
+            self.obstacle = self.obstacle or "an object may have members of any name"
+        if not profile.closed:
+            return schema
+        properties = schema.get("properties") or {}
+        schema = {**schema, "properties": properties, "additionalProperties": False}
+        if profile.all_required:
+            required = set(schema.get("required") or ())
+            schema["properties"] = {
+                name: inner if name in required else _nullable(inner)
+                for name, inner in properties.items()
+            }
+            schema["required"] = list(properties)
+        return schema
+
+
+def _is_object(schema: dict[str, Any]) -> bool:
+    kind = schema.get("type")
+    return (
+        kind == "object" or (isinstance(kind, list) and "object" in kind) or "properties" in schema
+    )
+
+
+def _nullable(schema: Any) -> Any:
+    """A schema that also accepts null, for a member that may be absent."""
+    if not isinstance(schema, dict) or not schema:
+        return schema
+    kind = schema.get("type")
+    kinds = kind if isinstance(kind, list) else [kind]
+    branches = schema.get("anyOf")
+    if "null" in kinds or (isinstance(branches, list) and {"type": "null"} in branches):
+        return schema
+    if isinstance(branches, list):
+        return {**schema, "anyOf": [*branches, {"type": "null"}]}
+    if kind is not None and "enum" not in schema and "const" not in schema:
+        return {**schema, "type": [*kinds, "null"]}
+    description = {"description": schema["description"]} if "description" in schema else {}
+    inner = {key: value for key, value in schema.items() if key != "description"}
+    return {**description, "anyOf": [inner, {"type": "null"}]}
+
+
+def _without_type_list(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema whose `type` is a list, with a branch for each of its types."""
+    about: dict[str, Any] = {key: schema[key] for key in _ABOUT if key in schema}
+    rest = {key: value for key, value in schema.items() if key not in about and key != "type"}
+    branches = [
+        {"type": kind} if kind == "null" else {"type": kind, **rest} for kind in schema["type"]
+    ]
+    return {**about, "anyOf": branches}
+
+
+def _described(description: Any, dropped: dict[str, Any]) -> str:
+    """A description that says what the schema no longer does."""
+    words = ", ".join(f"{key}: {_shown(value)}" for key, value in dropped.items())
+    return (
+        f"{description}\n({words})"
+        if isinstance(description, str) and description
+        else f"({words})"
+    )
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else dump_json(value).decode()
+
+
+def _target(root: dict[str, Any], reference: Any) -> dict[str, Any] | None:
+    """What a local reference (`#/$defs/Dog`) refers to."""
+    if not isinstance(reference, str) or not reference.startswith("#/"):
+        return None
+    here: Any = root
+    for step in reference[2:].split("/"):
+        here = (
+            here.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(here, dict) else None
+        )
+    return here if isinstance(here, dict) else None
+
+
+def _references(schema: Any) -> Iterator[str]:
+    """The references in a schema, those inside of its definitions left out."""
+    if isinstance(schema, list):
+        for item in schema:
+            yield from _references(item)
+    elif isinstance(schema, dict):
+        for key, value in schema.items():
+            if key == "$ref" and isinstance(value, str):
+                yield value
+            elif key not in ("$defs", "definitions"):
+                yield from _references(value)
+
+
+def _is_recursive(root: dict[str, Any]) -> bool:
+    """Whether a reference leads back to itself."""
+
+    def leads_back(start: str) -> bool:
+        pending, seen = [start], set[str]()
+        while pending:
+            here = pending.pop()
+            for reference in _references(root if here == "#" else _target(root, here)):
+                if reference == start:
+                    return True
+                if reference not in seen:
+                    seen.add(reference)
+                    pending.append(reference)
+        return False
+
+    return any(map(leads_back, sorted(set(_all_references(root)))))
+
+
+def _rooted(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema whose root is an object that can be seen, not a reference to one."""
+    target = _target(schema, schema.get("$ref"))
+    if target is None:
+        return schema
+    return {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
+
+
+def _all_references(schema: Any) -> Iterator[str]:
+    yield from _references(schema)
+    if isinstance(schema, dict):
+        for name in ("$defs", "definitions"):
+            inner = schema.get(name)
+            for target in (inner if isinstance(inner, dict) else {}).values():
+                yield from _references(target)
