@@ -63,14 +63,14 @@ def decode_request(body: Any, dialect: str) -> Request:
 
 class _Encoding:
     def __init__(self, request: Request) -> None:
-        self.settled = FittedRequest(request)
-        self.request = self.settled.request
-        self.notebook = self.settled.notebook
-        self.host, self.model = self.settled.host, self.settled.model
-        self.dialect, self.row = self.settled.dialect, self.settled.row
+        self.fitted = FittedRequest(request)
+        self.request = self.fitted.request
+        self.notebook = self.fitted.notebook
+        self.host, self.model = self.fitted.host, self.fitted.model
+        self.dialect, self.row = self.fitted.dialect, self.fitted.row
 
     def wire(self) -> Wire:
-        request, settled = self.request, self.settled
+        request, fitted = self.request, self.fitted
         named = self.row.limit != "max_tokens"
         limit = self.row.limit if named else _LIMITS.get(self.dialect, "max_tokens")
         _check_results(request.messages)
@@ -79,10 +79,10 @@ class _Encoding:
         if messages != request.messages:
             request = request.replace(messages=messages)
         body = writer_of(self.dialect)(request, self.model, limit)
-        fields = fields_of(settled.choice, self.row) if settled.choice else {}
+        fields = fields_of(fitted.choice, self.row) if fitted.choice else {}
         if self.dialect == "bedrock-converse" and fields:
             fields = {"additionalModelRequestFields": fields}
-        if self.dialect == "openai-responses" and not request.store and settled.reasons:
+        if self.dialect == "openai-responses" and not request.store and fitted.reasons:
             body.setdefault("include", ["reasoning.encrypted_content"])
         return Wire(
             url=self._url(),
@@ -90,14 +90,14 @@ class _Encoding:
             body=_merged(_merged(self._enveloped(body), fields), request.extra),
             dialect=self.dialect,
             notes=self.notebook.notes(),
-            reasoning=settled.report,
+            reasoning=fitted.report,
             prefix=planned.prefix,
             scope=request.scope,
         )
 
     def _planned(self) -> Plan:
         """The history as it may go to this target; what is not sent as it is, is noted."""
-        planned = Planner(self.settled).plan()
+        planned = Planner(self.fitted).plan()
         for decision in planned.decisions:
             if decision.note:
                 self.notebook.add(decision.note, decision.rule)
@@ -110,9 +110,9 @@ class _Encoding:
             ]
             if flagged:
                 self.notebook.add("error_flag_dropped", count=len(flagged))
-        if planned.thinking_off and self.settled.choice and not self.settled.choice.off:
+        if planned.thinking_off and self.fitted.choice and not self.fitted.choice.off:
             self.notebook.add("reasoning_off_for_loop")
-            self.settled.choice = Choice(off=True)
+            self.fitted.choice = Choice(off=True)
         return planned
 
     @property

@@ -7,8 +7,8 @@ from typing import Any
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import Part
-from innervoice.emulator.brain import Draft
-from innervoice.emulator.call import Call
+from innervoice.emulator.brain import AnswerDraft
+from innervoice.emulator.call import EmulatedCall
 from innervoice.emulator.seals import digest
 from innervoice.wire.chat.reasoning import FIELDS
 from innervoice.wire.chat.rules import is_on as rules_say_on
@@ -31,12 +31,12 @@ _SIGNED = {
 }
 
 
-def is_on(call: Call) -> bool:
+def is_on(call: EmulatedCall) -> bool:
     """Whether it reasons in this call."""
     return rules_say_on(call.body, call.target)
 
 
-def check(call: Call) -> Iterator[Refusal]:
+def check(call: EmulatedCall) -> Iterator[Refusal]:
     """Which of OpenRouter's details are refused: unsigned, edited, or sent twice."""
     if call.provider != "openrouter":
         return
@@ -53,7 +53,7 @@ def check(call: Call) -> Iterator[Refusal]:
             yield from _detail(call, entry)
 
 
-def _detail(call: Call, entry: dict[str, Any]) -> Iterator[Refusal]:
+def _detail(call: EmulatedCall, entry: dict[str, Any]) -> Iterator[Refusal]:
     form = str(entry.get("format"))
     if entry.get("type") == "reasoning.text" and form in _SIGNED:
         claims = call.claims(entry.get("signature"))
@@ -67,7 +67,7 @@ def _detail(call: Call, entry: dict[str, Any]) -> Iterator[Refusal]:
         )
 
 
-def parts(call: Call, draft: Draft) -> list[Part]:
+def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     """The turn, its reasoning in the field of this host."""
     field = _field(call)
     text = draft.text
@@ -91,7 +91,7 @@ def parts(call: Call, draft: Draft) -> list[Part]:
     return made
 
 
-def _field(call: Call) -> str | None:
+def _field(call: EmulatedCall) -> str | None:
     """Where this host puts the reasoning of this model; None where it shows none."""
     body, row, host = call.body, call.target.row, call.target.host
     hidden = as_dict(body.get("reasoning")).get("exclude") is True
@@ -110,7 +110,7 @@ def _field(call: Call) -> str | None:
     return usual if usual in FIELDS else row.replay_field
 
 
-def _inline(call: Call, draft: Draft) -> str:
+def _inline(call: EmulatedCall, draft: AnswerDraft) -> str:
     if not draft.thoughts:
         return ""
     tag = call.behaviour.inline or "think"
@@ -121,11 +121,11 @@ def _inline(call: Call, draft: Draft) -> str:
     return f"<{tag}>\n{thought}\n</{tag}>\n{again}\n"
 
 
-def _format(call: Call) -> str:
+def _format(call: EmulatedCall) -> str:
     return _FORMATS.get(call.model.split("/", 1)[0], "unknown")
 
 
-def _details(call: Call, draft: Draft) -> list[dict[str, Any]]:
+def _details(call: EmulatedCall, draft: AnswerDraft) -> list[dict[str, Any]]:
     form = _format(call)
     entries: list[dict[str, Any]] = []
     for index, thought in enumerate(draft.thoughts):

@@ -16,8 +16,8 @@ from innervoice.canon.usage import Usage
 from innervoice.catalog.lookup import host_of, model_row_of
 from innervoice.emulator import responses
 from innervoice.emulator.behaviour import HEADER, behaviour_of
-from innervoice.emulator.brain import Draft, think
-from innervoice.emulator.call import Call, Ledger, tokens, tools_of
+from innervoice.emulator.brain import AnswerDraft, think
+from innervoice.emulator.call import EmulatedCall, ServerMemory, tokens, tools_of
 from innervoice.emulator.gemini import spelled
 from innervoice.emulator.routes import Route, route_of
 from innervoice.emulator.seals import Sealer, digest
@@ -72,13 +72,13 @@ class Emulator:
 
     def __init__(self, key: bytes = b"innervoice") -> None:
         self._sealer = Sealer(key)
-        self._ledger = Ledger()
+        self._memory = ServerMemory()
 
     def reply(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Reply:
         """The reply to one request; `path` may carry a query."""
         lowered = {name.lower(): value for name, value in headers.items()}
         route = route_of(path)
-        if method.upper() == "GET" and (stored := responses.stored(self._ledger, path)):
+        if method.upper() == "GET" and (stored := responses.stored(self._memory, path)):
             return _json(stored.status, stored.body)
         if route is None or method.upper() != "POST":
             text = f"{method} {path.partition('?')[0]} is not served here"
@@ -90,7 +90,9 @@ class Emulator:
             return _refusal(route.dialect, Refusal(text=f"the body cannot be read: {error}"))
         return self._answered(call)
 
-    def _call(self, route: Route, body: dict[str, Any], headers: dict[str, str], path: str) -> Call:
+    def _call(
+        self, route: Route, body: dict[str, Any], headers: dict[str, str], path: str
+    ) -> EmulatedCall:
         if route.dialect == "gemini":
             body = spelled(body)
         given = route.model or str(body.get("model") or "")
@@ -102,7 +104,7 @@ class Emulator:
         stream = route.stream
         if stream is None:
             stream = bool(body.get("stream", route.dialect == "ollama"))
-        return Call(
+        return EmulatedCall(
             provider=route.provider,
             dialect=route.dialect,
             body=body,
@@ -112,11 +114,11 @@ class Emulator:
             behaviour=behaviour,
             stream=stream,
             sealer=self._sealer,
-            ledger=self._ledger,
+            memory=self._memory,
             number=digest([route.provider, name, body]),
         )
 
-    def _answered(self, call: Call) -> Reply:
+    def _answered(self, call: EmulatedCall) -> Reply:
         desk = import_module(f"innervoice.emulator.{_DESKS[call.dialect]}")
         refusal = next(rules_of(call.dialect)(call.body, call.target), None)
         refusal = refusal or next(iter(desk.check(call)), None)
@@ -139,7 +141,7 @@ class Emulator:
 # ---- the answer ------------------------------------------------------------------------------------
 
 
-def _answer(call: Call, desk: Any) -> Response:
+def _answer(call: EmulatedCall, desk: Any) -> Response:
     draft = _drafted(call, on=desk.is_on(call))
     draft, finish = _within_limit(call, draft)
     made = desk.parts(call, draft)
@@ -163,7 +165,7 @@ def _answer(call: Call, desk: Any) -> Response:
 _ID_STARTS = {"anthropic": "msg_", "openai-responses": "resp_", "openai-chat": "chatcmpl-"}
 
 
-def _drafted(call: Call, *, on: bool) -> Draft:
+def _drafted(call: EmulatedCall, *, on: bool) -> AnswerDraft:
     body = call.body
     if call.dialect == "openai-responses":
         body = responses.conversation(call)
@@ -179,7 +181,7 @@ def _drafted(call: Call, *, on: bool) -> Draft:
     return draft if on else draft.replace(thoughts=())
 
 
-def _within_limit(call: Call, draft: Draft) -> tuple[Draft, FinishReason]:
+def _within_limit(call: EmulatedCall, draft: AnswerDraft) -> tuple[AnswerDraft, FinishReason]:
     """The draft as far as the limit on its tokens lets it come."""
     limit = call.request.max_tokens
     left = limit * 4 if limit else 10**9
@@ -194,7 +196,7 @@ def _within_limit(call: Call, draft: Draft) -> tuple[Draft, FinishReason]:
     return draft, "tool_calls" if draft.calls else "stop"
 
 
-def _stream(call: Call, answer: Response) -> Iterator[bytes]:
+def _stream(call: EmulatedCall, answer: Response) -> Iterator[bytes]:
     server, framing, behaviour = server_of(call.dialect), framing_of(call.dialect), call.behaviour
     options = as_dict(call.body.get("stream_options"))
     if call.dialect == "openai-chat" and not options.get("include_usage"):

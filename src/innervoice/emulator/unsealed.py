@@ -8,8 +8,8 @@ from typing import Any
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import Part, Thinking
-from innervoice.emulator.brain import Draft
-from innervoice.emulator.call import Call
+from innervoice.emulator.brain import AnswerDraft
+from innervoice.emulator.call import EmulatedCall
 from innervoice.emulator.seals import digest
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal
@@ -18,7 +18,7 @@ from innervoice.wire.rules import refused
 __all__ = ["check", "is_on", "parts"]
 
 
-def is_on(call: Call) -> bool:
+def is_on(call: EmulatedCall) -> bool:
     """Whether it reasons in this call."""
     body, row = call.body, call.target.row
     match call.dialect:
@@ -32,7 +32,7 @@ def is_on(call: Call) -> bool:
     return not off and row.control != "none"
 
 
-def check(call: Call) -> Iterator[Refusal]:
+def check(call: EmulatedCall) -> Iterator[Refusal]:
     """Mistral's ids of calls are nine letters and digits."""
     if call.dialect != "mistral":
         return
@@ -45,7 +45,7 @@ def check(call: Call) -> Iterator[Refusal]:
                 )
 
 
-def parts(call: Call, draft: Draft) -> list[Part]:
+def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     """The turn."""
     hidden = call.behaviour.show == "hidden"
     made: list[Part] = [Thinking(thought) for thought in (() if hidden else draft.thoughts)]
@@ -56,7 +56,7 @@ def parts(call: Call, draft: Draft) -> list[Part]:
     return made
 
 
-def _id(call: Call, position: int) -> Any:
+def _id(call: EmulatedCall, position: int) -> Any:
     if call.dialect == "mistral":
         return digest([call.number, position])[:9]
     return call.id("call_", position)

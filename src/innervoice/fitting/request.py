@@ -50,7 +50,7 @@ class FittedRequest:
         if self.row.guess:
             self.notebook.add("unknown_model", self.model)
         self.choice: Choice | None = None
-        self.request = self._settled(asked, known=found is not None)
+        self.request = self._fitted(asked, known=found is not None)
 
     @property
     def reasons(self) -> bool:
@@ -83,7 +83,7 @@ class FittedRequest:
             requested=self.asked.reasoning, effective=effective, notes=self.notebook.notes()
         )
 
-    def _settled(self, request: Request, *, known: bool) -> Request:
+    def _fitted(self, request: Request, *, known: bool) -> Request:
         compiler = Compiler(self.row, mode=request.mode, notebook=self.notebook)
         asked = None if request.reasoning == _NOTHING_ASKED else request.reasoning
         if asked is not None and not known:

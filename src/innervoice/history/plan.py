@@ -87,16 +87,16 @@ def plan(
 class Planner:
     """Fits a history to the target of a request."""
 
-    def __init__(self, settled: FittedRequest) -> None:
-        self._request = settled.asked
-        self._choice = settled.choice
-        self._dialect = settled.dialect
+    def __init__(self, fitted: FittedRequest) -> None:
+        self._request = fitted.asked
+        self._choice = fitted.choice
+        self._dialect = fitted.dialect
         self._ledger = Ledger()
-        self._prefix = Prefix(settled.asked)
-        self._reasoning = ReasoningRules(settled, self._ledger, self._prefix)
-        self._turns = TurnRules(settled, self._ledger)
+        self._prefix = Prefix(fitted.asked)
+        self._reasoning = ReasoningRules(fitted, self._ledger, self._prefix)
+        self._turns = TurnRules(fitted, self._ledger)
         self._cut_calls: set[str] = set()
-        host = settled.host
+        host = fitted.host
         self._grouped = self._dialect == "openai-responses" and bool(host and host.sealed_only)
 
     def plan(self) -> Plan:
