@@ -17,35 +17,9 @@ from innervoice.errors import DecodeError, UsageError
 from innervoice.fitting.request import FittedRequest
 from innervoice.history.plan import Plan, Planner
 from innervoice.wire.controls import Choice, fields_of
-from innervoice.wire.dialects import request_reader_of, writer_of
+from innervoice.wire.dialects import dialect_named, request_reader_of
 
 __all__ = ["decode_request", "encode"]
-
-_LIMITS = {
-    "openai-responses": "max_output_tokens",
-    "gemini": "maxOutputTokens",
-    "bedrock-converse": "maxTokens",
-    "ollama": "num_predict",
-}
-_PATHS = {
-    "anthropic": "/v1/messages",
-    "openai-chat": "/chat/completions",
-    "openai-responses": "/responses",
-    "gemini": "/models/{model}:{verb}",
-    "bedrock-converse": "/model/{model}/{verb}",
-    "mistral": "/chat/completions",
-    "cohere": "/v2/chat",
-    "ollama": "/api/chat",
-}
-# For whole and for streamed answers.
-_VERBS = {
-    "gemini": ("generateContent", "streamGenerateContent?alt=sse"),
-    "bedrock-converse": ("converse", "converse-stream"),
-}
-_WITHOUT_ERROR_FLAG = ("openai-chat", "openai-responses", "mistral", "cohere", "ollama")
-_UNJOINED = ("openai-chat", "openai-responses", "mistral", "cohere", "ollama")
-"""Dialects that take neighbours of one role for several turns, and whose templates may want roles to alternate."""
-_HEADERS = {"anthropic": {"anthropic-version": "2023-06-01"}}
 
 
 def encode(request: Request) -> Wire:
@@ -67,28 +41,28 @@ class _Encoding:
         self.request = self.fitted.request
         self.notebook = self.fitted.notebook
         self.host, self.model = self.fitted.host, self.fitted.model
-        self.dialect, self.row = self.fitted.dialect, self.fitted.row
+        self.dialect, self.row = dialect_named(self.fitted.dialect), self.fitted.row
 
     def wire(self) -> Wire:
-        request, fitted = self.request, self.fitted
+        request, fitted, dialect = self.request, self.fitted, self.dialect
         named = self.row.limit != "max_tokens"
-        limit = self.row.limit if named else _LIMITS.get(self.dialect, "max_tokens")
+        limit = self.row.limit if named else dialect.limit
         _check_results(request.messages)
         planned = self._planned()
-        messages = _alternating(planned) if self.dialect in _UNJOINED else planned.messages
+        messages = planned.messages if dialect.joins_turns else _alternating(planned)
         if messages != request.messages:
             request = request.replace(messages=messages)
-        body = writer_of(self.dialect)(request, self.model, limit)
+        body = dialect.writer(request, self.model, limit)
         fields = fields_of(fitted.choice, self.row) if fitted.choice else {}
-        if self.dialect == "bedrock-converse" and fields:
-            fields = {"additionalModelRequestFields": fields}
-        if self.dialect == "openai-responses" and not request.store and fitted.reasons:
-            body.setdefault("include", ["reasoning.encrypted_content"])
+        if fields and dialect.wraps_reasoning:
+            fields = {dialect.wraps_reasoning: fields}
+        if dialect.unstored and not request.store and fitted.reasons:
+            body = {**dialect.unstored, **body}
         return Wire(
             url=self._url(),
-            headers={"content-type": "application/json", **_HEADERS.get(self.dialect, {})},
+            headers={"content-type": "application/json", **dialect.headers},
             body=_merged(_merged(self._enveloped(body), fields), request.extra),
-            dialect=self.dialect,
+            dialect=dialect.name,
             notes=self.notebook.notes(),
             reasoning=fitted.report,
             prefix=planned.prefix,
@@ -101,7 +75,7 @@ class _Encoding:
         for decision in planned.decisions:
             if decision.note:
                 self.notebook.add(decision.note, decision.rule)
-        if self.dialect in _WITHOUT_ERROR_FLAG:
+        if not self.dialect.flags_errors:
             flagged = [
                 part
                 for message in planned.messages
@@ -117,19 +91,19 @@ class _Encoding:
 
     @property
     def _path(self) -> str:
-        usual = _PATHS[self.dialect]
-        return self.host.paths.get(self.dialect, usual) if self.host else usual
+        usual = self.dialect.path
+        return self.host.paths.get(self.dialect.name, usual) if self.host else usual
 
     def _url(self) -> str:
         base = self.request.base_url or (self.host.base_url if self.host else "")
-        verbs = _VERBS.get(self.dialect, ("", ""))
-        whole, streamed = self.host.verbs.get(self.dialect, verbs) if self.host else verbs
+        verbs = self.dialect.verbs
+        whole, streamed = self.host.verbs.get(self.dialect.name, verbs) if self.host else verbs
         verb = streamed if self.request.stream else whole
         return base.rstrip("/") + self._path.format(model=self.model, verb=verb)
 
     def _enveloped(self, body: dict[str, Any]) -> dict[str, Any]:
         """A body as this host wants it beside others of its dialect: the model in one place, and what else it asks for."""
-        wanted = self.host.members.get(self.dialect) if self.host else None
+        wanted = self.host.members.get(self.dialect.name) if self.host else None
         if "{model}" in self._path:
             body.pop("model", None)
         return {**body, **wanted} if wanted else body

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import Part
 from innervoice.emulator import claude
 from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall
+from innervoice.emulator.desk import Desk
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal
 
-__all__ = ["check", "is_on", "parts"]
+__all__ = ["DESK"]
 
 
 def is_on(call: EmulatedCall) -> bool:
@@ -40,3 +42,16 @@ def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     for position, (name, values) in enumerate(draft.calls):
         made.append(call.tool_call(name, dump_json(values).decode(), call.id("toolu_", position)))
     return made
+
+
+def _carried(text: str, seal: str) -> dict[str, Any] | None:
+    return {"type": "thinking", "thinking": text, "signature": seal}
+
+
+DESK = Desk(
+    is_on=is_on,
+    check=check,
+    parts=parts,
+    carried=_carried,
+    overloaded=Refusal(text="Overloaded", status=529, type="overloaded_error"),
+)

@@ -7,8 +7,11 @@ from typing import Any
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import Part
+from innervoice.canon.response import Response
+from innervoice.canon.usage import Usage
 from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall
+from innervoice.emulator.desk import Desk
 from innervoice.emulator.seals import digest
 from innervoice.wire.chat.reasoning import FIELDS
 from innervoice.wire.chat.rules import is_on as rules_say_on
@@ -16,7 +19,7 @@ from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import refused
 
-__all__ = ["check", "is_on", "parts"]
+__all__ = ["DESK"]
 
 _DETAILS = "reasoning_details"
 _FORMATS = {
@@ -143,3 +146,12 @@ def _details(call: EmulatedCall, draft: AnswerDraft) -> list[dict[str, Any]]:
             case _:
                 entries.append({"type": "reasoning.text", "text": thought, **common})
     return entries
+
+
+def _streamed(call: EmulatedCall, answer: Response) -> Response:
+    """The answer without its counts, unless they are asked for: a chunk with counts has no choice, which few expect."""
+    options = as_dict(call.body.get("stream_options"))
+    return answer if options.get("include_usage") else answer.replace(usage=Usage())
+
+
+DESK = Desk(is_on=is_on, check=check, parts=parts, streamed=_streamed)

@@ -11,10 +11,13 @@ from innervoice.canon.parts import Part
 from innervoice.emulator import claude
 from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall
+from innervoice.emulator.desk import Desk
+from innervoice.wire.converse.serve_response import error_type
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal
+from innervoice.wire.rules import is_claude
 
-__all__ = ["check", "is_on", "parts"]
+__all__ = ["DESK"]
 
 
 def is_on(call: EmulatedCall) -> bool:
@@ -57,7 +60,7 @@ def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
 
 
 def _is_claude(call: EmulatedCall) -> bool:
-    return call.target.row.control.startswith("anthropic")
+    return is_claude(call.target.row)
 
 
 def _fields(call: EmulatedCall) -> dict[str, Any]:
@@ -101,3 +104,15 @@ def _from_claude(block: dict[str, Any]) -> dict[str, Any]:
         return {"reasoningContent": {"redactedContent": b64encode(block["data"].encode()).decode()}}
     text = {"text": block["thinking"], "signature": block["signature"]}
     return {"reasoningContent": {"reasoningText": text}}
+
+
+def _carried(text: str, seal: str) -> dict[str, Any] | None:
+    return {"reasoningContent": {"reasoningText": {"text": text, "signature": seal}}}
+
+
+def _error_headers(refusal: Refusal) -> dict[str, str]:
+    # botocore reads the kind of an error from this header and nowhere else.
+    return {"x-amzn-errortype": error_type(refusal)}
+
+
+DESK = Desk(is_on=is_on, check=check, parts=parts, error_headers=_error_headers, carried=_carried)

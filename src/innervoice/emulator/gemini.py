@@ -10,12 +10,13 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import Part
 from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall
+from innervoice.emulator.desk import Desk
 from innervoice.wire.gemini.rules import SKIPS, signature_of
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import refused
 
-__all__ = ["check", "is_on", "parts", "spelled"]
+__all__ = ["DESK"]
 
 # Members whose value is the caller's own JSON.
 _FREE = {"args", "parameters", "parametersJsonSchema", "response", "responseJsonSchema", "responseSchema"}  # fmt: skip
@@ -96,3 +97,11 @@ def _config(call: EmulatedCall) -> dict[str, Any]:
 def _version(call: EmulatedCall) -> int:
     found = re.match(r"gemini-(\d+)", call.model.rsplit("/", 1)[-1])
     return int(found[1]) if found else 0
+
+
+def _carried(text: str, seal: str) -> dict[str, Any] | None:
+    thought = {"text": text, "thought": True}
+    return {**thought, "thoughtSignature": seal} if seal else thought
+
+
+DESK = Desk(is_on=is_on, check=check, parts=parts, spelled=spelled, carried=_carried)

@@ -12,6 +12,7 @@ from innervoice.canon.parts import Part
 from innervoice.canon.response import Response
 from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall, ServerMemory
+from innervoice.emulator.desk import Desk
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.protocol import Context
 from innervoice.wire.refusals import Refusal
@@ -21,7 +22,7 @@ from innervoice.wire.rules import refused
 from innervoice.wire.serve_request import assistant_turn
 from innervoice.wire.serve_response import openai_error
 
-__all__ = ["Stored", "check", "conversation", "is_on", "parts", "stored"]
+__all__ = ["DESK", "Stored", "stored"]
 
 _ENCRYPTED = "reasoning.encrypted_content"
 _STORED = re.compile(r"/responses/(resp_\w+)$")
@@ -220,3 +221,12 @@ def _made(call: EmulatedCall, draft: AnswerDraft) -> list[dict[str, Any]]:
             }
         )
     return made
+
+
+def _carried(text: str, seal: str) -> dict[str, Any] | None:
+    entries = [{"type": "summary_text", "text": text}] if text else []
+    item = {"type": "reasoning", "summary": entries}
+    return {**item, "encrypted_content": seal} if seal else item
+
+
+DESK = Desk(is_on=is_on, check=check, parts=parts, conversation=conversation, carried=_carried)

@@ -34,6 +34,7 @@ from innervoice.history.prefix import Prefix
 from innervoice.history.reasoning import ReasoningRules
 from innervoice.history.turns import TurnRules, new_from
 from innervoice.wire.controls import Choice
+from innervoice.wire.dialects import dialect_named
 
 __all__ = ["Action", "Decision", "Plan", "Planner", "plan"]
 
@@ -131,7 +132,7 @@ class Planner:
         """What the rules for whole turns make of the messages, each of which was fitted already."""
         fitted = self._turns.without_latest_thinking(messages)
         # Ids before skip values: these make a block of a call, and what is a block keeps its id.
-        fitted, renamed = with_taken_ids(fitted, self._dialect)
+        fitted, renamed = with_taken_ids(fitted, dialect_named(self._dialect))
         for place in renamed:
             why = "its id is refused here"
             self._ledger.converted(place, "tool_call", "H6", why, "id_mapped")

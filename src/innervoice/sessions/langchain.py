@@ -19,7 +19,8 @@ from innervoice.history.turns import UNANSWERED
 from innervoice.sessions.langchain_blocks import is_withdrawn, part_of, plain_part
 from innervoice.sessions.mending import Change, mend
 from innervoice.wire.chat.reasoning import FIELDS
-from innervoice.wire.dialects import dialect_of, reader_of
+from innervoice.wire.dialects import DEFAULT, dialect_of, reader_of
+from innervoice.wire.gemini import DIALECT as GEMINI
 from innervoice.wire.json_access import arguments_of, as_dict, as_list, as_text
 from innervoice.wire.objects import json_of
 from innervoice.wire.protocol import Context
@@ -182,7 +183,7 @@ def _answered(members: dict[str, Any], **pieces: Any) -> tuple[Part, ...]:
         value = _native(block, provider) or value
     name = as_text(metadata.get("model_name")) or as_text(metadata.get("model"))
     context = Context(provider=provider, model=name)
-    return assistant_turn(reader_of(dialect_of(value) or "openai-chat", context), value).parts
+    return assistant_turn(reader_of(dialect_of(value) or DEFAULT, context), value).parts
 
 
 def _native(block: Any, provider: str | None) -> dict[str, Any] | None:
@@ -239,7 +240,7 @@ def _call(call: dict[str, Any], given: str, signed: str | None) -> ToolCall:
             "functionCall": {"name": name, "args": call.get("args")},
             "thoughtSignature": signed,
         }
-        origin = Origin(dialect="gemini", block=block, seals=("thoughtSignature",))
+        origin = Origin(dialect=GEMINI.name, block=block, seals=("thoughtSignature",))
     return ToolCall(given, name, arguments, origin=origin)
 
 
