@@ -5,7 +5,7 @@ import base64
 import pytest
 
 import innervoice as iv
-from innervoice.wire.dialects import DIALECTS, media_of
+from innervoice.wire.dialects import DIALECTS, dialect_named
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 8
 MODELS = {
@@ -102,7 +102,7 @@ class TestSource:
 def test_every_kind_to_every_dialect(dialect, kind, way):
     """What the dialect accepts arrives as a block that reads back as the same file; all else is text, or refused with words."""
     part = media(kind, way)
-    accepted = media_of(dialect).ACCEPTS.get(kind, ())
+    accepted = dialect_named(dialect).files.ACCEPTS.get(kind, ())
     request = iv.Request(MODELS[dialect], [iv.user(["look", part])], dialect=dialect)
 
     if way in accepted:
@@ -149,4 +149,4 @@ def test_an_image_in_a_tool_result(dialect):
 
     assert base64.b64encode(b"hello").decode() in str(wire.body)
     moved = "result_file_moved" in [note.code for note in wire.notes]
-    assert moved is not media_of(dialect).IN_RESULTS
+    assert moved is not dialect_named(dialect).files.IN_RESULTS

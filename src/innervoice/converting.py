@@ -20,14 +20,18 @@ from innervoice.canon.response import Response
 from innervoice.decoding import decode
 from innervoice.errors import UsageError
 from innervoice.sessions.foreign import history_from
-from innervoice.wire.dialects import DIALECTS, dialect_of, server_of, writer_of
+from innervoice.wire.dialects import (
+    DIALECTS,
+    HISTORY_MEMBERS,
+    dialect_named,
+    dialect_of,
+    server_of,
+    writer_of,
+)
 from innervoice.wire.objects import json_of
 
 __all__ = ["convert"]
 
-_MEMBERS = {"gemini": "contents", "openai-responses": "input"}
-# Dialects that keep what the system says apart from the messages.
-_WITHOUT_SYSTEM = ("anthropic", "gemini", "bedrock-converse")
 _ELSEWHERE = {
     "langchain": "innervoice.bridges.langchain",
     "pydantic-ai": "innervoice.bridges.pydantic_ai",
@@ -96,8 +100,9 @@ def _is_answer(plain: dict[str, Any]) -> bool:
 
 
 def _holds_messages(plain: Any) -> bool:
-    names = ("messages", "contents", "input")
-    return isinstance(plain, dict) and any(isinstance(plain.get(name), list) for name in names)
+    return isinstance(plain, dict) and any(
+        isinstance(plain.get(name), list) for name in HISTORY_MEMBERS
+    )
 
 
 # ---- what it becomes -------------------------------------------------------------------------------
@@ -107,11 +112,11 @@ def _written(message: Message, dialect: str) -> list[Any]:
     """A message as a dialect writes it in a history; one with several results may be several."""
     if message.role == "assistant":
         return _turn(message, dialect)
-    if message.role == "system" and dialect in _WITHOUT_SYSTEM:
+    if message.role == "system" and dialect_named(dialect).system_apart:
         raise UsageError(f"{dialect} keeps what the system says apart from the messages")
     plain = message.replace(parts=tuple(map(_without_block, message.parts)))
     body = writer_of(dialect)(Request("x/x", (plain,), dialect=dialect), "x", "max_tokens")
-    return list(body[_MEMBERS.get(dialect, "messages")])
+    return list(body[dialect_named(dialect).history])
 
 
 def _without_block(part: Part) -> Part:
@@ -122,22 +127,4 @@ def _turn(message: Message, dialect: str) -> list[Any]:
     """A turn of the model: what the dialect's server would have sent of it."""
     response = Response(parts=message.parts, ended=True, origin=message.origin)
     body = server_of(dialect).write_answer(response)
-    match dialect:
-        case "openai-chat" | "mistral":
-            return [
-                {
-                    key: item
-                    for key, item in body["choices"][0]["message"].items()
-                    if item is not None or key == "content"
-                }
-            ]
-        case "openai-responses":
-            return list(body["output"])
-        case "gemini":
-            return [body["candidates"][0]["content"]]
-        case "bedrock-converse":
-            return [body["output"]["message"]]
-        case "anthropic":
-            return [{"role": "assistant", "content": body["content"]}]
-        case _:
-            return [body["message"]]
+    return dialect_named(dialect).turn_of(body)

@@ -20,7 +20,6 @@ from innervoice.canon.response import Failure, Response
 from innervoice.canon.rows import Card, Host
 from innervoice.catalog.lookup import card_of, dialect_at, host_of, names_of
 from innervoice.errors import DecodeError, UsageError
-from innervoice.fitting.request import FittedRequest
 from innervoice.frames.frame import LIMIT, Frame
 from innervoice.frames.sniff import AnyFraming
 from innervoice.inline.calls import call_notes
@@ -28,15 +27,13 @@ from innervoice.inline.formats import DEFAULT_TAGS
 from innervoice.inline.splitter import Splitter
 from innervoice.inline.stage import InlineStage
 from innervoice.inline.vocabulary import INLINE, vocabulary
-from innervoice.wire.dialects import DIALECTS, dialect_of, reader_of
+from innervoice.wire.dialects import DEFAULT, dialect_named, dialect_of, kin_at, reader_of
 from innervoice.wire.objects import json_of
 from innervoice.wire.protocol import Context, Reader
 
 __all__ = ["Decoder"]
 
 _DEFAULT_CARD = Card(family="unknown", match=(), source="defaults")
-# Dialects of open models: without a host's row, their text is looked at.
-_LOOKED_AT = ("openai-chat", "ollama")
 
 
 class Decoder:
@@ -54,8 +51,8 @@ class Decoder:
     ) -> None:
         if inline not in INLINE:
             raise UsageError(f"inline must be one of 'on', 'off', 'all' or None, not {inline!r}")
-        if dialect is not None and dialect not in DIALECTS:
-            raise UsageError(f"dialect must be one of {', '.join(DIALECTS)}; not {dialect!r}")
+        if dialect is not None:
+            dialect_named(dialect)  # raises for a name that is not one
         self._provider, self._model = names_of(provider, model)
         self._host: Host | None = host_of(self._provider) if self._provider else None
         self._dialect = dialect
@@ -162,7 +159,8 @@ class Decoder:
 
     def _read(self, value: Any, name: str | None) -> list[Event]:
         if self._reader is None:
-            looks = dialect_of(value, name)
+            usual = self._host.dialect if self._host else None
+            looks = None if self._dialect else dialect_of(value, name, usual)
             if self._dialect is None and looks is None and not self._host:
                 self._values.append(value)
                 return []
@@ -183,11 +181,9 @@ class Decoder:
     def _start(self, value: Any, looks: str | None) -> None:
         """Chooses the reader, by what was said or by the dialect that the first message looks like."""
         host = self._host
-        dialect = self._dialect or looks
+        dialect = self._dialect or (kin_at(looks, host.dialect) if host else looks)
         if dialect is None:
-            dialect = dialect_at(host, self._model or "") if host else "openai-chat"
-        if self._dialect is None and host and host.dialect == "mistral" and looks == "openai-chat":
-            dialect = "mistral"
+            dialect = dialect_at(host, self._model or "") if host else DEFAULT
         context = Context(
             provider=self._provider,
             model=self._model,
@@ -220,7 +216,7 @@ class Decoder:
         if self._inline is not None:
             return self._inline != "off"
         if self._host is None:
-            return dialect in _LOOKED_AT
+            return dialect_named(dialect).inline_reasoning
         return self._host.inline or self._host.id in card.leaks
 
     # ---- the end -------------------------------------------------------------------------------
@@ -310,10 +306,12 @@ def _asked(request: Any) -> _Asked:
         case Wire():
             return _Asked(request.reasoning, request.prefix, request.scope)
         case Request():
-            from innervoice.history.plan import Planner  # noqa: PLC0415 - only who names the request needs it
+            # Only those who name the request need these.
+            from innervoice.fitting.request import FittedRequest  # noqa: PLC0415
+            from innervoice.history.plan import Planner  # noqa: PLC0415
 
-            settled = FittedRequest(request)
-            return _Asked(settled.report, Planner(settled).plan().prefix, request.scope)
+            fitted = FittedRequest(request)
+            return _Asked(fitted.report, Planner(fitted).plan().prefix, request.scope)
         case _:
             kind = type(request).__name__
             raise UsageError(f"request must be a Request or what encode made of it, not {kind}")

@@ -15,38 +15,14 @@ from innervoice.canon.parts import Text, ToolCall, ToolResult
 from innervoice.canon.request import Request, Wire
 from innervoice.errors import DecodeError, UsageError
 from innervoice.fitting.media import fit_media
+from innervoice.fitting.reasoning import Compiler
 from innervoice.fitting.request import FittedRequest
+from innervoice.fitting.response_format import fit_response_format
 from innervoice.history.plan import Plan, Planner
 from innervoice.wire.controls import Choice, fields_of
-from innervoice.wire.dialects import request_reader_of, writer_of
+from innervoice.wire.dialects import dialect_named, request_reader_of
 
 __all__ = ["decode_request", "encode"]
-
-_LIMITS = {
-    "openai-responses": "max_output_tokens",
-    "gemini": "maxOutputTokens",
-    "bedrock-converse": "maxTokens",
-    "ollama": "num_predict",
-}
-_PATHS = {
-    "anthropic": "/v1/messages",
-    "openai-chat": "/chat/completions",
-    "openai-responses": "/responses",
-    "gemini": "/models/{model}:{verb}",
-    "bedrock-converse": "/model/{model}/{verb}",
-    "mistral": "/chat/completions",
-    "cohere": "/v2/chat",
-    "ollama": "/api/chat",
-}
-# For whole and for streamed answers.
-_VERBS = {
-    "gemini": ("generateContent", "streamGenerateContent?alt=sse"),
-    "bedrock-converse": ("converse", "converse-stream"),
-}
-_WITHOUT_ERROR_FLAG = ("openai-chat", "openai-responses", "mistral", "cohere", "ollama")
-_UNJOINED = ("openai-chat", "openai-responses", "mistral", "cohere", "ollama")
-"""Dialects that take neighbours of one role for several turns, and whose templates may want roles to alternate."""
-_HEADERS = {"anthropic": {"anthropic-version": "2023-06-01"}}
 
 
 def encode(request: Request) -> Wire:
@@ -64,46 +40,51 @@ def decode_request(body: Any, dialect: str) -> Request:
 
 class _Encoding:
     def __init__(self, request: Request) -> None:
-        self.settled = FittedRequest(request)
-        self.request = self.settled.request
-        self.notebook = self.settled.notebook
-        self.host, self.model = self.settled.host, self.settled.model
-        self.dialect, self.row = self.settled.dialect, self.settled.row
+        self.fitted = FittedRequest(request)
+        self.request = self.fitted.request
+        self.notebook = self.fitted.notebook
+        self.host, self.model = self.fitted.host, self.fitted.model
+        self.dialect, self.row = dialect_named(self.fitted.dialect), self.fitted.row
 
     def wire(self) -> Wire:
-        request, settled = self.request, self.settled
+        request, fitted, dialect = self.request, self.fitted, self.dialect
         named = self.row.limit != "max_tokens"
-        limit = self.row.limit if named else _LIMITS.get(self.dialect, "max_tokens")
+        limit = self.row.limit if named else dialect.limit
         _check_results(request.messages)
         planned = self._planned()
-        messages = _alternating(planned) if self.dialect in _UNJOINED else planned.messages
-        messages = fit_media(messages, self.dialect, self.notebook)
+        messages = planned.messages if dialect.joins_turns else _alternating(planned)
+        messages = fit_media(messages, dialect, self.notebook)
         if messages != request.messages:
             request = request.replace(messages=messages)
-        body = writer_of(self.dialect)(request, self.model, limit)
-        fields = fields_of(settled.choice, self.row) if settled.choice else {}
-        if self.dialect == "bedrock-converse" and fields:
-            fields = {"additionalModelRequestFields": fields}
-        if self.dialect == "openai-responses" and not request.store and settled.reasons:
-            body.setdefault("include", ["reasoning.encrypted_content"])
+        if request.response_format is not None:
+            change = Compiler(self.row, mode=request.mode, notebook=self.notebook).bend
+            formats = self.host.formats if self.host and self.host.formats else dialect.formats
+            if request.mode != "passthrough" or not formats:
+                request = fit_response_format(request, dialect, formats, change)
+        body = dialect.writer(request, self.model, limit)
+        fields = fields_of(fitted.choice, self.row) if fitted.choice else {}
+        if fields and dialect.wraps_reasoning:
+            fields = {dialect.wraps_reasoning: fields}
+        if dialect.unstored and not request.store and fitted.reasons:
+            body = {**dialect.unstored, **body}
         return Wire(
             url=self._url(),
-            headers={"content-type": "application/json", **_HEADERS.get(self.dialect, {})},
+            headers={"content-type": "application/json", **dialect.headers},
             body=_merged(_merged(self._enveloped(body), fields), request.extra),
-            dialect=self.dialect,
+            dialect=dialect.name,
             notes=self.notebook.notes(),
-            reasoning=settled.report,
+            reasoning=fitted.report,
             prefix=planned.prefix,
             scope=request.scope,
         )
 
     def _planned(self) -> Plan:
         """The history as it may go to this target; what is not sent as it is, is noted."""
-        planned = Planner(self.settled).plan()
+        planned = Planner(self.fitted).plan()
         for decision in planned.decisions:
             if decision.note:
                 self.notebook.add(decision.note, decision.rule)
-        if self.dialect in _WITHOUT_ERROR_FLAG:
+        if not self.dialect.flags_errors:
             flagged = [
                 part
                 for message in planned.messages
@@ -112,26 +93,26 @@ class _Encoding:
             ]
             if flagged:
                 self.notebook.add("error_flag_dropped", count=len(flagged))
-        if planned.thinking_off and self.settled.choice and not self.settled.choice.off:
+        if planned.thinking_off and self.fitted.choice and not self.fitted.choice.off:
             self.notebook.add("reasoning_off_for_loop")
-            self.settled.choice = Choice(off=True)
+            self.fitted.choice = Choice(off=True)
         return planned
 
     @property
     def _path(self) -> str:
-        usual = _PATHS[self.dialect]
-        return self.host.paths.get(self.dialect, usual) if self.host else usual
+        usual = self.dialect.path
+        return self.host.paths.get(self.dialect.name, usual) if self.host else usual
 
     def _url(self) -> str:
         base = self.request.base_url or (self.host.base_url if self.host else "")
-        verbs = _VERBS.get(self.dialect, ("", ""))
-        whole, streamed = self.host.verbs.get(self.dialect, verbs) if self.host else verbs
+        verbs = self.dialect.verbs
+        whole, streamed = self.host.verbs.get(self.dialect.name, verbs) if self.host else verbs
         verb = streamed if self.request.stream else whole
         return base.rstrip("/") + self._path.format(model=self.model, verb=verb)
 
     def _enveloped(self, body: dict[str, Any]) -> dict[str, Any]:
         """A body as this host wants it beside others of its dialect: the model in one place, and what else it asks for."""
-        wanted = self.host.members.get(self.dialect) if self.host else None
+        wanted = self.host.members.get(self.dialect.name) if self.host else None
         if "{model}" in self._path:
             body.pop("model", None)
         return {**body, **wanted} if wanted else body

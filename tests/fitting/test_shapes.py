@@ -145,7 +145,9 @@ def test_tool_choice(choice, written):
 
 def test_response_format():
     form = {"type": "json_schema", "json_schema": {"name": "city", "schema": SCHEMA}}
-    assert form == wire("openai-chat", response_format=form).body["response_format"]
+    assert {"type": "json_object"} == wire("openai-chat", response_format=form).body[
+        "response_format"
+    ]  # DeepSeek has no other
     assert {"type": "json_schema", "name": "city", "schema": SCHEMA} == wire(
         "openai-responses", response_format=form
     ).body["text"]["format"]
@@ -153,7 +155,8 @@ def test_response_format():
         SCHEMA
         == wire("gemini", response_format=form).body["generationConfig"]["responseJsonSchema"]
     )
-    assert {"type": "json_schema", "schema": SCHEMA} == wire(
+    closed = {**SCHEMA, "additionalProperties": False}
+    assert {"type": "json_schema", "schema": closed} == wire(
         "anthropic", response_format=form
     ).body["output_config"]["format"]
     assert SCHEMA == wire("ollama", response_format=form).body["format"]
@@ -226,7 +229,7 @@ def codes(made):
     ("dialect", "settings", "code"),
     [
         ("openai-responses", {"stop": ["END"]}, "parameter_removed"),
-        ("bedrock-converse", {"response_format": {"type": "json_object"}}, "parameter_removed"),
+        ("bedrock-converse", {"response_format": {"type": "json_object"}}, "schema_as_instruction"),
         ("bedrock-converse", {"tool_choice": "none"}, "parameter_removed"),
         ("ollama", {"tool_choice": "required"}, "parameter_removed"),
         ("cohere", {"tool_choice": "weather"}, "tool_choice_relaxed"),

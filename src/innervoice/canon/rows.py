@@ -74,6 +74,8 @@ class Host(Row, frozen=True, kw_only=True):
     """What stands for {verb} in the path of a dialect, for whole and for streamed answers, where it is its own."""
     speaks: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Names of models that are asked in another dialect there -> that dialect."""
+    formats: tuple[str, ...] = ()
+    """The types of `response_format` that it has, where they are not all of its dialect's."""
     members: dict[str, dict[str, str]] = {}  # noqa: RUF012 - msgspec copies it
     """What it wants in the body beside what a dialect has."""
     source: str

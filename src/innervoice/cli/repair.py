@@ -14,11 +14,11 @@ from innervoice.cli.lint import problems_of, read_file, read_history, told
 from innervoice.errors import DecodeError, InnervoiceError
 from innervoice.history.lint import Problem
 from innervoice.history.repair import repair
-from innervoice.sessions.foreign import MEMBERS, History, history_from
+from innervoice.sessions.foreign import History, history_from
 from innervoice.sessions.langchain import repair_langchain
 from innervoice.sessions.mending import mend
 from innervoice.sessions.repair import repair_session
-from innervoice.wire.dialects import writer_of
+from innervoice.wire.dialects import DIALECTS, dialect_named
 
 __all__ = ["command"]
 
@@ -112,14 +112,12 @@ def _repaired(data: bytes, history: History, target: str) -> tuple[bytes, list[s
 
 
 def _written(history: History, request: Request) -> bytes:
-    member = MEMBERS.get(history.kind)
-    if member is None:
+    if history.kind not in DIALECTS:
         return to_json(list(request.messages))
+    dialect = dialect_named(history.kind)
     messages = tuple(_in_dialect(message, history.kind) for message in request.messages)
-    body = writer_of(history.kind)(
-        request.replace(messages=messages, store=True), "x", "max_tokens"
-    )
-    return _in_body(history, body[member])
+    body = dialect.writer(request.replace(messages=messages, store=True), "x", dialect.limit)
+    return _in_body(history, body[dialect.history])
 
 
 def _in_body(history: History, items: list[object]) -> bytes:

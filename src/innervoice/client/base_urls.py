@@ -11,6 +11,7 @@ from urllib.parse import quote, urlsplit
 
 from innervoice.canon.rows import Host
 from innervoice.errors import UsageError
+from innervoice.wire.dialects import dialect_named
 
 __all__ = ["base_url_of", "with_quoted_model"]
 
@@ -74,6 +75,6 @@ def _with_path(server: str, path: str) -> str:
 
 def with_quoted_model(url: str, model: str, dialect: str) -> str:
     """A URL whose path has the model's name in it as one segment: names at Bedrock have colons and slashes."""
-    if dialect != "bedrock-converse":
+    if not dialect_named(dialect).quotes_model:
         return url
     return url.replace(f"/model/{model}/", f"/model/{quote(model, safe='-_.~')}/")

@@ -21,6 +21,7 @@ from innervoice.client.exchange import Exchange
 from innervoice.client.retry import Backoff
 from innervoice.errors import UsageError
 from innervoice.inline.vocabulary import INLINE
+from innervoice.wire.dialects import DEFAULT
 
 __all__ = [
     "BODY_LIMIT",
@@ -168,14 +169,14 @@ class Settings:
                 "scope": given.get("scope", self._scope),
                 "stream": stream or bool(given.get("stream")),
                 # What calls itself compatible is so with this, unless it is said otherwise.
-                "dialect": given.get("dialect") or (None if host else "openai-chat"),
+                "dialect": given.get("dialect") or (None if host else DEFAULT),
             },
         )
         whom = Whom(
             provider=provider,
             model=name,
             host=host,
-            dialect=request.dialect or (dialect_at(host, name) if host else "openai-chat"),
+            dialect=request.dialect or (dialect_at(host, name) if host else DEFAULT),
             ours=ours,
         )
         return Exchange(

@@ -16,6 +16,7 @@ from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.response import Response
 from innervoice.catalog.lookup import dialect_at, host_of, model_row_of
 from innervoice.errors import UsageError
+from innervoice.wire.dialects import DEFAULT
 
 __all__ = ["ThinkingLimit"]
 
@@ -31,7 +32,7 @@ class ThinkingLimit:
             raise UsageError(f"think_at_most must be a number of tokens, not {think_at_most!r}")
         provider, _, name = model.partition("/")
         host = host_of(provider)
-        dialect = fields.get("dialect") or (dialect_at(host, name) if host else "openai-chat")
+        dialect = fields.get("dialect") or (dialect_at(host, name) if host else DEFAULT)
         row = model_row_of(name, host.id if host else None, dialect)
         self._limit = think_at_most
         self._fields = fields

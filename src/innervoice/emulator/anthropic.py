@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import Part
 from innervoice.emulator import claude
-from innervoice.emulator.brain import Draft
-from innervoice.emulator.call import Call
+from innervoice.emulator.brain import AnswerDraft
+from innervoice.emulator.call import EmulatedCall
+from innervoice.emulator.desk import Desk
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal
 
-__all__ = ["check", "is_on", "parts"]
+__all__ = ["DESK"]
 
 
-def is_on(call: Call) -> bool:
+def is_on(call: EmulatedCall) -> bool:
     """Whether it thinks in this call."""
     return claude.is_on(call.body, call)
 
 
-def check(call: Call) -> Iterator[Refusal]:
+def check(call: EmulatedCall) -> Iterator[Refusal]:
     """Which seals are refused."""
     messages = [as_dict(message) for message in as_list(call.body.get("messages"))]
     return claude.check(call, messages, call.body.get("system"), call.body.get("tools"), call.body)
 
 
-def parts(call: Call, draft: Draft) -> list[Part]:
+def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     """The turn, sealed."""
     body = call.body
     messages = [as_dict(message) for message in as_list(body.get("messages"))]
@@ -40,3 +42,16 @@ def parts(call: Call, draft: Draft) -> list[Part]:
     for position, (name, values) in enumerate(draft.calls):
         made.append(call.tool_call(name, dump_json(values).decode(), call.id("toolu_", position)))
     return made
+
+
+def _carried(text: str, seal: str) -> dict[str, Any] | None:
+    return {"type": "thinking", "thinking": text, "signature": seal}
+
+
+DESK = Desk(
+    is_on=is_on,
+    check=check,
+    parts=parts,
+    carried=_carried,
+    overloaded=Refusal(text="Overloaded", status=529, type="overloaded_error"),
+)

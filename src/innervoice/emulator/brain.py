@@ -20,7 +20,7 @@ from innervoice.canon.request import Tool
 from innervoice.canon.value import Value
 from innervoice.wire.json_access import as_dict, as_text
 
-__all__ = ["Draft", "think"]
+__all__ = ["AnswerDraft", "think"]
 
 _ARITHMETIC = re.compile(r"-?\d+(?:\.\d+)?(?:\s*(?:\*\*|[-+*/×x])\s*-?\d+(?:\.\d+)?)+")
 _QUOTED = re.compile(r"[\"'“]([^\"'”]{1,60})[\"'”]")
@@ -35,7 +35,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 _MOST_CALLS = 8
 
 
-class Draft(Value, frozen=True, kw_only=True):
+class AnswerDraft(Value, frozen=True, kw_only=True):
     """What the mind came to: thoughts, then calls or an answer."""
 
     thoughts: tuple[str, ...]
@@ -47,7 +47,7 @@ class Draft(Value, frozen=True, kw_only=True):
 
 def think(
     messages: Sequence[Message], tools: Sequence[Tool], *, forced: bool, pieces: int
-) -> Draft:
+) -> AnswerDraft:
     """The next turn of a conversation."""
     start = max((n for n, message in enumerate(messages) if _is_question(message)), default=-1)
     question = _question(messages[start]) if start >= 0 else ""
@@ -58,11 +58,11 @@ def think(
     for step in steps[rounds:]:
         calls = _calls(step, tools, forced=forced and not rounds)
         if calls:
-            return Draft(thoughts=_thoughts(question, step, calls, pieces), calls=calls)
+            return AnswerDraft(thoughts=_thoughts(question, step, calls, pieces), calls=calls)
     sums = [_computed(found_sum[0]) for found_sum in _ARITHMETIC.finditer(question)]
     answer = ". ".join([*found, *(line for line in sums if line)])
     answer = f"{answer}." if answer else f"You said: {question}"
-    return Draft(thoughts=_closing_thoughts(question, found, sums, pieces), text=answer)
+    return AnswerDraft(thoughts=_closing_thoughts(question, found, sums, pieces), text=answer)
 
 
 # ---- what is asked ---------------------------------------------------------------------------------

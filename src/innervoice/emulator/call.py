@@ -14,12 +14,12 @@ from innervoice.emulator.seals import Sealer, digest
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Target
 
-__all__ = ["Call", "Ledger", "tokens", "tools_of"]
+__all__ = ["EmulatedCall", "ServerMemory", "tokens", "tools_of"]
 
 _REMEMBERED = 4096
 
 
-class Ledger:
+class ServerMemory:
     """What a server remembers of what it sent: stored responses, and which reasoning made which item."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Ledger:
 
 
 @dataclass(frozen=True)
-class Call:
+class EmulatedCall:
     """A request that reached a host."""
 
     provider: str
@@ -47,7 +47,7 @@ class Call:
     behaviour: Behaviour
     stream: bool
     sealer: Sealer
-    ledger: Ledger
+    memory: ServerMemory
     number: str = field(default="")
     """Tells this request from others, in the ids of what it gives."""
 

@@ -7,8 +7,11 @@ from typing import Any
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import Part
-from innervoice.emulator.brain import Draft
-from innervoice.emulator.call import Call
+from innervoice.canon.response import Response
+from innervoice.canon.usage import Usage
+from innervoice.emulator.brain import AnswerDraft
+from innervoice.emulator.call import EmulatedCall
+from innervoice.emulator.desk import Desk
 from innervoice.emulator.seals import digest
 from innervoice.wire.chat.reasoning import FIELDS
 from innervoice.wire.chat.rules import is_on as rules_say_on
@@ -16,7 +19,7 @@ from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import refused
 
-__all__ = ["check", "is_on", "parts"]
+__all__ = ["DESK"]
 
 _DETAILS = "reasoning_details"
 _FORMATS = {
@@ -31,12 +34,12 @@ _SIGNED = {
 }
 
 
-def is_on(call: Call) -> bool:
+def is_on(call: EmulatedCall) -> bool:
     """Whether it reasons in this call."""
     return rules_say_on(call.body, call.target)
 
 
-def check(call: Call) -> Iterator[Refusal]:
+def check(call: EmulatedCall) -> Iterator[Refusal]:
     """Which of OpenRouter's details are refused: unsigned, edited, or sent twice."""
     if call.provider != "openrouter":
         return
@@ -53,7 +56,7 @@ def check(call: Call) -> Iterator[Refusal]:
             yield from _detail(call, entry)
 
 
-def _detail(call: Call, entry: dict[str, Any]) -> Iterator[Refusal]:
+def _detail(call: EmulatedCall, entry: dict[str, Any]) -> Iterator[Refusal]:
     form = str(entry.get("format"))
     if entry.get("type") == "reasoning.text" and form in _SIGNED:
         claims = call.claims(entry.get("signature"))
@@ -67,7 +70,7 @@ def _detail(call: Call, entry: dict[str, Any]) -> Iterator[Refusal]:
         )
 
 
-def parts(call: Call, draft: Draft) -> list[Part]:
+def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     """The turn, its reasoning in the field of this host."""
     field = _field(call)
     text = draft.text
@@ -91,7 +94,7 @@ def parts(call: Call, draft: Draft) -> list[Part]:
     return made
 
 
-def _field(call: Call) -> str | None:
+def _field(call: EmulatedCall) -> str | None:
     """Where this host puts the reasoning of this model; None where it shows none."""
     body, row, host = call.body, call.target.row, call.target.host
     hidden = as_dict(body.get("reasoning")).get("exclude") is True
@@ -110,7 +113,7 @@ def _field(call: Call) -> str | None:
     return usual if usual in FIELDS else row.replay_field
 
 
-def _inline(call: Call, draft: Draft) -> str:
+def _inline(call: EmulatedCall, draft: AnswerDraft) -> str:
     if not draft.thoughts:
         return ""
     tag = call.behaviour.inline or "think"
@@ -121,11 +124,11 @@ def _inline(call: Call, draft: Draft) -> str:
     return f"<{tag}>\n{thought}\n</{tag}>\n{again}\n"
 
 
-def _format(call: Call) -> str:
+def _format(call: EmulatedCall) -> str:
     return _FORMATS.get(call.model.split("/", 1)[0], "unknown")
 
 
-def _details(call: Call, draft: Draft) -> list[dict[str, Any]]:
+def _details(call: EmulatedCall, draft: AnswerDraft) -> list[dict[str, Any]]:
     form = _format(call)
     entries: list[dict[str, Any]] = []
     for index, thought in enumerate(draft.thoughts):
@@ -143,3 +146,12 @@ def _details(call: Call, draft: Draft) -> list[dict[str, Any]]:
             case _:
                 entries.append({"type": "reasoning.text", "text": thought, **common})
     return entries
+
+
+def _streamed(call: EmulatedCall, answer: Response) -> Response:
+    """The answer without its counts, unless they are asked for: a chunk with counts has no choice, which few expect."""
+    options = as_dict(call.body.get("stream_options"))
+    return answer if options.get("include_usage") else answer.replace(usage=Usage())
+
+
+DESK = Desk(is_on=is_on, check=check, parts=parts, streamed=_streamed)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from innervoice.catalog.home import reads
-from innervoice.emulator.brain import Draft
-from innervoice.emulator.call import Call
+from innervoice.emulator.brain import AnswerDraft
+from innervoice.emulator.call import EmulatedCall
 from innervoice.emulator.seals import digest
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal
@@ -30,7 +30,7 @@ _MODIFIED = (
 )
 
 
-def is_on(fields: dict[str, Any], call: Call) -> bool:
+def is_on(fields: dict[str, Any], call: EmulatedCall) -> bool:
     """Whether it thinks in this call."""
     return claude_is_on(fields, call.target.row)
 
@@ -52,7 +52,7 @@ def _plain(value: Any) -> Any:
 
 
 def thinking_blocks(
-    call: Call, draft: Draft, fields: dict[str, Any], prefix: str
+    call: EmulatedCall, draft: AnswerDraft, fields: dict[str, Any], prefix: str
 ) -> list[dict[str, Any]]:
     """The sealed blocks of what it thought."""
     row, behaviour = call.target.row, call.behaviour
@@ -73,7 +73,11 @@ def thinking_blocks(
 
 
 def check(
-    call: Call, messages: list[dict[str, Any]], system: Any, tools: Any, fields: dict[str, Any]
+    call: EmulatedCall,
+    messages: list[dict[str, Any]],
+    system: Any,
+    tools: Any,
+    fields: dict[str, Any],
 ) -> Iterator[Refusal]:
     """Which seals of a history are refused: forged, edited, moved, or bound to something else."""
     latest = max(
@@ -110,7 +114,7 @@ def check(
                 return
 
 
-def _claims(call: Call, block: dict[str, Any]) -> dict[str, Any] | None:
+def _claims(call: EmulatedCall, block: dict[str, Any]) -> dict[str, Any] | None:
     kind = "thinking" if block["type"] == "thinking" else "redacted"
     claims = call.claims(block.get("signature") if kind == "thinking" else block.get("data"))
     return claims if claims and claims.get("kind") == kind else None

@@ -9,15 +9,18 @@ from typing import Any
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import Part
 from innervoice.emulator import claude
-from innervoice.emulator.brain import Draft
-from innervoice.emulator.call import Call
+from innervoice.emulator.brain import AnswerDraft
+from innervoice.emulator.call import EmulatedCall
+from innervoice.emulator.desk import Desk
+from innervoice.wire.converse.serve_response import error_type
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal
+from innervoice.wire.rules import is_claude
 
-__all__ = ["check", "is_on", "parts"]
+__all__ = ["DESK"]
 
 
-def is_on(call: Call) -> bool:
+def is_on(call: EmulatedCall) -> bool:
     """Whether it thinks in this call."""
     fields = _fields(call)
     if _is_claude(call):
@@ -26,7 +29,7 @@ def is_on(call: Call) -> bool:
     return not off and (bool(fields) or call.target.row.default != "none")
 
 
-def check(call: Call) -> Iterator[Refusal]:
+def check(call: EmulatedCall) -> Iterator[Refusal]:
     """Which seals are refused."""
     if not _is_claude(call):
         return
@@ -34,7 +37,7 @@ def check(call: Call) -> Iterator[Refusal]:
         yield refusal.replace(text=f"The model returned the following errors: {refusal.text}")
 
 
-def parts(call: Call, draft: Draft) -> list[Part]:
+def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     """The turn, sealed."""
     made: list[Part] = []
     if _is_claude(call):
@@ -56,17 +59,17 @@ def parts(call: Call, draft: Draft) -> list[Part]:
     return made
 
 
-def _is_claude(call: Call) -> bool:
-    return call.target.row.control.startswith("anthropic")
+def _is_claude(call: EmulatedCall) -> bool:
+    return is_claude(call.target.row)
 
 
-def _fields(call: Call) -> dict[str, Any]:
+def _fields(call: EmulatedCall) -> dict[str, Any]:
     fields = as_dict(call.body.get("additionalModelRequestFields"))
     alias = fields.get("reasoning_config") if _is_claude(call) else None
     return {"thinking": alias, **fields} if isinstance(alias, dict) else fields
 
 
-def _conversation(call: Call) -> tuple[list[dict[str, Any]], Any, Any]:
+def _conversation(call: EmulatedCall) -> tuple[list[dict[str, Any]], Any, Any]:
     messages = [
         {
             **as_dict(turn),
@@ -101,3 +104,15 @@ def _from_claude(block: dict[str, Any]) -> dict[str, Any]:
         return {"reasoningContent": {"redactedContent": b64encode(block["data"].encode()).decode()}}
     text = {"text": block["thinking"], "signature": block["signature"]}
     return {"reasoningContent": {"reasoningText": text}}
+
+
+def _carried(text: str, seal: str) -> dict[str, Any] | None:
+    return {"reasoningContent": {"reasoningText": {"text": text, "signature": seal}}}
+
+
+def _error_headers(refusal: Refusal) -> dict[str, str]:
+    # botocore reads the kind of an error from this header and nowhere else.
+    return {"x-amzn-errortype": error_type(refusal)}
+
+
+DESK = Desk(is_on=is_on, check=check, parts=parts, error_headers=_error_headers, carried=_carried)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from itertools import islice
 from typing import Any
 
@@ -16,39 +15,21 @@ from innervoice.canon.usage import Usage
 from innervoice.catalog.lookup import host_of, model_row_of
 from innervoice.emulator import responses
 from innervoice.emulator.behaviour import HEADER, behaviour_of
-from innervoice.emulator.brain import Draft, think
-from innervoice.emulator.call import Call, Ledger, tokens, tools_of
-from innervoice.emulator.gemini import spelled
+from innervoice.emulator.brain import AnswerDraft, think
+from innervoice.emulator.call import EmulatedCall, ServerMemory, tokens, tools_of
+from innervoice.emulator.desk import Desk, desk_of
 from innervoice.emulator.routes import Route, route_of
 from innervoice.emulator.seals import Sealer, digest
 from innervoice.errors import DecodeError
-from innervoice.wire.converse.serve_response import error_type
-from innervoice.wire.dialects import framing_of, request_reader_of, rules_of, server_of
+from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal, Target
 from innervoice.wire.rules import is_forced
 
 __all__ = ["Emulator", "Reply"]
 
-_DESKS = {
-    "anthropic": "anthropic",
-    "bedrock-converse": "converse",
-    "cohere": "unsealed",
-    "gemini": "gemini",
-    "mistral": "unsealed",
-    "ollama": "unsealed",
-    "openai-chat": "chat",
-    "openai-responses": "responses",
-}
-_MEDIA = {
-    "bedrock-converse": "application/vnd.amazon.eventstream",
-    "ollama": "application/x-ndjson",
-}
 _KEYS = ("x-api-key", "api-key", "x-goog-api-key", "authorization")
 _UNKNOWN = ModelRow(match=("*",), control="none", off="never", source="nothing is known")
-# How hosts say that they have too much to do: Anthropic in its own way, the others with the usual status.
-_OVERLOADED = {"anthropic": Refusal(text="Overloaded", status=529, type="overloaded_error")}
-_BUSY = Refusal(text="The model is overloaded. Please try again later.", status=503)
 
 
 @dataclass(frozen=True)
@@ -72,13 +53,13 @@ class Emulator:
 
     def __init__(self, key: bytes = b"innervoice") -> None:
         self._sealer = Sealer(key)
-        self._ledger = Ledger()
+        self._memory = ServerMemory()
 
     def reply(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Reply:
         """The reply to one request; `path` may carry a query."""
         lowered = {name.lower(): value for name, value in headers.items()}
         route = route_of(path)
-        if method.upper() == "GET" and (stored := responses.stored(self._ledger, path)):
+        if method.upper() == "GET" and (stored := responses.stored(self._memory, path)):
             return _json(stored.status, stored.body)
         if route is None or method.upper() != "POST":
             text = f"{method} {path.partition('?')[0]} is not served here"
@@ -90,9 +71,11 @@ class Emulator:
             return _refusal(route.dialect, Refusal(text=f"the body cannot be read: {error}"))
         return self._answered(call)
 
-    def _call(self, route: Route, body: dict[str, Any], headers: dict[str, str], path: str) -> Call:
-        if route.dialect == "gemini":
-            body = spelled(body)
+    def _call(
+        self, route: Route, body: dict[str, Any], headers: dict[str, str], path: str
+    ) -> EmulatedCall:
+        dialect = dialect_named(route.dialect)
+        body = desk_of(route.dialect).spelled(body)
         given = route.model or str(body.get("model") or "")
         name, behaviour = behaviour_of(given, headers.get(HEADER), str(body)[-20_000:])
         row = model_row_of(name, route.provider, route.dialect) or _UNKNOWN
@@ -101,53 +84,47 @@ class Emulator:
         target = Target(model=name, row=row, host=host_of(route.provider), headers=headers)
         stream = route.stream
         if stream is None:
-            stream = bool(body.get("stream", route.dialect == "ollama"))
-        return Call(
+            stream = bool(body.get("stream", dialect.streams_unasked))
+        return EmulatedCall(
             provider=route.provider,
             dialect=route.dialect,
             body=body,
-            request=request_reader_of(route.dialect)({**body, "model": name}),
+            request=dialect.request_reader({**body, "model": name}),
             target=target,
             account=_account(headers, path),
             behaviour=behaviour,
             stream=stream,
             sealer=self._sealer,
-            ledger=self._ledger,
+            memory=self._memory,
             number=digest([route.provider, name, body]),
         )
 
-    def _answered(self, call: Call) -> Reply:
-        desk = import_module(f"innervoice.emulator.{_DESKS[call.dialect]}")
-        refusal = next(rules_of(call.dialect)(call.body, call.target), None)
+    def _answered(self, call: EmulatedCall) -> Reply:
+        dialect, desk = dialect_named(call.dialect), desk_of(call.dialect)
+        refusal = next(dialect.rules(call.body, call.target), None)
         refusal = refusal or next(iter(desk.check(call)), None)
         if refusal is None and call.behaviour.fail == 0:
-            refusal = _OVERLOADED.get(call.dialect, _BUSY)
+            refusal = desk.overloaded
         if refusal:
             return _refusal(call.dialect, refusal)
         answer = _answer(call, desk)
-        server = server_of(call.dialect)
         if not call.stream:
-            return _json(200, server.write_answer(answer))
-        return Reply(
-            200,
-            _MEDIA.get(call.dialect, "text/event-stream"),
-            _stream(call, answer),
-            call.behaviour.slow,
-        )
+            return _json(200, dialect.server.write_answer(answer))
+        return Reply(200, dialect.media_type, _stream(call, answer, desk), call.behaviour.slow)
 
 
 # ---- the answer ------------------------------------------------------------------------------------
 
 
-def _answer(call: Call, desk: Any) -> Response:
-    draft = _drafted(call, on=desk.is_on(call))
+def _answer(call: EmulatedCall, desk: Desk) -> Response:
+    draft = _drafted(call, desk.conversation(call), on=desk.is_on(call))
     draft, finish = _within_limit(call, draft)
     made = desk.parts(call, draft)
     thought = sum(tokens(text) for text in draft.thoughts)
     said = tokens(draft.text) + sum(tokens(str(values)) for _, values in draft.calls)
     return Response(
         parts=tuple(made),
-        id=call.id(_ID_STARTS.get(call.dialect, "")),
+        id=call.id(dialect_named(call.dialect).id_start),
         model=call.model,
         provider=call.provider,
         ended=True,
@@ -160,16 +137,9 @@ def _answer(call: Call, desk: Any) -> Response:
     )
 
 
-_ID_STARTS = {"anthropic": "msg_", "openai-responses": "resp_", "openai-chat": "chatcmpl-"}
-
-
-def _drafted(call: Call, *, on: bool) -> Draft:
-    body = call.body
-    if call.dialect == "openai-responses":
-        body = responses.conversation(call)
-    messages: tuple[Message, ...] = request_reader_of(call.dialect)(
-        {**body, "model": call.model}
-    ).messages
+def _drafted(call: EmulatedCall, body: dict[str, Any], *, on: bool) -> AnswerDraft:
+    read = dialect_named(call.dialect).request_reader
+    messages: tuple[Message, ...] = read({**body, "model": call.model}).messages
     config = as_dict(as_dict(body.get("toolConfig")).get("functionCallingConfig"))
     forced = is_forced(body.get("tool_choice")) or config.get("mode") == "ANY"
     pieces = max(call.behaviour.pieces, 2 if call.behaviour.redact else 1)
@@ -179,7 +149,7 @@ def _drafted(call: Call, *, on: bool) -> Draft:
     return draft if on else draft.replace(thoughts=())
 
 
-def _within_limit(call: Call, draft: Draft) -> tuple[Draft, FinishReason]:
+def _within_limit(call: EmulatedCall, draft: AnswerDraft) -> tuple[AnswerDraft, FinishReason]:
     """The draft as far as the limit on its tokens lets it come."""
     limit = call.request.max_tokens
     left = limit * 4 if limit else 10**9
@@ -194,19 +164,16 @@ def _within_limit(call: Call, draft: Draft) -> tuple[Draft, FinishReason]:
     return draft, "tool_calls" if draft.calls else "stop"
 
 
-def _stream(call: Call, answer: Response) -> Iterator[bytes]:
-    server, framing, behaviour = server_of(call.dialect), framing_of(call.dialect), call.behaviour
-    options = as_dict(call.body.get("stream_options"))
-    if call.dialect == "openai-chat" and not options.get("include_usage"):
-        # A chunk with the counts has no choice, which nobody who did not ask for it expects.
-        answer = answer.replace(usage=Usage())
-    frames = server.write_stream(answer, behaviour.size)
+def _stream(call: EmulatedCall, answer: Response, desk: Desk) -> Iterator[bytes]:
+    dialect, behaviour = dialect_named(call.dialect), call.behaviour
+    server, framing = dialect.server, dialect.framing
+    frames = server.write_stream(desk.streamed(call, answer), behaviour.size)
     if behaviour.cut is not None:
         frames = islice(frames, behaviour.cut)
     elif behaviour.fail is not None:
         for frame in islice(frames, behaviour.fail):
             yield framing(frame)
-        yield framing(server.write_stream_error(_OVERLOADED.get(call.dialect, _BUSY)))
+        yield framing(server.write_stream_error(desk.overloaded))
         return
     for frame in frames:
         yield framing(frame)
@@ -220,10 +187,8 @@ def _json(status: int, value: Any) -> Reply:
 
 
 def _refusal(dialect: str, refusal: Refusal) -> Reply:
-    reply = _json(refusal.status, server_of(dialect).write_error(refusal))
-    if dialect == "bedrock-converse":
-        # botocore reads the kind of an error from this header and nowhere else.
-        reply.headers["x-amzn-errortype"] = error_type(refusal)
+    reply = _json(refusal.status, dialect_named(dialect).server.write_error(refusal))
+    reply.headers.update(desk_of(dialect).error_headers(refusal))
     return reply
 
 

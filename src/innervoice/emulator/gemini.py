@@ -8,14 +8,15 @@ from typing import Any
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import Part
-from innervoice.emulator.brain import Draft
-from innervoice.emulator.call import Call
+from innervoice.emulator.brain import AnswerDraft
+from innervoice.emulator.call import EmulatedCall
+from innervoice.emulator.desk import Desk
 from innervoice.wire.gemini.rules import SKIPS, signature_of
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import refused
 
-__all__ = ["check", "is_on", "parts", "spelled"]
+__all__ = ["DESK"]
 
 # Members whose value is the caller's own JSON.
 _FREE = {"args", "parameters", "parametersJsonSchema", "response", "responseJsonSchema", "responseSchema"}  # fmt: skip
@@ -35,13 +36,13 @@ def _raised(found: re.Match[str]) -> str:
     return found[1].upper()
 
 
-def is_on(call: Call) -> bool:
+def is_on(call: EmulatedCall) -> bool:
     """Whether it thinks in this call."""
     budget = _config(call).get("thinkingBudget")
     return budget != 0 and (bool(_config(call)) or call.target.row.default != "none")
 
 
-def check(call: Call) -> Iterator[Refusal]:
+def check(call: EmulatedCall) -> Iterator[Refusal]:
     """Which signatures are refused: forged ones, and those of another call, model or account."""
     for content in map(as_dict, as_list(call.body.get("contents"))):
         for part in map(as_dict, as_list(content.get("parts"))):
@@ -55,7 +56,7 @@ def check(call: Call) -> Iterator[Refusal]:
                 yield refused("Corrupted thought signature.")
 
 
-def parts(call: Call, draft: Draft) -> list[Part]:
+def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     """The turn: thoughts if they were asked for, and a signature where Gemini puts it."""
     made: list[Part] = []
     shown = _config(call).get("includeThoughts") is True
@@ -79,7 +80,7 @@ def parts(call: Call, draft: Draft) -> list[Part]:
     return made
 
 
-def _text(call: Call, text: str, *, signed: bool) -> Iterator[Part]:
+def _text(call: EmulatedCall, text: str, *, signed: bool) -> Iterator[Part]:
     """The answer; in a stream its signature comes behind it, on a part without text."""
     seal = {"thoughtSignature": call.seal(kind="thought", call=None)} if signed else {}
     if signed and call.stream:
@@ -89,10 +90,18 @@ def _text(call: Call, text: str, *, signed: bool) -> Iterator[Part]:
         yield call.text(text, {"text": text, **seal})
 
 
-def _config(call: Call) -> dict[str, Any]:
+def _config(call: EmulatedCall) -> dict[str, Any]:
     return as_dict(as_dict(call.body.get("generationConfig")).get("thinkingConfig"))
 
 
-def _version(call: Call) -> int:
+def _version(call: EmulatedCall) -> int:
     found = re.match(r"gemini-(\d+)", call.model.rsplit("/", 1)[-1])
     return int(found[1]) if found else 0
+
+
+def _carried(text: str, seal: str) -> dict[str, Any] | None:
+    thought = {"text": text, "thought": True}
+    return {**thought, "thoughtSignature": seal} if seal else thought
+
+
+DESK = Desk(is_on=is_on, check=check, parts=parts, spelled=spelled, carried=_carried)

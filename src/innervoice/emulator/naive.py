@@ -13,16 +13,12 @@ from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Opaque, Part, Thinking, is_inline
 from innervoice.canon.request import Request, Wire
+from innervoice.emulator.desk import desk_of
 from innervoice.encoding import encode
-from innervoice.wire.dialects import writer_of
+from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
 
 __all__ = ["naive_wire"]
-
-_MEMBERS = {
-    "gemini": "contents",
-    "openai-responses": "input",
-}
 
 
 def naive_wire(request: Request) -> Wire:
@@ -30,12 +26,10 @@ def naive_wire(request: Request) -> Wire:
     last = tuple(request.messages[-1:]) if request.messages else ()
     asked = encode(request.replace(messages=last if last and last[0].role == "user" else ()))
     messages = tuple(_carried(message, asked.dialect) for message in request.messages)
-    member = _MEMBERS.get(asked.dialect, "messages")
+    dialect = dialect_named(asked.dialect)
     model = request.model.partition("/")[2]
-    written = writer_of(asked.dialect)(
-        request.replace(messages=messages, store=True), model, "max_tokens"
-    )
-    return asked.replace(body={**asked.body, member: written[member]})
+    written = dialect.writer(request.replace(messages=messages, store=True), model, dialect.limit)
+    return asked.replace(body={**asked.body, dialect.history: written[dialect.history]})
 
 
 def _carried(message: Message, dialect: str) -> Message:
@@ -50,7 +44,7 @@ def _part(part: Part, dialect: str) -> Part | None:
     if isinstance(part, Thinking) and not is_inline(part):
         if part.origin and part.origin.dialect == dialect:
             return part
-        block = _block(part.text, _seal(part), dialect)
+        block = desk_of(dialect).carried(part.text, _seal(part))
         return part.replace(origin=Origin(dialect=dialect, block=block)) if block else None
     if part.origin is None or part.origin.dialect == dialect:
         return part
@@ -67,20 +61,3 @@ def _seal(part: Part) -> str:
         if isinstance(value, str) and len(value) > 40:
             return value
     return ""
-
-
-def _block(text: str, seal: str, dialect: str) -> dict[str, Any] | None:
-    match dialect:
-        case "anthropic":
-            return {"type": "thinking", "thinking": text, "signature": seal}
-        case "bedrock-converse":
-            return {"reasoningContent": {"reasoningText": {"text": text, "signature": seal}}}
-        case "gemini":
-            thought = {"text": text, "thought": True}
-            return {**thought, "thoughtSignature": seal} if seal else thought
-        case "openai-responses":
-            entries = [{"type": "summary_text", "text": text}] if text else []
-            item = {"type": "reasoning", "summary": entries}
-            return {**item, "encrypted_content": seal} if seal else item
-        case _:
-            return None  # a chat client of today has no field for it

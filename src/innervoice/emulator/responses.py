@@ -10,8 +10,9 @@ from urllib.parse import unquote, urlsplit
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import Part
 from innervoice.canon.response import Response
-from innervoice.emulator.brain import Draft
-from innervoice.emulator.call import Call, Ledger
+from innervoice.emulator.brain import AnswerDraft
+from innervoice.emulator.call import EmulatedCall, ServerMemory
+from innervoice.emulator.desk import Desk
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.protocol import Context
 from innervoice.wire.refusals import Refusal
@@ -21,7 +22,7 @@ from innervoice.wire.rules import refused
 from innervoice.wire.serve_request import assistant_turn
 from innervoice.wire.serve_response import openai_error
 
-__all__ = ["Stored", "check", "conversation", "is_on", "parts", "stored"]
+__all__ = ["DESK", "Stored", "stored"]
 
 _ENCRYPTED = "reasoning.encrypted_content"
 _STORED = re.compile(r"/responses/(resp_\w+)$")
@@ -43,15 +44,15 @@ _OTHER_RESOURCE = (
 )
 
 
-def is_on(call: Call) -> bool:
+def is_on(call: EmulatedCall) -> bool:
     """Whether it reasons in this call."""
     word = as_dict(call.body.get("reasoning")).get("effort")
     return word != "none" if word else call.target.row.default != "none"
 
 
-def conversation(call: Call) -> dict[str, Any]:
+def conversation(call: EmulatedCall) -> dict[str, Any]:
     """The body with what the server holds of the conversation before what is new."""
-    held = call.ledger.responses.get(str(call.body.get("previous_response_id")))
+    held = call.memory.responses.get(str(call.body.get("previous_response_id")))
     new = call.body.get("input")
     items = [{"role": "user", "content": new}] if isinstance(new, str) else as_list(new)
     return {**call.body, "input": [*as_list(as_dict(held).get("items")), *items]}
@@ -64,11 +65,11 @@ class Stored(NamedTuple):
     body: dict[str, Any]
 
 
-def stored(ledger: Ledger, path: str) -> Stored | None:
+def stored(memory: ServerMemory, path: str) -> Stored | None:
     """What GET gives for a stored response; None if the path names none."""
     url = urlsplit(path)
     found = _STORED.search(url.path)
-    held = ledger.responses.get(found[1]) if found else None
+    held = memory.responses.get(found[1]) if found else None
     if found is None or held is None:
         return None
     if _ENCRYPTED in unquote(url.query):
@@ -84,7 +85,7 @@ def stored(ledger: Ledger, path: str) -> Stored | None:
 # ---- what is refused -------------------------------------------------------------------------------
 
 
-def check(call: Call) -> Iterator[Refusal]:
+def check(call: EmulatedCall) -> Iterator[Refusal]:
     """Which items are refused: not decryptable, not stored, sent twice, or without their reasoning."""
     items = [as_dict(item) for item in as_list(call.body.get("input"))]
     yield from _state(call, items)
@@ -95,14 +96,14 @@ def check(call: Call) -> Iterator[Refusal]:
         name = item.get("id")
         if item.get("type") == "reasoning" and item.get("encrypted_content"):
             yield from _encrypted(call, item)
-        elif item.get("type") in ("reasoning", "item_reference") and name not in call.ledger.items:
+        elif item.get("type") in ("reasoning", "item_reference") and name not in call.memory.items:
             yield refused(
                 f"Item with id '{name}' not found. Items are not persisted when 'store' is set to false. Try again "
                 "with 'store' set to true, or remove this item from your input.",
                 status=404,
                 param="input",
             )
-        needed = call.ledger.made_by.get(str(name))
+        needed = call.memory.made_by.get(str(name))
         if needed and needed not in sent and item.get("type") != "item_reference":
             yield refused(
                 f"Item '{name}' of type '{item.get('type')}' was provided without its required 'reasoning' item: "
@@ -111,11 +112,11 @@ def check(call: Call) -> Iterator[Refusal]:
             )
 
 
-def _state(call: Call, items: list[dict[str, Any]]) -> Iterator[Refusal]:
+def _state(call: EmulatedCall, items: list[dict[str, Any]]) -> Iterator[Refusal]:
     previous = call.body.get("previous_response_id")
     if not previous:
         return
-    held = call.ledger.responses.get(str(previous))
+    held = call.memory.responses.get(str(previous))
     if held is None:
         yield refused(
             f"Previous response with id '{previous}' not found.",
@@ -132,7 +133,7 @@ def _state(call: Call, items: list[dict[str, Any]]) -> Iterator[Refusal]:
             )
 
 
-def _encrypted(call: Call, item: dict[str, Any]) -> Iterator[Refusal]:
+def _encrypted(call: EmulatedCall, item: dict[str, Any]) -> Iterator[Refusal]:
     claims = call.claims(item["encrypted_content"])
     reason = None
     if claims is None:
@@ -155,27 +156,27 @@ def _encrypted(call: Call, item: dict[str, Any]) -> Iterator[Refusal]:
 # ---- what is answered ------------------------------------------------------------------------------
 
 
-def parts(call: Call, draft: Draft) -> list[Part]:
+def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     """The turn as items, and the parts that they are."""
     items = [*_reasoning(call, draft), *_made(call, draft)]
     reasoning = items[0].get("id") if items and items[0]["type"] == "reasoning" else None
-    ledger = call.ledger
+    memory = call.memory
     for item in items:
         if reasoning and item["type"] != "reasoning":
-            ledger.keep(ledger.made_by, item["id"], reasoning)
+            memory.keep(memory.made_by, item["id"], reasoning)
         if call.body.get("store") is not False:
-            ledger.keep(ledger.items, item["id"], item)
+            memory.keep(memory.items, item["id"], item)
     if call.body.get("store") is not False:
         held = [*as_list(conversation(call).get("input")), *items]
         kept = {"items": held, "output": items, "model": call.model}
-        ledger.keep(ledger.responses, call.id("resp_"), kept)
+        memory.keep(memory.responses, call.id("resp_"), kept)
     turn = assistant_turn(
         ResponsesReader(Context(model=call.model)), {"object": "response", "output": items}
     )
     return list(turn.parts)
 
 
-def _reasoning(call: Call, draft: Draft) -> list[dict[str, Any]]:
+def _reasoning(call: EmulatedCall, draft: AnswerDraft) -> list[dict[str, Any]]:
     if not draft.thoughts:
         return []
     name = call.id("rs_")
@@ -195,7 +196,7 @@ def _reasoning(call: Call, draft: Draft) -> list[dict[str, Any]]:
     return [made]
 
 
-def _made(call: Call, draft: Draft) -> list[dict[str, Any]]:
+def _made(call: EmulatedCall, draft: AnswerDraft) -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = []
     if draft.text:
         content = [{"type": "output_text", "text": draft.text, "annotations": []}]
@@ -220,3 +221,12 @@ def _made(call: Call, draft: Draft) -> list[dict[str, Any]]:
             }
         )
     return made
+
+
+def _carried(text: str, seal: str) -> dict[str, Any] | None:
+    entries = [{"type": "summary_text", "text": text}] if text else []
+    item = {"type": "reasoning", "summary": entries}
+    return {**item, "encrypted_content": seal} if seal else item
+
+
+DESK = Desk(is_on=is_on, check=check, parts=parts, conversation=conversation, carried=_carried)

@@ -7,33 +7,14 @@ one, where the path itself says whose it is.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from innervoice.catalog.lookup import all_hosts, host_of
+from innervoice.wire.dialects import DIALECTS, dialect_named, kin_at
 
 __all__ = ["Route", "base_urls", "route_of"]
-
-# The end of a path, its dialect, and who answers there when no provider is named.
-_PATHS = (
-    (r"/v1/messages", "anthropic", "anthropic"),
-    (r"/chat/completions", "openai-chat", "openai"),
-    (r"/responses", "openai-responses", "openai"),
-    (
-        r"/models/(?P<model>[^/]+):(?P<verb>generateContent|streamGenerateContent)",
-        "gemini",
-        "gemini",
-    ),
-    (
-        r"/models/(?P<model>[^/]+):(?P<verb>rawPredict|streamRawPredict)",
-        "anthropic",
-        "vertex",
-    ),
-    (r"/model/(?P<model>[^/]+)/(?P<verb>converse|converse-stream)", "bedrock-converse", "bedrock"),
-    (r"/v2/chat", "cohere", "cohere"),
-    (r"/api/chat", "ollama", "ollama"),
-)
-_ROUTES = [(re.compile(f".*{path}$"), dialect, owner) for path, dialect, owner in _PATHS]
 
 
 class Route(NamedTuple):
@@ -52,25 +33,40 @@ def route_of(path: str) -> Route | None:
     path = urlsplit(path).path
     first = path.lstrip("/").split("/", 1)[0]
     host = host_of(first)
-    for pattern, dialect, owner in _ROUTES:
-        found = pattern.fullmatch(path)
-        if not found:
-            continue
-        provider = host.id if host else owner
-        kin = (
-            host.dialect
-            if host and dialect == "openai-chat" and host.dialect == "mistral"
-            else dialect
-        )
-        named = found.groupdict()
-        verb = named.get("verb")
-        return Route(
-            provider,
-            kin,
-            unquote(named["model"]) if named.get("model") else None,
-            verb.startswith("stream") or verb.endswith("stream") if verb else None,
-        )
+    for pattern, dialect, owner in _patterns():
+        if found := pattern.fullmatch(path):
+            named = found.groupdict()
+            model, verb = named.get("model"), named.get("verb")
+            return Route(
+                host.id if host else owner,
+                (kin_at(dialect, host.dialect) if host else None) or dialect,
+                unquote(model) if model else None,
+                "stream" in verb.lower() if verb else None,
+            )
     return None
+
+
+@cache
+def _patterns() -> tuple[tuple[re.Pattern[str], str, str], ...]:
+    """The end of a path, its dialect, and the provider that it belongs to when it names none."""
+    usual = [
+        (_pattern(dialect.path, dialect.verbs), dialect.name, dialect.home)
+        for dialect in map(dialect_named, DIALECTS)
+        if not dialect.kin
+    ]
+    # Hosts that have verbs of their own for a dialect.
+    own = [
+        (_pattern(host.paths[dialect], verbs), dialect, host.id)
+        for host in all_hosts()
+        for dialect, verbs in host.verbs.items()
+    ]
+    return (*usual, *own)
+
+
+def _pattern(path: str, verbs: tuple[str, str]) -> re.Pattern[str]:
+    words = "|".join(verb.partition("?")[0] for verb in verbs)
+    filled = re.escape(path).replace(r"\{model\}", "(?P<model>[^/]+)")
+    return re.compile(".*" + filled.replace(r"\{verb\}", f"(?P<verb>{words})"))
 
 
 def base_urls(root: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Media, Opaque, Part, Text, ToolResult
 from innervoice.errors import RuleError
-from innervoice.wire.dialects import media_of
+from innervoice.wire.dialect import Dialect
 from innervoice.wire.media import kind_of, way_of
 
 __all__ = ["fit_media"]
@@ -27,7 +27,7 @@ _MOVED = "[the file is in the next message]"
 
 
 def fit_media(
-    messages: tuple[Message, ...], dialect: str, notebook: Notebook
+    messages: tuple[Message, ...], dialect: Dialect, notebook: Notebook
 ) -> tuple[Message, ...]:
     """The messages with files that the dialect accepts; raises `RuleError` for what it does not."""
     if not any(map(_holds_files, messages)):
@@ -55,9 +55,9 @@ def _holds_files(message: Message) -> bool:
 
 
 class _Fitter:
-    def __init__(self, dialect: str, notebook: Notebook) -> None:
-        self._dialect = dialect
-        self._media = media_of(dialect)
+    def __init__(self, dialect: Dialect, notebook: Notebook) -> None:
+        self._dialect = dialect.name
+        self._media = dialect.files
         self._notebook = notebook
         self._moved: list[Part] = []
 

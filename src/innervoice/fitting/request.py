@@ -15,19 +15,12 @@ from innervoice.catalog.lookup import dialect_at, host_of, model_row_of
 from innervoice.errors import RuleError, UsageError
 from innervoice.fitting.reasoning import Compiler
 from innervoice.wire.controls import Choice
-from innervoice.wire.dialects import DIALECTS
+from innervoice.wire.dialects import DIALECTS, dialect_named
 
 __all__ = ["FittedRequest"]
 
 _CHOICES = ("auto", "none", "required", "any")
-_LIMIT_DEMANDED = ("anthropic",)
 _FILLED_LIMIT = 32_000
-# What a dialect has no member for: it is left out, and that is said.
-_INEXPRESSIBLE = {
-    "openai-responses": ("stop",),
-    "bedrock-converse": ("response_format",),
-    "ollama": ("tool_choice",),
-}
 _NOTHING_ASKED = Reasoning()
 _NOTHING_KNOWN = ModelRow(match=("*",), control="none", off="never", source="nothing is known")
 
@@ -50,7 +43,7 @@ class FittedRequest:
         if self.row.guess:
             self.notebook.add("unknown_model", self.model)
         self.choice: Choice | None = None
-        self.request = self._settled(asked, known=found is not None)
+        self.request = self._fitted(asked, known=found is not None)
 
     @property
     def reasons(self) -> bool:
@@ -83,7 +76,7 @@ class FittedRequest:
             requested=self.asked.reasoning, effective=effective, notes=self.notebook.notes()
         )
 
-    def _settled(self, request: Request, *, known: bool) -> Request:
+    def _fitted(self, request: Request, *, known: bool) -> Request:
         compiler = Compiler(self.row, mode=request.mode, notebook=self.notebook)
         asked = None if request.reasoning == _NOTHING_ASKED else request.reasoning
         if asked is not None and not known:
@@ -109,15 +102,16 @@ class FittedRequest:
 
     def _expressible(self, request: Request, compiler: Compiler) -> Request:
         """The request without what its dialect cannot say."""
-        for name in _INEXPRESSIBLE.get(self.dialect, ()):
+        dialect = dialect_named(self.dialect)
+        for name in dialect.lacks:
             if getattr(request, name) is not None:
                 compiler.bend("parameter_removed", f"{name}: {self.dialect} has no such member")
                 request = request.replace(**{name: None})
-        if self.dialect == "bedrock-converse" and request.tool_choice == "none":
-            compiler.bend("parameter_removed", "tool_choice: bedrock-converse cannot forbid tools")
+        if not dialect.forbids_tools and request.tool_choice == "none":
+            compiler.bend("parameter_removed", f"tool_choice: {self.dialect} cannot forbid tools")
             return request.replace(tool_choice=None)
         named = isinstance(request.tool_choice, str) and request.tool_choice not in _CHOICES
-        if self.dialect == "cohere" and named:
+        if named and not dialect.names_tools:
             compiler.bend("tool_choice_relaxed", f"{request.tool_choice} became required")
             return request.replace(tool_choice="required")
         return request
@@ -132,7 +126,7 @@ class FittedRequest:
         ):
             compiler.bend("max_tokens_lowered", f"{limit} became {most}")
             return request.replace(max_tokens=most)
-        if limit is not None or self.dialect not in _LIMIT_DEMANDED:
+        if limit is not None or not dialect_named(self.dialect).demands_limit:
             return request
         filled = most or _FILLED_LIMIT
         self.notebook.add("max_tokens_filled", str(filled))

@@ -8,64 +8,69 @@ is written into the system prompt instead. Both are noted; no request is refused
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 from innervoice.canon.jsontext import dump_json
-from innervoice.canon.notes import Notebook
 from innervoice.canon.request import Request
-from innervoice.wire.response_schema import SchemaProfile, fit_schema
+from innervoice.wire.dialect import Dialect
+from innervoice.wire.response_schema import fit_schema
 from innervoice.wire.write import json_schema
 
-__all__ = ["FormatSupport", "fit_response_format"]
+__all__ = ["fit_response_format"]
 
 _JSON = {"type": "json_object"}
 
 
-class FormatSupport(NamedTuple):
-    """How a target holds an answer to a format."""
-
-    schema: SchemaProfile | None
-    """What it accepts of JSON Schema; None: anything."""
-    strict_only: bool = False
-    """Whether that counts only where `strict` is asked for; without it any schema is accepted."""
-    formats: tuple[str, ...] = ("json_schema", "json_object")
-    """The types of formats that it has a member for."""
-
-
-def fit_response_format(request: Request, support: FormatSupport, notebook: Notebook) -> Request:
-    """The request with a response format that the target accepts."""
+def fit_response_format(
+    request: Request,
+    dialect: Dialect,
+    formats: tuple[str, ...],
+    change: Callable[[str, str], None],
+) -> Request:
+    """The request with a response format that the target accepts; `change` notes a change, or refuses it."""
     form = request.response_format
     named = json_schema(form)
     if named is None:
-        if form == _JSON and "json_object" not in support.formats:
-            notebook.add("schema_as_instruction", "json_object")
-            return _instructed(request, "Answer with a single JSON object, and nothing else.", None)
-        return request
-    name, schema = named
-    plain = _JSON if "json_object" in support.formats else None
-    if "json_schema" not in support.formats:
-        notebook.add("schema_as_instruction", "the host has no response format with a schema")
-        return _instructed(request, _instruction(schema), plain)
+        if form != _JSON or "json_object" in formats:
+            return request
+        change("schema_as_instruction", "json_object")
+        return _instructed(request, "Answer with a single JSON object, and nothing else.", None)
+    if "json_schema" in formats:
+        fitted, obstacle = _with_schema(request, *named, dialect, change)
+    else:
+        fitted, obstacle = request, "the host has no response format with a schema"
+    if not obstacle:
+        return fitted
+    change("schema_as_instruction", obstacle)
+    text = dump_json(named[1]).decode()
+    instruction = (
+        f"Answer with a single JSON value that matches this JSON schema, and nothing else:\n{text}"
+    )
+    return _instructed(request, instruction, _JSON if "json_object" in formats else None)
+
+
+def _with_schema(
+    request: Request, name: str, schema: Any, dialect: Dialect, change: Callable[[str, str], None]
+) -> tuple[Request, str | None]:
+    """The request with a schema that the dialect accepts, or why there is none."""
+    form, profile = request.response_format, dialect.schema_profile
     strict = _member(form, "strict")
-    if support.schema is None or (support.strict_only and strict is not True):
-        return request
-    fitted = fit_schema(schema, support.schema)
-    if fitted.obstacle and support.strict_only:
-        notebook.add("schema_not_strict", fitted.obstacle)
-        return request.replace(response_format=_form(form, name, schema, strict=False))
-    if fitted.obstacle:
-        notebook.add("schema_as_instruction", fitted.obstacle)
-        return _instructed(request, _instruction(schema), plain)
-    if fitted.schema == schema:
-        return request
-    removed = f"in descriptions now: {', '.join(fitted.removed)}" if fitted.removed else None
-    notebook.add("schema_rewritten", removed)
-    return request.replace(response_format=_form(form, name, fitted.schema, strict=strict))
+    if profile is None or (dialect.schema_if_strict and strict is not True):
+        return request, None
+    fitted = fit_schema(schema, profile)
+    if fitted.obstacle and dialect.schema_if_strict:
+        change("schema_not_strict", fitted.obstacle)
+        return request.replace(response_format=_form(form, name, schema, strict=False)), None
+    if fitted.schema != schema and not fitted.obstacle:
+        change("schema_rewritten", ", ".join(fitted.removed) or "objects are closed")
+        request = request.replace(response_format=_form(form, name, fitted.schema, strict=strict))
+    return request, fitted.obstacle
 
 
 def _form(form: Any, name: str, schema: Any, *, strict: Any) -> dict[str, Any]:
     """The format with another schema; what else it says stays."""
-    inner = form["json_schema"] if "json_schema" in form else form
+    inner = form.get("json_schema", form)
     kept = {key: inner[key] for key in ("description",) if key in inner}
     made = {"name": name, **kept, "schema": schema}
     if strict is not None:
@@ -76,13 +81,6 @@ def _form(form: Any, name: str, schema: Any, *, strict: Any) -> dict[str, Any]:
 def _member(form: Any, member: str) -> Any:
     inner = form.get("json_schema")
     return inner.get(member) if isinstance(inner, dict) else form.get(member)
-
-
-def _instruction(schema: Any) -> str:
-    text = dump_json(schema).decode()
-    return (
-        f"Answer with a single JSON value that matches this JSON schema, and nothing else:\n{text}"
-    )
 
 
 def _instructed(request: Request, instruction: str, form: Any) -> Request:

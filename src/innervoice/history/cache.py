@@ -17,7 +17,7 @@ from innervoice.canon.request import Request
 from innervoice.canon.value import Value
 from innervoice.errors import InnervoiceError
 from innervoice.history.decisions import Decision
-from innervoice.wire.dialects import writer_of
+from innervoice.wire.dialects import dialect_named
 
 if TYPE_CHECKING:
     from innervoice.history.plan import Plan
@@ -86,9 +86,9 @@ def _first_byte(last: Plan, now: Plan) -> int | None:
 
 def _written(plan: Plan) -> bytes:
     """The messages of a plan, as its dialect writes them."""
-    body = writer_of(plan.dialect)(Request(plan.target, plan.messages), plan.target, "max_tokens")
-    names = ("messages", "contents", "input")
-    return dump_json(next(body[name] for name in names if name in body))
+    dialect = dialect_named(plan.dialect)
+    body = dialect.writer(Request(plan.target, plan.messages), plan.target, dialect.limit)
+    return dump_json(body[dialect.history])
 
 
 def _reason(number: int, before: Message, after: Message, decisions: tuple[Decision, ...]) -> str:

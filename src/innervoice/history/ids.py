@@ -8,21 +8,19 @@ never touched.
 
 from __future__ import annotations
 
-import re
 from hashlib import blake2b
 
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import ToolCall, ToolResult
+from innervoice.wire.dialect import Dialect
 
 __all__ = ["with_taken_ids"]
 
-_TAKEN = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_TAKEN_BY = {"mistral": re.compile(r"[A-Za-z0-9]{9}")}
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def with_taken_ids(
-    messages: list[Message], dialect: str
+    messages: list[Message], dialect: Dialect
 ) -> tuple[list[Message], list[tuple[int, int]]]:
     """The messages with ids that a dialect takes, and which calls got another one."""
     names = _Names(dialect)
@@ -45,9 +43,8 @@ def with_taken_ids(
 class _Names:
     """The ids that are sent, in the order of a conversation."""
 
-    def __init__(self, dialect: str) -> None:
+    def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
-        self._taken = _TAKEN_BY.get(dialect, _TAKEN)
         self._used: set[str] = set()
         self._current: dict[str, str] = {}
         """The id that was received -> the one under which the last call of it was sent."""
@@ -62,12 +59,11 @@ class _Names:
         return part if name == part.id else part.replace(id=name)
 
     def _free(self, given: str) -> str:
-        if self._taken.fullmatch(given) and given not in self._used:
+        if self._dialect.call_ids.fullmatch(given) and given not in self._used:
             return given
         number = 0
-        while (
-            made := _short(f"{given}#{number}" if number else given, self._dialect)
-        ) in self._used:
+        start = self._dialect.call_id_start
+        while (made := start + _short(f"{given}#{number}" if number else given)) in self._used:
             number += 1
         return made
 
@@ -76,7 +72,8 @@ def _is_block(part: ToolCall) -> bool:
     return part.origin is not None and part.origin.block is not None
 
 
-def _short(given: str, dialect: str) -> str:
+def _short(given: str) -> str:
+    """Nine letters and digits that stand for an id."""
     number = int.from_bytes(
         blake2b(given.encode("utf-8", "surrogatepass"), digest_size=12).digest(), "big"
     )
@@ -84,4 +81,4 @@ def _short(given: str, dialect: str) -> str:
     for _ in range(9):
         number, rest = divmod(number, len(_LETTERS))
         letters.append(_LETTERS[rest])
-    return "".join(letters) if dialect in _TAKEN_BY else f"call_{''.join(letters)}"
+    return "".join(letters)

@@ -62,8 +62,8 @@ def lint(
     """
     messages = messages_of(messages)
     request = Request(target, messages, dialect=dialect, **settings)
-    settled = FittedRequest(request, checked=False)
-    planned = Planner(settled).plan()
+    fitted = FittedRequest(request, checked=False)
+    planned = Planner(fitted).plan()
     found = [*_of_structure(messages)]
     for decision in planned.decisions:
         if decision.note and decision.note != "result_filled":  # which the structure has told
@@ -80,9 +80,9 @@ def lint(
                     fix=fix,
                 )
             )
-    if planned.thinking_off and settled.reasons:
+    if planned.thinking_off and fitted.reasons:
         found.append(_loop_problem(messages))
-    if settled.refuses_prefill:
+    if fitted.refuses_prefill:
         why = "the last message is the model's own, which it takes for no prefill"
         found.append(
             _refused("prefill_refused", len(messages) - 1, why, "end with a message of the user")

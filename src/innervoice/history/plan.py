@@ -34,6 +34,7 @@ from innervoice.history.prefix import Prefix
 from innervoice.history.reasoning import ReasoningRules
 from innervoice.history.turns import TurnRules, new_from
 from innervoice.wire.controls import Choice
+from innervoice.wire.dialects import dialect_named
 
 __all__ = ["Action", "Decision", "Plan", "Planner", "plan"]
 
@@ -87,16 +88,16 @@ def plan(
 class Planner:
     """Fits a history to the target of a request."""
 
-    def __init__(self, settled: FittedRequest) -> None:
-        self._request = settled.asked
-        self._choice = settled.choice
-        self._dialect = settled.dialect
+    def __init__(self, fitted: FittedRequest) -> None:
+        self._request = fitted.asked
+        self._choice = fitted.choice
+        self._dialect = fitted.dialect
         self._ledger = Ledger()
-        self._prefix = Prefix(settled.asked)
-        self._reasoning = ReasoningRules(settled, self._ledger, self._prefix)
-        self._turns = TurnRules(settled, self._ledger)
+        self._prefix = Prefix(fitted.asked)
+        self._reasoning = ReasoningRules(fitted, self._ledger, self._prefix)
+        self._turns = TurnRules(fitted, self._ledger)
         self._cut_calls: set[str] = set()
-        host = settled.host
+        host = fitted.host
         self._grouped = self._dialect == "openai-responses" and bool(host and host.sealed_only)
 
     def plan(self) -> Plan:
@@ -131,7 +132,7 @@ class Planner:
         """What the rules for whole turns make of the messages, each of which was fitted already."""
         fitted = self._turns.without_latest_thinking(messages)
         # Ids before skip values: these make a block of a call, and what is a block keeps its id.
-        fitted, renamed = with_taken_ids(fitted, self._dialect)
+        fitted, renamed = with_taken_ids(fitted, dialect_named(self._dialect))
         for place in renamed:
             why = "its id is refused here"
             self._ledger.converted(place, "tool_call", "H6", why, "id_mapped")

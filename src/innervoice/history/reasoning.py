@@ -24,13 +24,13 @@ _FIELDS = ("openai-chat", "mistral", "cohere", "ollama")
 class ReasoningRules:
     """Decides what goes back, and in which field."""
 
-    def __init__(self, settled: FittedRequest, ledger: Ledger, prefix: Prefix) -> None:
-        self._settled = settled
-        self._row, self._dialect, self._host = settled.row, settled.dialect, settled.host
-        self._request = settled.asked
+    def __init__(self, fitted: FittedRequest, ledger: Ledger, prefix: Prefix) -> None:
+        self._fitted = fitted
+        self._row, self._dialect, self._host = fitted.row, fitted.dialect, fitted.host
+        self._request = fitted.asked
         self._ledger = ledger
         self._prefix = prefix
-        self.is_claude = family_of(settled.model) == "claude" and self._dialect in (
+        self.is_claude = family_of(fitted.model) == "claude" and self._dialect in (
             "anthropic",
             "bedrock-converse",
         )
@@ -38,15 +38,15 @@ class ReasoningRules:
 
     def is_home(self, origin: Origin | None) -> bool:
         """H1: whether what came from there can be read here."""
-        settled = self._settled
+        target = self._fitted
         return is_home(
-            origin, self._row, settled.model, self._host, self._dialect, self._request.scope
+            origin, self._row, target.model, self._host, self._dialect, self._request.scope
         )
 
     def note_missing(self, messages: Sequence[Message], start: int) -> None:
         """H3: a turn of the open tool loop that has lost what the model wants back, though it is taken without."""
         row, dialect = self._row, self._dialect
-        wanted = row.replay in ("must", "loop", "tags") and self._settled.reasons
+        wanted = row.replay in ("must", "loop", "tags") and self._fitted.reasons
         # Gemini's signatures, DeepSeek's field and Claude's blocks where they are demanded have rules of their own.
         told = dialect == "gemini" or row.control == "anthropic-enabled"
         told = told or (row.replay == "must" and row.replay_field == "reasoning_content")
@@ -114,7 +114,7 @@ class ReasoningRules:
     def _abroad(self, place: Place, part: Thinking) -> Part | None:
         """H2: reasoning that this model cannot read."""
         if self._request.foreign == "text" and part.text.strip():
-            if family_of(self._settled.model) == "claude":
+            if family_of(self._fitted.model) == "claude":
                 raise RuleError(
                     "foreign_text_refused", "Claude refuses prompts that hold such text"
                 )

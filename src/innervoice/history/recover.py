@@ -64,11 +64,9 @@ def _turns_in(index: int, request: Request) -> list[int]:
 
     Turns that follow each other are one message there, and one of which nothing is sent is none.
     """
-    settled = FittedRequest(request, checked=False)
-    planned = Planner(settled).plan().messages
-    body = writer_of(settled.dialect)(
-        request.replace(messages=planned), settled.model, "max_tokens"
-    )
+    fitted = FittedRequest(request, checked=False)
+    planned = Planner(fitted).plan().messages
+    body = writer_of(fitted.dialect)(request.replace(messages=planned), fitted.model, "max_tokens")
     sent = [as_list(as_dict(message).get("content")) for message in as_list(body.get("messages"))]
     named: list[int] = []
     start = last = 0

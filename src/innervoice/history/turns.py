@@ -47,8 +47,8 @@ def new_from(request: Request) -> int:
 class TurnRules:
     """Fits turns to a target."""
 
-    def __init__(self, settled: FittedRequest, ledger: Ledger) -> None:
-        self._settled, self._row, self._dialect = settled, settled.row, settled.dialect
+    def __init__(self, fitted: FittedRequest, ledger: Ledger) -> None:
+        self._fitted, self._row, self._dialect = fitted, fitted.row, fitted.dialect
         self._ledger = ledger
         self.gaps: list[int] = []
         """Where in what is sent a turn is left out."""
@@ -56,7 +56,7 @@ class TurnRules:
     def with_field(self, number: int, parts: list[Part]) -> list[Part]:
         """H3: the field that the host wants on a turn with calls, empty where it is unknown."""
         wanted = self._row.replay == "must" and self._row.replay_field == "reasoning_content"
-        if not wanted or self._dialect != "openai-chat" or not self._settled.reasons:
+        if not wanted or self._dialect != "openai-chat" or not self._fitted.reasons:
             return parts
         has_call = any(isinstance(part, ToolCall) for part in parts)
         has_thinking = any(isinstance(part, Thinking) and not is_inline(part) for part in parts)
@@ -80,7 +80,7 @@ class TurnRules:
 
     def without_lost_ids(self, number: int, parts: list[Part]) -> list[Part]:
         """H5: what no longer follows its reasoning goes without the id by which a host with a store asks for that."""
-        if not self._settled.asked.store:
+        if not self._fitted.asked.store:
             return parts
         made: list[Part] = []
         led: set[str | None] = {None}
@@ -97,7 +97,7 @@ class TurnRules:
 
     def with_calls_last(self, number: int, parts: list[Part]) -> list[Part]:
         """H5: DeepSeek's Responses want nothing between the calls of a turn and their results."""
-        host = self._settled.host
+        host = self._fitted.host
         if self._dialect != "openai-responses" or not host or not host.calls_last:
             return parts
         calls: list[Part] = [part for part in parts if isinstance(part, ToolCall)]
@@ -109,7 +109,7 @@ class TurnRules:
 
     def without_latest_thinking(self, messages: list[Message]) -> list[Message]:
         """H1: Claude refuses thinking in its latest turn when it is told not to think."""
-        choice = self._settled.choice
+        choice = self._fitted.choice
         if not choice or not choice.off or not self._row.control.startswith("anthropic"):
             return messages
         latest = max((n for n, item in enumerate(messages) if item.role == "assistant"), default=-1)
@@ -127,7 +127,7 @@ class TurnRules:
         """H4: the skip value on the first call of each step of the current turn that nobody signed."""
         if self._dialect != "gemini":
             return messages
-        version = _GEMINI.match(self._settled.model.rsplit("/", 1)[-1])
+        version = _GEMINI.match(self._fitted.model.rsplit("/", 1)[-1])
         if not version or int(version[1]) < 3:
             return messages
         start = last_said(messages)

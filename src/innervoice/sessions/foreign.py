@@ -16,28 +16,10 @@ from innervoice.canon.storage import from_json
 from innervoice.errors import DecodeError
 from innervoice.sessions.langchain import from_object, is_langchain, read_langchain
 from innervoice.sessions.transcripts import Session, read_session
-from innervoice.wire.dialects import request_reader_of
-from innervoice.wire.json_access import as_text
+from innervoice.wire.dialects import HISTORY_MEMBERS, dialect_named, history_dialect_of
 from innervoice.wire.objects import json_of
 
-__all__ = ["MEMBERS", "History", "history_from"]
-
-MEMBERS = {
-    "anthropic": "messages",
-    "openai-chat": "messages",
-    "gemini": "contents",
-    "openai-responses": "input",
-}
-"""Where the body of a request keeps its history, by dialect."""
-_BLOCKS = {"thinking", "redacted_thinking", "tool_use", "tool_result"}
-_ITEMS = {
-    "reasoning",
-    "function_call",
-    "function_call_output",
-    "message",
-    "item_reference",
-    "custom_tool_call",
-}
+__all__ = ["History", "history_from"]
 
 
 class History(NamedTuple):
@@ -93,8 +75,13 @@ def _from_value(value: Any) -> History:
     body = None if items is value else dict(value)
     if is_langchain(items):
         return History(read_langchain(items), "langchain", body, items)
-    dialect = _dialect(items)
-    read = request_reader_of(dialect)(body or {MEMBERS[dialect]: items})
+    dialect = history_dialect_of(items)
+    if dialect is None:
+        raise DecodeError(
+            "expected messages with a role, contents with parts, or items with a type"
+        )
+    found = dialect_named(dialect)
+    read = found.request_reader(body or {found.history: items})
     return History(list(read.messages), dialect, body, items)
 
 
@@ -116,27 +103,5 @@ def _is_session_line(value: Any) -> bool:
 
 
 def _member_of(value: Any) -> list[Any] | None:
-    names = ("messages", "contents", "input") if isinstance(value, dict) else ()
+    names = HISTORY_MEMBERS if isinstance(value, dict) else ()
     return next((value[name] for name in names if isinstance(value.get(name), list)), None)
-
-
-def _dialect(items: list[Any]) -> str:
-    dicts = [item for item in items if isinstance(item, dict)]
-    if any("parts" in item for item in dicts):
-        return "gemini"
-    contents = [
-        block
-        for item in dicts
-        if isinstance(item.get("content"), list)
-        for block in item["content"]
-    ]
-    # Before the items: whole answers of Claude are of the type "message", too.
-    if any(isinstance(block, dict) and as_text(block.get("type")) in _BLOCKS for block in contents):
-        return "anthropic"
-    if any(as_text(item.get("type")) in _ITEMS for item in dicts):
-        return "openai-responses"
-    if not any("role" in item for item in dicts):
-        raise DecodeError(
-            "expected messages with a role, contents with parts, or items with a type"
-        )
-    return "openai-chat"

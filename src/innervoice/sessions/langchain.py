@@ -20,7 +20,8 @@ from innervoice.sessions.langchain_blocks import is_withdrawn, part_of, plain_pa
 from innervoice.sessions.mending import Change, mend
 from innervoice.wire.chat.reasoning import FIELDS
 from innervoice.wire.chat.serve_request import CONTENT
-from innervoice.wire.dialects import dialect_of, reader_of
+from innervoice.wire.dialects import DEFAULT, dialect_of, reader_of
+from innervoice.wire.gemini import DIALECT as GEMINI
 from innervoice.wire.json_access import arguments_of, as_dict, as_list, as_text
 from innervoice.wire.objects import json_of
 from innervoice.wire.protocol import Context
@@ -183,7 +184,7 @@ def _answered(members: dict[str, Any], **pieces: Any) -> tuple[Part, ...]:
         value = _native(block, provider) or value
     name = as_text(metadata.get("model_name")) or as_text(metadata.get("model"))
     context = Context(provider=provider, model=name)
-    return assistant_turn(reader_of(dialect_of(value) or "openai-chat", context), value).parts
+    return assistant_turn(reader_of(dialect_of(value) or DEFAULT, context), value).parts
 
 
 def _native(block: Any, provider: str | None) -> dict[str, Any] | None:
@@ -240,7 +241,7 @@ def _call(call: dict[str, Any], given: str, signed: str | None) -> ToolCall:
             "functionCall": {"name": name, "args": call.get("args")},
             "thoughtSignature": signed,
         }
-        origin = Origin(dialect="gemini", block=block, seals=("thoughtSignature",))
+        origin = Origin(dialect=GEMINI.name, block=block, seals=("thoughtSignature",))
     return ToolCall(given, name, arguments, origin=origin)
 
 

@@ -22,8 +22,9 @@ from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Opaque, Part, ToolCall, ToolResult
 from innervoice.catalog.lookup import family_of, host_of
 from innervoice.errors import DecodeError
-from innervoice.wire.dialects import request_reader_of
+from innervoice.wire.anthropic import DIALECT as MESSAGES
 from innervoice.wire.json_access import as_dict, as_list, as_text
+from innervoice.wire.responses import DIALECT as RESPONSES
 
 __all__ = ["OUTPUTS", "Conversation", "Line", "Session", "Spot", "Turn", "read_session"]
 
@@ -167,9 +168,9 @@ def _same(turns: list[Turn], name: str | None) -> Turn | None:
 
 def _blocks(message: dict[str, Any], role: str, block: Any) -> list[Part]:
     content = block if isinstance(block, str) else [block]
-    read = request_reader_of("anthropic")({"messages": [{"role": role, "content": content}]})
+    read = MESSAGES.request_reader({"messages": [{"role": role, "content": content}]})
     model = as_text(message.get("model"))
-    provider = "anthropic" if model and family_of(model) == "claude" else None
+    provider = MESSAGES.home if model and family_of(model) == "claude" else None
     (made,) = read.messages
     return [_owned(_paired(part), provider, model) for part in made.parts]
 
@@ -185,7 +186,7 @@ def _codex(entries: list[dict[str, Any]]) -> list[list[Turn]]:
         elif kind == "turn_context":
             model = as_text(payload.get("model"))
         elif kind == "response_item" and payload and as_text(payload.get("type")) not in _UNSENT:
-            for message in request_reader_of("openai-responses")({"input": [payload]}).messages:
+            for message in RESPONSES.request_reader({"input": [payload]}).messages:
                 goes_on = turns and turns[-1].message.role == message.role == "assistant"
                 turn = turns[-1] if goes_on else Turn(message)
                 if not goes_on:
@@ -203,7 +204,7 @@ def _paired(part: Part) -> Part:
         case Opaque(value={"type": kind, "call_id": str(name)}) if kind in OUTPUTS:
             return ToolResult(name)
         case Opaque(value={"type": "local_shell_call", "call_id": str(name)}):
-            origin = Origin(dialect="openai-responses", block=part.value)
+            origin = Origin(dialect=RESPONSES.name, block=part.value)
             return ToolCall(name, "local_shell", "{}", origin=origin)
         case _:
             return part

@@ -1,58 +1,57 @@
-"""The dialects by name, and which of them a message looks like."""
+"""The registry: dialects by name, and which of them a message or a history looks like.
+
+A new dialect is a folder that exports `DIALECT`, and a line in `_FOLDERS`. A folder is imported when its dialect is first needed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from innervoice.canon.request import Request
 from innervoice.errors import UsageError
-from innervoice.frames.eventstream import event_bytes
-from innervoice.frames.frame import Frame
-from innervoice.frames.lines import line_bytes
-from innervoice.frames.sse import sse_bytes
-from innervoice.wire.json_access import as_text
-from innervoice.wire.media import MediaModule
-from innervoice.wire.protocol import Context, Reader
-from innervoice.wire.refusals import Refusal, Target
-from innervoice.wire.serve_request import Server
+
+if TYPE_CHECKING:
+    from innervoice.frames.frame import Frame
+    from innervoice.wire.dialect import Dialect, RequestReader, Rules, Writer
+    from innervoice.wire.protocol import Context, Reader
+    from innervoice.wire.serve_request import Server
 
 __all__ = [
-    "DIALECTS", "dialect_of", "framing_of", "media_of", "reader_of", "request_reader_of", "rules_of", "server_of", "writer_of",
+    "DEFAULT", "DIALECTS", "HISTORY_MEMBERS", "dialect_named", "dialect_of", "framing_of", "history_dialect_of", "kin_at",
+    "reader_of", "request_reader_of", "rules_of", "server_of", "writer_of",
 ]  # fmt: skip
 
-# name -> the module and class of its reader, imported when it is used
-_READERS = {
-    "anthropic": ("anthropic.read", "AnthropicReader"),
-    "openai-chat": ("chat.read", "ChatReader"),
-    "openai-responses": ("responses.read", "ResponsesReader"),
-    "gemini": ("gemini.read", "GeminiReader"),
-    "bedrock-converse": ("converse.read", "ConverseReader"),
-    "mistral": ("mistral.read", "MistralReader"),
-    "cohere": ("cohere.read", "CohereReader"),
-    "ollama": ("ollama.read", "OllamaReader"),
+# In the order in which they are asked whether a message is theirs.
+_FOLDERS = {
+    "openai-chat": "chat",
+    "anthropic": "anthropic",
+    "openai-responses": "responses",
+    "gemini": "gemini",
+    "bedrock-converse": "converse",
+    "mistral": "mistral",
+    "cohere": "cohere",
+    "ollama": "ollama",
 }
-DIALECTS = tuple(_READERS)
+DIALECTS = tuple(_FOLDERS)
+DEFAULT = "openai-chat"
+"""What a server speaks that nobody knows: most call themselves compatible with it."""
+HISTORY_MEMBERS = ("messages", "contents", "input")
+"""The members of a body that may hold a conversation, in any dialect."""
 
-_CONVERSE = {
-    "messageStart",
-    "contentBlockStart",
-    "contentBlockDelta",
-    "contentBlockStop",
-    "messageStop",
-}
-_ANTHROPIC = {
-    "message_start",
-    "content_block_start",
-    "content_block_delta",
-    "content_block_stop",
-    "message_delta",
-    "message_stop",
-    "ping",
-}
-_COHERE = ("message-start", "content-", "tool-", "citation-", "message-end")
+
+@cache
+def dialect_named(name: str) -> Dialect:
+    """The dialect of a name; raises `UsageError` for any other name."""
+    folder = _FOLDERS.get(name) if isinstance(name, str) else None
+    if folder is None:
+        raise UsageError(f"dialect must be one of {', '.join(DIALECTS)}; not {name!r}")
+    dialect: Dialect = import_module(f"innervoice.wire.{folder}").DIALECT
+    return dialect
+
+
+# ---- code by the name of a dialect -------------------------------------------------------------------
 
 
 def reader_of(dialect: str, context: Context) -> Reader:
@@ -62,101 +61,70 @@ def reader_of(dialect: str, context: Context) -> Reader:
 
 @cache
 def _reader_class(dialect: str) -> type[Reader]:
-    try:
-        module, name = _READERS[dialect]
-    except KeyError:
-        raise UsageError(f"dialect must be one of {', '.join(DIALECTS)}; not {dialect!r}") from None
-    reader: type[Reader] = getattr(import_module(f"innervoice.wire.{module}"), name)
-    return reader
+    return dialect_named(dialect).reader
 
 
 @cache
-def writer_of(dialect: str) -> Callable[[Request, str, str], dict[str, Any]]:
+def writer_of(dialect: str) -> Writer:
     """The function that writes a request: (request, model, name of the limit) -> body."""
-    folder = _READERS[dialect][0].split(".")[0]
-    writer: Callable[[Request, str, str], dict[str, Any]] = import_module(
-        f"innervoice.wire.{folder}.write"
-    ).write
-    return writer
+    return dialect_named(dialect).writer
 
 
-def request_reader_of(dialect: str) -> Callable[[dict[str, Any]], Request]:
+@cache
+def request_reader_of(dialect: str) -> RequestReader:
     """The function that reads the body of a request."""
-    if dialect not in _READERS:
-        raise UsageError(f"dialect must be one of {', '.join(DIALECTS)}; not {dialect!r}")
-    folder = _READERS[dialect][0].split(".")[0]
-    reader: Callable[[dict[str, Any]], Request] = import_module(
-        f"innervoice.wire.{folder}.serve_request"
-    ).read_request
-    return reader
+    return dialect_named(dialect).request_reader
 
 
-def media_of(dialect: str) -> MediaModule:
-    """How a dialect holds files."""
-    folder = _READERS[dialect][0].split(".")[0]
-    media: MediaModule = import_module(f"innervoice.wire.{folder}.media")
-    return media
+@cache
+def rules_of(dialect: str) -> Rules:
+    """The function that names what an API would refuse in a body."""
+    return dialect_named(dialect).rules
 
 
-def rules_of(dialect: str) -> Callable[[dict[str, Any], Target], Iterator[Refusal]]:
-    """The function that says why an API would refuse a body."""
-    folder = _READERS[dialect][0].split(".")[0]
-    rules: Callable[[dict[str, Any], Target], Iterator[Refusal]] = import_module(
-        f"innervoice.wire.{folder}.rules"
-    ).problems
-    return rules
-
-
-_FRAMINGS = {"bedrock-converse": event_bytes, "ollama": line_bytes}
+@cache
+def server_of(dialect: str) -> Server:
+    """The server's side: writes answers, streams and errors."""
+    return dialect_named(dialect).server
 
 
 def framing_of(dialect: str) -> Callable[[Frame], bytes]:
-    """How a server of a dialect puts the frames of a stream on the wire."""
-    return _FRAMINGS.get(dialect, sse_bytes)
+    """The function that writes a frame of a stream as bytes."""
+    return dialect_named(dialect).framing
 
 
-def server_of(dialect: str) -> Server:
-    """The server's side: writes answers, streams and errors."""
-    folder = _READERS[dialect][0].split(".")[0]
-    server: Server = import_module(f"innervoice.wire.{folder}.serve_request")
-    return server
+# ---- recognition ---------------------------------------------------------------------------------------
 
 
-def dialect_of(value: Any, name: str | None = None) -> str | None:  # noqa: C901 - one return for each dialect
-    """The dialect that a message looks like, or None if it could be of any."""
+def dialect_of(value: Any, name: str | None = None, usual: str | None = None) -> str | None:
+    """The dialect that a message looks like; None if it could be of any.
+
+    `name` is the event's name, if it has one; `usual` the dialect to try first.
+    """
     if isinstance(value, list):
         return dialect_of(value[0]) if value else None
     if not isinstance(value, dict):
         return None
-    kind = as_text(value.get("type"))
-    if "choices" in value:
-        return "openai-chat"
-    if value.get("object") == "response" or (
-        isinstance(kind, str) and kind.startswith("response.")
-    ):
-        return "openai-responses"
-    if kind in _ANTHROPIC or (kind == "message" and "content" in value) or "bytes" in value:
-        return "anthropic"
-    if not value.keys().isdisjoint({"candidates", "usageMetadata", "promptFeedback"}):
-        return "gemini"
-    if (
-        name in _CONVERSE
-        or not value.keys().isdisjoint(_CONVERSE)
-        or "message" in _keys(value.get("output"))
-    ):
-        return "bedrock-converse"
-    if kind and kind.startswith(_COHERE):
-        return "cohere"
-    if "done" in value and ("message" in value or "response" in value):
-        return "ollama"
-    if isinstance(value.get("output"), list):
-        return "openai-responses"
-    if isinstance(value.get("message"), dict) and "finish_reason" in value:
-        return "cohere"
+    if usual and dialect_named(usual).looks_like(value, name):
+        return usual
+    for dialect in DIALECTS:
+        if dialect_named(dialect).looks_like(value, name):
+            return dialect
+    # Cloudflare's envelope, around an answer of any dialect or around its own.
     if isinstance(value.get("result"), dict):
-        return dialect_of(value["result"]) or "openai-chat"
-    return "openai-chat" if "response" in value else None
+        return dialect_of(value["result"]) or DEFAULT
+    return DEFAULT if "response" in value else None
 
 
-def _keys(value: Any) -> set[str]:
-    return set(value) if isinstance(value, dict) else set()
+def history_dialect_of(items: list[Any]) -> str | None:
+    """The dialect that a list of messages, contents or items looks like; None if it is not such a list."""
+    dicts = [item for item in items if isinstance(item, dict)]
+    for dialect in DIALECTS:
+        if dialect_named(dialect).history_looks_like(dicts):
+            return dialect
+    return DEFAULT if any("role" in item for item in dicts) else None
+
+
+def kin_at(looks: str | None, usual: str) -> str | None:
+    """The dialect that an answer is in: its host's usual one, where the two look alike."""
+    return usual if looks is not None and dialect_named(usual).kin == looks else looks

@@ -10,8 +10,9 @@ APIs that hold an answer to a schema accept a part of JSON Schema only, each ano
   - `maps`: whether an object may have members with any name, as `dict[str, int]` has; `recursive`: whether a schema may
     refer to itself. What a profile cannot say at all is in `FittedSchema.obstacle`; the caller then has to ask otherwise.
 
-Sources: Claude platform.claude.com/docs structured-outputs and the words of its refusals; OpenAI platform.openai.com/docs
-structured-outputs; Gemini ai.google.dev/api/generate-content (responseJsonSchema). Read 2026-11-15.
+Sources: Claude platform.claude.com/docs structured-outputs, and what Opus 5.5 refused one keyword at a time on 2026-09-27 (tests of
+the package matrx-ai); OpenAI platform.openai.com/docs structured-outputs; Gemini ai.google.dev/api/generate-content
+(responseJsonSchema). Read 2026-11-15.
 """
 
 from __future__ import annotations
@@ -47,10 +48,14 @@ class SchemaProfile(Value, frozen=True, kw_only=True):
     recursive: bool = True
     least_items: int | None = None
     """The highest `minItems` it accepts; None: any."""
+    anything: bool = True
+    """Whether a place may accept any JSON value."""
+    most_optional: int | None = None
+    """With more optional members than this, all are made required and accept null."""
 
 
 CLAUDE = SchemaProfile(
-    keywords=_STRUCTURE | {"allOf", "default", "format", "minItems"},
+    keywords=_STRUCTURE | {"default", "format", "minItems"},
     formats=frozenset(
         {
             "date",
@@ -70,6 +75,8 @@ CLAUDE = SchemaProfile(
     maps=False,
     recursive=False,
     least_items=1,
+    anything=False,
+    most_optional=24,
 )
 OPENAI_STRICT = SchemaProfile(
     keywords=_STRUCTURE
@@ -82,6 +89,7 @@ OPENAI_STRICT = SchemaProfile(
     closed=True,
     all_required=True,
     maps=False,
+    anything=False,
 )  # fmt: skip
 GEMINI = SchemaProfile(
     keywords=_STRUCTURE
@@ -117,6 +125,8 @@ class _Fitter:
     def __init__(self, root: dict[str, Any], profile: SchemaProfile) -> None:
         self._root = root
         self._profile = profile
+        most = profile.most_optional
+        self._all_required = profile.all_required or (most is not None and _optional(root) > most)
         self._inlined: list[str] = []
         """References that are being replaced by their target, so that none is replaced inside itself."""
         self.removed: set[str] = set()
@@ -135,8 +145,12 @@ class _Fitter:
         self.removed |= dropped.keys()
         made = {key: self._below(key, value) for key, value in kept.items()}
         del self._inlined[depth:]
-        if _is_object(made):
+        if "anyOf" in made and self._profile.closed:
+            made = self._union(made)
+        elif _is_object(made):
             made = self._object(made)
+        if not self._profile.anything and self._is_anything(made):
+            self.obstacle = self.obstacle or "a member may be any JSON value"
         if isinstance(made.get("type"), list) and not self._profile.type_lists:
             made = _without_type_list(made)
         limits = {key: value for key, value in dropped.items() if (key, value) != ("default", None)}
@@ -154,7 +168,7 @@ class _Fitter:
         if "allOf" in schema and "allOf" not in keywords:
             parts = schema.pop("allOf")
             for part in parts if isinstance(parts, list) else []:
-                schema = {**self._resolved(part), **schema}
+                schema = _merged(self._resolved(part), schema)
         beside = schema.keys() - {"$ref", "$defs", "definitions"}
         if "$ref" in schema and beside and self._profile.closed:
             # A reference must stand alone: what stands beside it is joined with what it refers to.
@@ -193,6 +207,18 @@ class _Fitter:
             return self.fitted(value)
         return value
 
+    def _union(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """A union has nothing beside its branches but words about it; a type is said by the branches."""
+        beside = schema.keys() - {"anyOf", "$defs", "definitions", "type", *_ABOUT}
+        if beside:
+            self.obstacle = self.obstacle or f"{min(beside)} stands beside anyOf"
+        return {key: value for key, value in schema.items() if key != "type"}
+
+    def _is_anything(self, schema: dict[str, Any]) -> bool:
+        if schema.get("type") == "array":
+            return not isinstance(schema.get("items"), dict)
+        return schema.keys() <= {"$defs", "definitions", *_ABOUT}
+
     def _object(self, schema: dict[str, Any]) -> dict[str, Any]:
         profile = self._profile
         # An object that names no member is one of any members, unless it says otherwise.
@@ -203,7 +229,7 @@ class _Fitter:
             return schema
         properties = schema.get("properties") or {}
         schema = {**schema, "properties": properties, "additionalProperties": False}
-        if profile.all_required:
+        if self._all_required:
             required = set(schema.get("required") or ())
             schema["properties"] = {
                 name: inner if name in required else _nullable(inner)
@@ -218,6 +244,30 @@ def _is_object(schema: dict[str, Any]) -> bool:
     return (
         kind == "object" or (isinstance(kind, list) and "object" in kind) or "properties" in schema
     )
+
+
+def _merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """A schema that demands what both demand, as far as members of objects go; of two words for a thing, the other's."""
+    merged = {**one, **other}
+    for name in ("properties", "$defs"):
+        if isinstance(one.get(name), dict) and isinstance(other.get(name), dict):
+            merged[name] = {**one[name], **other[name]}
+    if isinstance(one.get("required"), list) and isinstance(other.get("required"), list):
+        merged["required"] = list(dict.fromkeys([*one["required"], *other["required"]]))
+    return merged
+
+
+def _optional(schema: Any) -> int:
+    """How many members of objects may be left out, in a schema and all below it."""
+    if isinstance(schema, list):
+        return sum(map(_optional, schema))
+    if not isinstance(schema, dict):
+        return 0
+    properties = schema.get("properties")
+    named = properties.keys() if isinstance(properties, dict) else set()
+    required = schema.get("required")
+    count = len(named - set(required if isinstance(required, list) else ()))
+    return count + sum(map(_optional, schema.values()))
 
 
 def _nullable(schema: Any) -> Any:

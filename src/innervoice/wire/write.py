@@ -23,7 +23,16 @@ from innervoice.errors import UsageError
 from innervoice.wire.json_access import parsed
 
 __all__ = [
-    "block_of", "call_names", "input_of", "json_schema", "result_text", "split_system", "tool_members", "turns_of", "wholes",
+    "block_of",
+    "call_names",
+    "input_of",
+    "json_schema",
+    "result_text",
+    "schema_members",
+    "split_system",
+    "tool_members",
+    "turns_of",
+    "wholes",
 ]  # fmt: skip
 
 
@@ -123,10 +132,17 @@ def result_text(result: ToolResult) -> str:
 
 def json_schema(response_format: Any) -> tuple[str, Any] | None:
     """Name and schema of a response format in OpenAI's form, or None for plain JSON and for others."""
+    members = schema_members(response_format)
+    return (members["name"], members["schema"]) if members else None
+
+
+def schema_members(response_format: Any) -> dict[str, Any] | None:
+    """What a response format with a schema says, whether it is nested as in chat or flat as in Responses."""
     match response_format:
-        case {"type": "json_schema", "json_schema": {"schema": schema, **rest}}:
-            return str(rest.get("name") or "answer"), schema
-        case {"type": "json_schema", "schema": schema, **rest}:
-            return str(rest.get("name") or "answer"), schema
+        case {"type": "json_schema", "json_schema": {"schema": _}}:
+            members: dict[str, Any] = response_format["json_schema"]
+        case {"type": "json_schema", "schema": _}:
+            members = {key: value for key, value in response_format.items() if key != "type"}
         case _:
             return None
+    return {**members, "name": str(members.get("name") or "answer")}

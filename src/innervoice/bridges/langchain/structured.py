@@ -41,7 +41,7 @@ def usual_method(model: str, **settings: Any) -> Method:
         return "function_calling"
     bent = {note.code for note in notes} | {(note.detail or "").partition(":")[0] for note in notes}
     unforced = bent & {"tool_choice_relaxed", "tool_choice"}
-    return "json_schema" if unforced and "response_format" not in bent else "function_calling"
+    return "json_schema" if unforced and "schema_as_instruction" not in bent else "function_calling"
 
 
 def structured(

@@ -1,1 +1,60 @@
 """Anthropic's Messages API, also in the envelopes of Bedrock and Vertex."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.wire.dialect import Dialect
+from innervoice.wire.json_access import as_text
+
+__all__ = ["DIALECT"]
+
+_EVENTS = {
+    "message_start",
+    "content_block_start",
+    "content_block_delta",
+    "content_block_stop",
+    "message_delta",
+    "message_stop",
+    "ping",
+}
+_BLOCKS = {"thinking", "redacted_thinking", "tool_use", "tool_result"}
+
+
+def _looks_like(value: dict[str, Any], name: str | None) -> bool:
+    kind = as_text(value.get("type"))
+    # Bedrock sends each event as base64 under "bytes".
+    return kind in _EVENTS or (kind == "message" and "content" in value) or "bytes" in value
+
+
+def _history_looks_like(items: list[dict[str, Any]]) -> bool:
+    contents = (item["content"] for item in items if isinstance(item.get("content"), list))
+    return any(
+        isinstance(block, dict) and as_text(block.get("type")) in _BLOCKS
+        for content in contents
+        for block in content
+    )
+
+
+def _turn_of(body: dict[str, Any]) -> list[Any]:
+    return [{"role": "assistant", "content": body["content"]}]
+
+
+DIALECT = Dialect(
+    name="anthropic",
+    package=__name__,
+    formats=("json_schema",),
+    schema="CLAUDE",
+    home="anthropic",
+    path="/v1/messages",
+    headers={"anthropic-version": "2023-06-01"},
+    system_apart=True,
+    demands_limit=True,
+    flags_errors=True,
+    joins_turns=True,
+    id_start="msg_",
+    looks_like=_looks_like,
+    history_looks_like=_history_looks_like,
+    turn_of=_turn_of,
+    reads="read:AnthropicReader",
+)

@@ -18,6 +18,7 @@ from innervoice.wire.rules import (
     refused,
     turns_of,
 )
+from innervoice.wire.schema_rules import claude_schema
 
 __all__ = ["problems"]
 
@@ -47,6 +48,9 @@ def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
             yield refused(
                 "`clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive"
             )
+    form = as_dict(as_dict(body.get("output_config")).get("format"))
+    if form:
+        yield from claude_schema(form.get("schema"))
     yield from last_turn(body.get("messages"), row)
     yield from _history(body, target, on=on)
 

@@ -11,6 +11,7 @@ from typing import Any
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal, Target
 from innervoice.wire.rules import company, is_forced, quoted, refused, supported
+from innervoice.wire.schema_rules import strict_schema
 
 __all__ = ["is_on", "problems"]
 
@@ -36,6 +37,9 @@ def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     yield from _switches(body, target, on=on)
     yield from _reasoning(body, target)
     yield from company(body, target, _NAMES, on=on)
+    form = as_dict(as_dict(body.get("response_format")).get("json_schema"))
+    if form.get("strict") is True:
+        yield from strict_schema(form.get("name"), form.get("schema"))
     # Models that never reason take either name.
     renamed = row.limit == "max_completion_tokens" and row.control != "none"
     if renamed and "max_tokens" in body:

@@ -21,7 +21,7 @@ from innervoice.wire.chat.media import write_media
 from innervoice.wire.chat.reasoning import DETAILS
 from innervoice.wire.write import (
     block_of,
-    json_schema,
+    schema_members,
     tool_members,
     wholes,
 )
@@ -59,16 +59,9 @@ def write(
     if request.tool_choice is not None:
         body["tool_choice"] = _choice(request.tool_choice)
     if request.response_format is not None:
-        schema = json_schema(request.response_format)
-        form = request.response_format
-        nested = (
-            {"type": "json_schema", "json_schema": {"name": schema[0], "schema": schema[1]}}
-            if schema
-            else form
-        )
-        body["response_format"] = (
-            form if isinstance(form, dict) and "json_schema" in form else nested
-        )
+        members = schema_members(request.response_format)
+        nested = {"type": "json_schema", "json_schema": members}
+        body["response_format"] = nested if members else request.response_format
     if request.stream:
         body["stream"] = True
         body["stream_options"] = {"include_usage": True}

@@ -1,1 +1,53 @@
 """AWS Bedrock's Converse and ConverseStream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.frames.eventstream import event_bytes
+from innervoice.wire.dialect import Dialect
+from innervoice.wire.json_access import as_dict
+
+__all__ = ["DIALECT"]
+
+_EVENTS = {
+    "messageStart",
+    "contentBlockStart",
+    "contentBlockDelta",
+    "contentBlockStop",
+    "messageStop",
+}
+
+
+def _looks_like(value: dict[str, Any], name: str | None) -> bool:
+    return (
+        name in _EVENTS
+        or not value.keys().isdisjoint(_EVENTS)
+        or "message" in as_dict(value.get("output"))
+    )
+
+
+def _turn_of(body: dict[str, Any]) -> list[Any]:
+    return [body["output"]["message"]]
+
+
+DIALECT = Dialect(
+    name="bedrock-converse",
+    package=__name__,
+    formats=(),
+    home="bedrock",
+    path="/model/{model}/{verb}",
+    verbs=("converse", "converse-stream"),
+    quotes_model=True,
+    system_apart=True,
+    limit="maxTokens",
+    forbids_tools=False,
+    flags_errors=True,
+    joins_turns=True,
+    wraps_reasoning="additionalModelRequestFields",
+    framing=event_bytes,
+    media_type="application/vnd.amazon.eventstream",
+    looks_like=_looks_like,
+    turn_of=_turn_of,
+    reads="read:ConverseReader",
+)

@@ -12,6 +12,7 @@ from innervoice.wire.rules import (
     claude,
     claude_is_on,
     company,
+    is_claude,
     is_forced,
     last_turn,
     refused,
@@ -34,15 +35,15 @@ _MEMBERS = {
 def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
     row = target.row
-    is_claude = row.control.startswith("anthropic")
+    signs = is_claude(row)
     fields = as_dict(body.get("additionalModelRequestFields"))
-    if is_claude and "reasoning_config" in fields and "thinking" not in fields:
+    if signs and "reasoning_config" in fields and "thinking" not in fields:
         fields = {**fields, "thinking": fields["reasoning_config"]}  # another name for the same
         fields.pop("reasoning_config")
     config = as_dict(body.get("inferenceConfig"))
     for name in sorted(fields.keys() - _MEMBERS.get(row.control, set())):
         yield refused(f"{name}: Extra inputs are not permitted")
-    if is_claude:
+    if signs:
         yield from map(_wrapped, claude(fields, row, config.get("maxTokens")))
         on = claude_is_on(fields, row)
     else:
@@ -85,7 +86,7 @@ def _history(body: dict[str, Any], fields: dict[str, Any], target: Target) -> It
         ends_in_thinking = turn.get("role") == "assistant" and "reasoningContent" in (
             blocks[-1] if blocks else {}
         )
-        if ends_in_thinking and target.row.control.startswith("anthropic"):
+        if ends_in_thinking and is_claude(target.row):
             text = (
                 f"messages.{number}: The final block in an assistant message cannot be `thinking`."
             )
@@ -132,8 +133,8 @@ def _block(block: dict[str, Any], number: int, position: int, target: Target) ->
     reasoning = as_dict(block.get("reasoningContent"))
     if not reasoning:
         return
-    is_claude = target.row.control.startswith("anthropic")
-    if target.row.replay == "never" and not is_claude:
+    signs = is_claude(target.row)
+    if target.row.replay == "never" and not signs:
         yield refused(
             "User messages cannot contain reasoning content. Please remove the reasoning content and try again."
         )
@@ -146,16 +147,16 @@ def _block(block: dict[str, Any], number: int, position: int, target: Target) ->
             f"Value at 'messages.{number + 1}.member.content.{position + 1}.member.reasoningContent.reasoningText.text' "
             "failed to satisfy constraint: Member must not be null"
         )
-    if not is_claude and "signature" in text and not target.row.tolerates:
+    if not signs and "signature" in text and not target.row.tolerates:
         yield refused(
             "This model doesn't support the reasoningContent.reasoningText.signature field. Remove "
             "reasoningContent.reasoningText.signature and try again."
         )
-    elif is_claude and "signature" not in text:
+    elif signs and "signature" not in text:
         yield _wrapped(
             refused(f"messages.{number}.content.{position}.thinking.signature: Field required")
         )
-    elif is_claude and not text["signature"]:
+    elif signs and not text["signature"]:
         yield _wrapped(
             refused(
                 f"messages.{number}.content.{position}: Invalid `signature` in `thinking` block"

@@ -1,1 +1,42 @@
 """Google's generateContent, on AI Studio and Vertex."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.wire.dialect import Dialect
+
+__all__ = ["DIALECT"]
+
+_MEMBERS = {"candidates", "usageMetadata", "promptFeedback"}
+
+
+def _looks_like(value: dict[str, Any], name: str | None) -> bool:
+    return not value.keys().isdisjoint(_MEMBERS)
+
+
+def _history_looks_like(items: list[dict[str, Any]]) -> bool:
+    return any("parts" in item for item in items)
+
+
+def _turn_of(body: dict[str, Any]) -> list[Any]:
+    return [body["candidates"][0]["content"]]
+
+
+DIALECT = Dialect(
+    name="gemini",
+    package=__name__,
+    schema="GEMINI",
+    home="gemini",
+    path="/models/{model}:{verb}",
+    verbs=("generateContent", "streamGenerateContent?alt=sse"),
+    history="contents",
+    system_apart=True,
+    limit="maxOutputTokens",
+    flags_errors=True,
+    joins_turns=True,
+    looks_like=_looks_like,
+    history_looks_like=_history_looks_like,
+    turn_of=_turn_of,
+    reads="read:GeminiReader",
+)

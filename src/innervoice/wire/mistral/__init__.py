@@ -1,1 +1,24 @@
 """Mistral's chat API: Chat Completions with chunks of thinking."""
+
+from __future__ import annotations
+
+import re
+
+from innervoice.wire import chat
+from innervoice.wire.dialect import Dialect
+
+__all__ = ["DIALECT"]
+
+DIALECT = Dialect(
+    name="mistral",
+    package=__name__,
+    schema="OPENAI_STRICT",
+    schema_if_strict=True,
+    home="mistral",
+    path="/chat/completions",
+    kin=chat.DIALECT.name,
+    call_ids=re.compile(r"[A-Za-z0-9]{9}"),
+    call_id_start="",
+    turn_of=chat.turn_of,
+    reads="read:MistralReader",
+)

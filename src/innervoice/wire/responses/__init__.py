@@ -1,1 +1,52 @@
 """OpenAI's Responses API and the servers that speak it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.wire.dialect import Dialect
+from innervoice.wire.json_access import as_text
+
+__all__ = ["DIALECT"]
+
+_ITEMS = {
+    "reasoning",
+    "function_call",
+    "function_call_output",
+    "message",
+    "item_reference",
+    "custom_tool_call",
+}
+
+
+def _looks_like(value: dict[str, Any], name: str | None) -> bool:
+    if value.get("object") == "response" or isinstance(value.get("output"), list):
+        return True
+    return (as_text(value.get("type")) or "").startswith("response.")
+
+
+def _history_looks_like(items: list[dict[str, Any]]) -> bool:
+    return any(as_text(item.get("type")) in _ITEMS for item in items)
+
+
+def _turn_of(body: dict[str, Any]) -> list[Any]:
+    return list(body["output"])
+
+
+DIALECT = Dialect(
+    name="openai-responses",
+    package=__name__,
+    schema="OPENAI_STRICT",
+    schema_if_strict=True,
+    home="openai",
+    path="/responses",
+    history="input",
+    limit="max_output_tokens",
+    lacks=("stop",),
+    unstored={"include": ["reasoning.encrypted_content"]},
+    id_start="resp_",
+    looks_like=_looks_like,
+    history_looks_like=_history_looks_like,
+    turn_of=_turn_of,
+    reads="read:ResponsesReader",
+)

@@ -21,7 +21,7 @@ _CALLS = {
 }
 
 
-class Entry(NamedTuple):
+class EntryEvents(NamedTuple):
     """How the events of an entry are called: of its text, of itself, its number, and its text's member."""
 
     text: str
@@ -30,13 +30,15 @@ class Entry(NamedTuple):
     member: str = "text"
 
 
-_SUMMARY = Entry(
+_SUMMARY = EntryEvents(
     "response.reasoning_summary_text", "response.reasoning_summary_part", "summary_index"
 )
 _CONTENTS = {
-    "reasoning_text": Entry("response.reasoning_text", "response.content_part", "content_index"),
-    "output_text": Entry("response.output_text", "response.content_part", "content_index"),
-    "refusal": Entry("response.refusal", "response.content_part", "content_index", "refusal"),
+    "reasoning_text": EntryEvents(
+        "response.reasoning_text", "response.content_part", "content_index"
+    ),
+    "output_text": EntryEvents("response.output_text", "response.content_part", "content_index"),
+    "refusal": EntryEvents("response.refusal", "response.content_part", "content_index", "refusal"),
 }
 
 
@@ -91,7 +93,7 @@ def _item_events(
 
 
 def _entry_events(
-    names: Entry, entry: dict[str, Any], number: int, place: dict[str, Any], size: int
+    names: EntryEvents, entry: dict[str, Any], number: int, place: dict[str, Any], size: int
 ) -> Iterator[dict[str, Any]]:
     place = {**place, names.number: number}
     text = as_text(entry.get(names.member)) or ""

@@ -9,6 +9,7 @@ from typing import Any
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal, Target
 from innervoice.wire.rules import company, quoted, refused, supported
+from innervoice.wire.schema_rules import strict_schema
 
 __all__ = ["problems"]
 
@@ -29,6 +30,9 @@ def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     yield from _effort(word, target)
     on = word != "none" if word else row.default != "none"
     yield from company(body, target, _NAMES, on=on)
+    form = as_dict(as_dict(body.get("text")).get("format"))
+    if form.get("strict") is True:
+        yield from strict_schema(form.get("name"), form.get("schema"))
     if row.control == row.default == "none" and _ENCRYPTED in as_list(body.get("include")):
         yield refused("Encrypted content is not supported with this model.", param="include")
     if body.get("previous_response_id") and body.get("conversation"):

@@ -12,7 +12,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
 from innervoice.wire.responses.media import write_media
-from innervoice.wire.write import block_of, json_schema, tool_members, wholes
+from innervoice.wire.write import block_of, schema_members, tool_members, wholes
 
 __all__ = ["write"]
 
@@ -35,12 +35,8 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     if request.tool_choice is not None:
         body["tool_choice"] = _choice(request.tool_choice)
     if request.response_format is not None:
-        schema = json_schema(request.response_format)
-        form = (
-            {"type": "json_schema", "name": schema[0], "schema": schema[1]}
-            if schema
-            else request.response_format
-        )
+        members = schema_members(request.response_format)
+        form = {"type": "json_schema", **members} if members else request.response_format
         body["text"] = {"format": form}
     if request.stream:
         body["stream"] = True

@@ -1,0 +1,70 @@
+"""What the emulator does for one dialect beside its wire format: seals, and when and where its models think.
+
+A dialect's desk is the module of `emulator/` with the name of the dialect's folder in `wire/`; it exports `DESK`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from innervoice.canon.parts import Part
+from innervoice.canon.response import Response
+from innervoice.emulator.brain import AnswerDraft
+from innervoice.emulator.call import EmulatedCall
+from innervoice.wire.dialects import dialect_named
+from innervoice.wire.refusals import Refusal
+
+__all__ = ["Desk", "desk_of"]
+
+
+def _same_body(body: dict[str, Any]) -> dict[str, Any]:
+    return body
+
+
+def _body_of(call: EmulatedCall) -> dict[str, Any]:
+    return call.body
+
+
+def _same_answer(_call: EmulatedCall, answer: Response) -> Response:
+    return answer
+
+
+def _no_headers(_refusal: Refusal) -> dict[str, str]:
+    return {}
+
+
+def _no_place(_text: str, _seal: str) -> dict[str, Any] | None:
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """The functions of one dialect's desk."""
+
+    is_on: Callable[[EmulatedCall], bool]
+    """Whether the model reasons in a call."""
+    check: Callable[[EmulatedCall], Iterable[Refusal]]
+    """Which seals of a history are refused, and why."""
+    parts: Callable[[EmulatedCall, AnswerDraft], list[Part]]
+    """The turn, with its wire blocks and seals."""
+    spelled: Callable[[dict[str, Any]], dict[str, Any]] = _same_body
+    """A body with the names of its members as the rules expect them."""
+    conversation: Callable[[EmulatedCall], dict[str, Any]] = _body_of
+    """The body with all of the conversation, where the server holds some of it."""
+    streamed: Callable[[EmulatedCall, Response], Response] = _same_answer
+    """The answer as far as a stream shows it."""
+    error_headers: Callable[[Refusal], dict[str, str]] = _no_headers
+    carried: Callable[[str, str], dict[str, Any] | None] = _no_place
+    """The block that a program without a plan makes of a foreign thought and seal; None: it has no place for them."""
+    overloaded: Refusal = Refusal(  # noqa: RUF009 - a frozen value
+        text="The model is overloaded. Please try again later.", status=503
+    )
+
+
+def desk_of(dialect: str) -> Desk:
+    """The desk of a dialect."""
+    desk: Desk = import_module(f"innervoice.emulator.{dialect_named(dialect).folder}").DESK
+    return desk

@@ -1,0 +1,40 @@
+"""Mistral's chat API: ids of calls are nine letters and digits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from innervoice.canon.parts import Part
+from innervoice.emulator.brain import AnswerDraft
+from innervoice.emulator.call import EmulatedCall
+from innervoice.emulator.desk import Desk
+from innervoice.emulator.seals import digest
+from innervoice.emulator.unsealed import parts_with_ids
+from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.mistral import DIALECT
+from innervoice.wire.refusals import Refusal
+from innervoice.wire.rules import refused
+
+__all__ = ["DESK"]
+
+
+def _is_on(call: EmulatedCall) -> bool:
+    word = call.body.get("reasoning_effort")
+    return word not in (None, "none") or (word is None and call.target.row.default != "none")
+
+
+def _check(call: EmulatedCall) -> Iterator[Refusal]:
+    for message in map(as_dict, as_list(call.body.get("messages"))):
+        for made in map(as_dict, as_list(message.get("tool_calls"))):
+            if not DIALECT.call_ids.fullmatch(str(made.get("id"))):
+                yield refused(
+                    f"Tool call id was {made.get('id')} but must be a-z, A-Z, 0-9, with a length of 9.",
+                    code=3280,
+                )
+
+
+def _parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
+    return parts_with_ids(call, draft, lambda position: digest([call.number, position])[:9])
+
+
+DESK = Desk(is_on=_is_on, check=_check, parts=_parts)

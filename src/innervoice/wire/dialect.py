@@ -1,0 +1,181 @@
+"""What one dialect is: every fact that differs from one wire format to the next, in one value.
+
+Each folder of `wire/` exports its `DIALECT`. Facts are members; code is named by a reference, "module:name" inside the
+folder, and imported when it is first used, so that knowing a dialect costs nothing but its row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from innervoice.canon.value import Value
+from innervoice.frames.frame import Frame
+from innervoice.frames.sse import sse_bytes
+
+if TYPE_CHECKING:
+    from innervoice.canon.request import Request
+    from innervoice.wire.media import MediaModule
+    from innervoice.wire.protocol import Reader
+    from innervoice.wire.refusals import Refusal, Target
+    from innervoice.wire.response_schema import SchemaProfile
+    from innervoice.wire.serve_request import Server
+
+__all__ = ["Dialect", "RequestReader", "Rules", "Writer"]
+
+Writer: TypeAlias = "Callable[[Request, str, str], dict[str, Any]]"
+"""Writes a request: (request, model, name of the limit) -> body."""
+RequestReader: TypeAlias = "Callable[[dict[str, Any]], Request]"
+"""Reads the body of a request."""
+Rules: TypeAlias = "Callable[[dict[str, Any], Target], Iterator[Refusal]]"
+"""The refusals that the API would answer a body with."""
+
+
+def _never(*_: Any) -> bool:
+    return False
+
+
+def _message_of(body: dict[str, Any]) -> list[Any]:
+    return [body["message"]]
+
+
+class Dialect(Value, frozen=True, kw_only=True):
+    """One wire format."""
+
+    name: str
+    package: str
+    """The folder's package, in which the references below are looked up."""
+
+    # ---- where it is spoken
+
+    home: str
+    """The provider that a path without a provider's name belongs to."""
+    path: str
+    """Behind the base URL; `{model}` and `{verb}` are filled in."""
+    verbs: tuple[str, str] = ("", "")
+    """What stands for `{verb}`, for whole and for streamed answers."""
+    quotes_model: bool = False
+    """The model's name is one segment of the path, its slashes and colons escaped."""
+    headers: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    kin: str | None = None
+    """The dialect whose answers look the same; only the host's row tells the two apart."""
+
+    # ---- requests
+
+    history: str = "messages"
+    """The member of a body that holds the conversation."""
+    system_apart: bool = False
+    """The system prompt has a member of its own and cannot be one of the messages."""
+    limit: str = "max_tokens"
+    """The name of the limit on the output, unless a model's row has another."""
+    demands_limit: bool = False
+    lacks: tuple[str, ...] = ()
+    """Fields of a `Request` that it has no member for."""
+    forbids_tools: bool = True
+    """Whether `tool_choice="none"` can be expressed."""
+    names_tools: bool = True
+    """Whether `tool_choice` can name one tool."""
+    formats: tuple[str, ...] = ("json_schema", "json_object")
+    """The types of `response_format` that it has a member for."""
+    schema: str | None = None
+    """What it accepts of JSON Schema there: a profile of `response_schema.py`; None: anything."""
+    schema_if_strict: bool = False
+    """The profile counts only where `strict` is asked for."""
+    flags_errors: bool = False
+    """Whether a tool result can be marked as an error."""
+    joins_turns: bool = False
+    """Neighbouring messages of one role are one turn; elsewhere chat templates may demand that roles alternate."""
+    wraps_reasoning: str | None = None
+    """The member that the settings for reasoning stand in; None: they stand in the body itself."""
+    unstored: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it
+    """What a body asks for when the model reasons and the server stores nothing."""
+    call_ids: re.Pattern[str] = re.compile(r"[A-Za-z0-9_-]{1,64}")
+    """The ids of calls that it accepts."""
+    call_id_start: str = "call_"
+    """What an id that was shortened to nine characters begins with."""
+
+    # ---- answers
+
+    framing: Callable[[Frame], bytes] = sse_bytes
+    media_type: str = "text/event-stream"
+    """The content type of a stream."""
+    streams_unasked: bool = False
+    """A body that does not mention `stream` asks for one."""
+    id_start: str = ""
+    """What a server's ids of answers begin with."""
+    inline_reasoning: bool = False
+    """Text of an unknown host is searched for inline reasoning: open models speak this dialect."""
+    looks_like: Callable[[dict[str, Any], str | None], bool] = _never
+    """Whether a message of a stream, or a whole answer, is of this dialect; the second argument is the event's name."""
+    history_looks_like: Callable[[list[dict[str, Any]]], bool] = _never
+    """Whether the messages of a history are of this dialect, and of no other."""
+    turn_of: Callable[[dict[str, Any]], list[Any]] = _message_of
+    """The model's turn as a history holds it, out of the body of a whole answer."""
+
+    # ---- code, imported when it is used
+
+    reads: str
+    writes: str = "write:write"
+    reads_requests: str = "serve_request:read_request"
+    serves: str = "serve_request"
+    refuses: str = "rules:problems"
+    holds_files: str = "media"
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder."""
+        return self.package.rpartition(".")[2]
+
+    @property
+    def reader(self) -> type[Reader]:
+        """The class that reads one answer."""
+        reader: type[Reader] = _resolved(self.package, self.reads)
+        return reader
+
+    @property
+    def writer(self) -> Writer:
+        """The function that writes a request."""
+        writer: Writer = _resolved(self.package, self.writes)
+        return writer
+
+    @property
+    def request_reader(self) -> RequestReader:
+        """The function that reads a request."""
+        reader: RequestReader = _resolved(self.package, self.reads_requests)
+        return reader
+
+    @property
+    def server(self) -> Server:
+        """The server's side: writes answers, streams and errors."""
+        server: Server = _resolved(self.package, self.serves)
+        return server
+
+    @property
+    def files(self) -> MediaModule:
+        """Which files it accepts, and how they are read and written."""
+        files: MediaModule = _resolved(self.package, self.holds_files)
+        return files
+
+    @property
+    def schema_profile(self) -> SchemaProfile | None:
+        """What it accepts of JSON Schema for the form of an answer; None: anything."""
+        if self.schema is None:
+            return None
+        profile: SchemaProfile = _resolved("innervoice.wire", f"response_schema:{self.schema}")
+        return profile
+
+    @property
+    def rules(self) -> Rules:
+        """The function that names what the API would refuse."""
+        rules: Rules = _resolved(self.package, self.refuses)
+        return rules
+
+
+@cache
+def _resolved(package: str, reference: str) -> Any:
+    module, _, name = reference.partition(":")
+    found = import_module(f"{package}.{module}")
+    return getattr(found, name) if name else found

@@ -1,0 +1,160 @@
+"""Every dialect is one folder: it offers the same members, and nobody else knows its name."""
+
+import ast
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+
+import innervoice as iv
+from innervoice.emulator.desk import Desk, desk_of
+from innervoice.errors import UsageError
+from innervoice.frames.frame import Frame
+from innervoice.wire import dialect as dialect_module
+from innervoice.wire.dialect import Dialect
+from innervoice.wire.dialects import (
+    DEFAULT,
+    DIALECTS,
+    HISTORY_MEMBERS,
+    dialect_named,
+    dialect_of,
+    history_dialect_of,
+    kin_at,
+    rules_of,
+)
+from innervoice.wire.protocol import Context, Reader
+
+SOURCE = Path(iv.__file__).parent
+FOLDERS = sorted(path.parent.name for path in (SOURCE / "wire").glob("*/__init__.py"))
+
+# Literals that are spelled like a dialect and mean something else.
+OTHER_MEANINGS = {
+    # ids of providers
+    "catalog/refresh.py": {"anthropic"},
+    "cli/models.py": {"anthropic"},
+    "client/auth.py": {"anthropic", "gemini"},
+    "emulator/chat.py": {"anthropic"},
+    "pricing.py": {"gemini"},
+    "sessions/langchain.py": {"gemini"},
+    # inline formats, called after the model family that writes them
+    "inline/formats.py": {"cohere", "mistral"},
+}
+# Bridges map what another library calls its providers and parameters to dialects, by name.
+NAMES_DIALECTS = ("wire", "bridges", "history")
+
+
+def test_registry_is_the_folders():
+    assert sorted(dialect_named(name).folder for name in DIALECTS) == FOLDERS
+    assert {dialect_named(name).history for name in DIALECTS} == set(HISTORY_MEMBERS)
+    assert DEFAULT in DIALECTS
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_members(name):
+    """Each fact has the type that its class says."""
+    dialect = dialect_named(name)
+    plain = {
+        "str": str,
+        "bool": bool,
+        "str | None": (str, type(None)),
+        "re.Pattern[str]": re.Pattern,
+    }
+
+    assert type(dialect) is Dialect
+    assert dialect.name == name
+    for member, kind in Dialect.__annotations__.items():
+        value = getattr(dialect, member)
+        if kind.startswith("Callable"):
+            assert isinstance(value, Callable), member
+        elif kind.startswith("dict"):
+            assert isinstance(value, dict), member
+        elif kind.startswith("tuple"):
+            assert isinstance(value, tuple), member
+            assert all(isinstance(item, str) for item in value), member
+        else:
+            assert isinstance(value, plain[kind]), member
+    assert set(dialect.lacks) <= set(iv.Request.__struct_fields__)
+    assert ("{verb}" in dialect.path) == any(dialect.verbs)
+    assert dialect.kin in (None, *DIALECTS)
+    assert isinstance(desk_of(name), Desk)
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_reading_writing_serving_refusing(name):
+    """A request is written, read again and checked; an answer to it is served, framed and read."""
+    dialect = dialect_named(name)
+    provider = dialect.home
+    wire = iv.encode(iv.Request(f"{provider}/some-model", (iv.user("hi"),), dialect=name))
+    read = iv.decode_request(wire.body, dialect=name)
+    answer = iv.Response(parts=(iv.Text("hello"),), ended=True, finish_reason="stop")
+    body = dialect.server.write_answer(answer)
+    frames = list(dialect.server.write_stream(answer, 3))
+    streamed = iv.StreamDecoder(dialect=name)
+    for frame in frames:
+        streamed.feed(dialect.framing(frame))
+    streamed.finish()
+
+    assert wire.dialect == name
+    assert dialect.history in wire.body
+    assert [message.text for message in read.messages] == ["hi"]
+    assert issubclass(dialect.reader, Reader)
+    assert dialect.reader(Context()).dialect == name
+    assert all(isinstance(frame, Frame) for frame in frames)
+    assert iv.decode(body, dialect=name).text == streamed.response.text == "hello"
+    assert rules_of(name) is dialect.rules
+    assert dialect_of(body) == (dialect.kin or name)
+    assert len(dialect.turn_of(body)) == 1
+
+
+def test_kin_looks_the_same():
+    assert kin_at("openai-chat", "mistral") == "mistral"
+    assert kin_at("anthropic", "mistral") == "anthropic"
+    assert kin_at("openai-chat", "anthropic") == "openai-chat"
+    assert kin_at(None, "mistral") is None
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ([{"role": "user", "parts": [{"text": "a"}]}], "gemini"),
+        ([{"role": "assistant", "content": [{"type": "tool_use"}]}], "anthropic"),
+        ([{"type": "message", "content": [{"type": "thinking"}]}], "anthropic"),
+        ([{"type": "reasoning"}], "openai-responses"),
+        ([{"role": "user", "content": "a"}], "openai-chat"),
+        (["a"], None),
+        ([{"content": "a"}], None),
+    ],
+)
+def test_histories_are_recognised(items, expected):
+    assert history_dialect_of(items) == expected
+
+
+@pytest.mark.parametrize("name", ["chat", "", None, 3])
+def test_other_names_are_refused(name):
+    with pytest.raises(UsageError, match="dialect must be one of openai-chat, anthropic"):
+        dialect_named(name)
+
+
+def test_nobody_else_names_a_dialect():
+    """A dialect's name stands in its folder and in the registry; elsewhere it would be a fact in the wrong place."""
+    found = {}
+    for path in SOURCE.rglob("*.py"):
+        place = path.relative_to(SOURCE)
+        if place.parts[0] in NAMES_DIALECTS:
+            continue
+        names = {
+            node.value
+            for node in ast.walk(ast.parse(path.read_text("utf-8")))
+            if isinstance(node, ast.Constant) and node.value in DIALECTS
+        }
+        if names:
+            found[place.as_posix()] = names
+
+    assert found == OTHER_MEANINGS
+
+
+def test_types_are_importable():
+    """References in the annotations are real names."""
+    assert get_type_hints(dialect_module._resolved)
