@@ -280,7 +280,7 @@ class AsyncEvents:
             wait = exchange.refused(await self._refusal())
 
     async def _outgoing(self) -> Outgoing:
-        if self._exchange.blocks:
+        if self._exchange.may_block:
             return await anyio.to_thread.run_sync(self._exchange.outgoing)
         return self._exchange.outgoing()
 

@@ -21,7 +21,7 @@ from innervoice.canon.notes import Notebook
 from innervoice.canon.request import Request
 from innervoice.canon.response import Failure, Response
 from innervoice.client.answer import AnswerDecoder, is_output
-from innervoice.client.auth import Keyring, Outgoing, Whom
+from innervoice.client.auth import Keyring, Outgoing, Whom, key_headers
 from innervoice.client.base_urls import with_quoted_model
 from innervoice.client.deadline import Deadline
 from innervoice.client.error_mapping import (
@@ -53,7 +53,6 @@ from innervoice.history.recover import recover
 __all__ = ["Exchange"]
 
 _AGENT = "innervoice (python)"
-_KEY_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "x-goog-api-key"})
 _DAMAGED = ("DecodeError", "FrameError")
 
 
@@ -98,9 +97,9 @@ class Exchange:
     # ---- sending -------------------------------------------------------------------------------
 
     @property
-    def blocks(self) -> bool:
+    def may_block(self) -> bool:
         """Whether making the request may ask the disk or the network for a key."""
-        return self._needs_key and self._keyring.blocks(self._whom)
+        return self._needs_key and self._keyring.may_block(self._whom)
 
     def outgoing(self) -> Outgoing:
         """What is to be sent now."""
@@ -117,7 +116,7 @@ class Exchange:
     @property
     def _needs_key(self) -> bool:
         """Who brings an authorization needs no key of ours."""
-        return _KEY_HEADERS.isdisjoint(self._extra_headers)
+        return key_headers().isdisjoint(self._extra_headers)
 
     def failed(self, error: Exception) -> float:
         """No answer came; gives the seconds to wait before the next try, or raises."""

@@ -32,18 +32,7 @@ __all__ = [
     "told_tool",
 ]
 
-# Providers that the conventions call otherwise than we do.
-_PROVIDERS = {
-    "azure": "azure.ai.openai",
-    "bedrock": "aws.bedrock",
-    "bedrock-mantle": "aws.bedrock",
-    "gemini": "gcp.gemini",
-    "mistral": "mistral_ai",
-    "vertex": "gcp.vertex_ai",
-    "watsonx": "ibm.watsonx.ai",
-    "xai": "x_ai",
-}
-_OPERATIONS = {"gemini": "generate_content"}
+_UNKNOWN = "custom"  # the row for servers that have none of their own
 # Members of a body that hold what was said, where no setting is looked for.
 _SAID = frozenset({"messages", "contents", "input", "system", "instructions", "tools"})
 _LEVELS = frozenset({"effort", "reasoning_effort", "thinkingLevel", "thinking_level"})
@@ -55,7 +44,7 @@ def request_attributes(request: Request, wire: Wire | None = None) -> dict[str, 
     provider, model = names_of(None, request.model)
     attributes: dict[str, Any] = {
         "gen_ai.operation.name": operation_of(request, wire),
-        "gen_ai.provider.name": _PROVIDERS.get(provider or "", provider or "custom"),
+        "gen_ai.provider.name": _provider_name(provider),
         "gen_ai.request.model": model,
         "gen_ai.request.stream": True if request.stream else None,
         "gen_ai.request.reasoning.level": level_of(wire.body) if wire else None,
@@ -127,10 +116,16 @@ def output_messages(response: Response, show: Policy = "full") -> list[dict[str,
 def operation_of(request: Request, wire: Wire | None) -> str:
     """What the conventions call this kind of request."""
     provider, model = names_of(None, request.model)
-    host = host_of(provider or "")
-    usual = dialect_at(host, model or "") if host else ""
-    dialect = (wire.dialect if wire else request.dialect) or usual
-    return _OPERATIONS.get(dialect, "chat")
+    host = host_of(provider or _UNKNOWN) or host_of(_UNKNOWN)
+    assert host is not None
+    dialect = (wire.dialect if wire else request.dialect) or dialect_at(host, model or "")
+    return host.otel_operations.get(dialect, "chat")
+
+
+def _provider_name(provider: str | None) -> str:
+    """What the conventions call a provider."""
+    host = host_of(provider or _UNKNOWN)
+    return (host and host.otel_name) or provider or _UNKNOWN
 
 
 def level_of(body: dict[str, Any]) -> str | None:
