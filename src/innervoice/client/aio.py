@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from functools import lru_cache
 from importlib import import_module
 from inspect import iscoroutinefunction
@@ -16,17 +16,11 @@ import anyio.to_thread
 from innervoice.canon.events import Event
 from innervoice.canon.response import Response
 from innervoice.client.answer import comes_plain
-from innervoice.client.auth import Key, Outgoing
+from innervoice.client.auth import Outgoing
 from innervoice.client.error_mapping import errors_of
 from innervoice.client.exchange import Exchange
-from innervoice.client.settings import (
-    BODY_LIMIT,
-    LIMITS,
-    BaseUrls,
-    CallFields,
-    Messages,
-    Settings,
-)
+from innervoice.client.options import CallFields, ClientOptions, ConversationOptions, Messages
+from innervoice.client.settings import BODY_LIMIT, LIMITS, Settings
 from innervoice.client.text_stream import Kind, View
 from innervoice.client.thinking_limit import ThinkingLimit
 from innervoice.errors import InnervoiceError, UsageError
@@ -40,47 +34,17 @@ __all__ = ["AsyncClient", "AsyncEvents"]
 class AsyncClient:
     """Asks models; one client serves many tasks of one event loop and keeps its connections.
 
-    Keys come from `keys` (by provider), `api_key` (of `provider`, or of the addresses given here), else from the variables
-    of the environment that each host's row names. `base_urls` are addresses by provider, `base_url` is one for all. `timeout` is
-    what a call may wait in all, its second tries included, `idle_timeout` how long a stream may be silent; any byte ends a
-    silence. `http` is a client of httpx2 or httpx to send with; it is not closed here. `inline="off"` leaves markup in the text.
+    Keys come from `keys` (by provider), `api_key` (of `provider`, or of the servers at `base_url` and `base_urls`), else from the
+    environment variables in each provider's row. `timeout` limits the waiting of a call in all, retries included;
+    `idle_timeout` limits how long a stream may be silent, and any byte ends a silence. `http` is a client of httpx2 or httpx
+    to send with, which is not closed here. `inline="off"` leaves markup in the text. `ClientOptions` has all arguments.
     """
 
-    def __init__(
-        self,
-        *,
-        api_key: Key | None = None,
-        keys: Mapping[str, Key] | None = None,
-        base_url: str | None = None,
-        base_urls: BaseUrls | None = None,
-        provider: str | None = None,
-        headers: Mapping[str, str] | None = None,
-        timeout: float | None = 600.0,
-        connect_timeout: float | None = 5.0,
-        idle_timeout: float | None = 300.0,
-        retries: int = 2,
-        http: Any = None,
-        scope: str | None = None,
-        inline: str | None = None,
-        environ: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, **options: Unpack[ClientOptions]) -> None:
+        http = options.get("http")
         if http is not None and not iscoroutinefunction(http.send):
             raise UsageError("http must be a client that awaits; Client takes others")
-        self._settings = Settings(
-            api_key=api_key,
-            keys=keys,
-            base_url=base_url,
-            base_urls=base_urls,
-            provider=provider,
-            headers=headers,
-            timeout=timeout,
-            connect_timeout=connect_timeout,
-            idle_timeout=idle_timeout,
-            retries=retries,
-            scope=scope,
-            inline=inline,
-            environ=environ,
-        )
+        self._settings = Settings(options)
         self._own = http is None
         self._keeps_silence = http is None or getattr(http, "keeps_silence", False) is True
         self._http = http
@@ -123,11 +87,11 @@ class AsyncClient:
         """A model's name as provider/model, as this client understands it."""
         return "/".join(self._settings.names(model, {}))
 
-    def conversation(self, model: str, **settings: Any) -> AsyncConversation:
+    def conversation(self, model: str, **options: Unpack[ConversationOptions]) -> AsyncConversation:
         """A conversation that keeps its history and runs tools."""
         from innervoice.client.conversation import AsyncConversation  # noqa: PLC0415 - many ask only once
 
-        return AsyncConversation(self, model, **settings)
+        return AsyncConversation(self, model, **options)
 
     async def close(self) -> None:
         """Closes the connections; a client that was passed in stays open."""

@@ -11,19 +11,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from typing import Any, Unpack
 
 from innervoice.canon.events import Event, Finish
 from innervoice.canon.response import Response
-from innervoice.client.conversation_base import Talk
+from innervoice.client.conversation_base import ConversationBase
+from innervoice.client.options import CallFields
 
 __all__ = ["AsyncConversation", "Conversation"]
 
 
-class Conversation(Talk):
+class Conversation(ConversationBase):
     """A conversation over a `Client`."""
 
-    def ask(self, content: Any, **settings: Any) -> Response:
+    def ask(self, content: Any, **settings: Unpack[CallFields]) -> Response:
         """Says something, runs the tools that are called, and gives the last answer."""
         with self._turn(content):
             for last in self._countdown():
@@ -35,7 +36,7 @@ class Conversation(Talk):
         return self.responses[-1]
 
     @contextmanager
-    def stream(self, content: Any, **settings: Any) -> Iterator[Iterator[Event]]:
+    def stream(self, content: Any, **settings: Unpack[CallFields]) -> Iterator[Iterator[Event]]:
         """The same, as events: every round of tools ends with a `Finish`, the last one is the answer."""
         with self._turn(content):
             events = self._rounds(settings)
@@ -44,7 +45,7 @@ class Conversation(Talk):
             finally:
                 events.close()
 
-    def _rounds(self, settings: dict[str, Any]) -> Generator[Event]:
+    def _rounds(self, settings: CallFields) -> Generator[Event]:
         for last in self._countdown():
             fields = self._fields(settings)
             with self.client.stream(self.model, self.history, **fields) as events:
@@ -59,10 +60,10 @@ class Conversation(Talk):
             self.history += self._tools.run(calls)
 
 
-class AsyncConversation(Talk):
+class AsyncConversation(ConversationBase):
     """A conversation over an `AsyncClient`."""
 
-    async def ask(self, content: Any, **settings: Any) -> Response:
+    async def ask(self, content: Any, **settings: Unpack[CallFields]) -> Response:
         """Says something, runs the tools that are called, and gives the last answer."""
         with self._turn(content):
             for last in self._countdown():
@@ -74,7 +75,9 @@ class AsyncConversation(Talk):
         return self.responses[-1]
 
     @asynccontextmanager
-    async def stream(self, content: Any, **settings: Any) -> AsyncIterator[AsyncIterator[Event]]:
+    async def stream(
+        self, content: Any, **settings: Unpack[CallFields]
+    ) -> AsyncIterator[AsyncIterator[Event]]:
         """The same, as events: every round of tools ends with a `Finish`, the last one is the answer."""
         with self._turn(content):
             events = self._rounds(settings)
@@ -83,7 +86,7 @@ class AsyncConversation(Talk):
             finally:
                 await events.aclose()
 
-    async def _rounds(self, settings: dict[str, Any]) -> AsyncGenerator[Event]:
+    async def _rounds(self, settings: CallFields) -> AsyncGenerator[Event]:
         for last in self._countdown():
             fields = self._fields(settings)
             async with self.client.stream(self.model, self.history, **fields) as events:

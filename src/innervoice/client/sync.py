@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib import import_module
 from inspect import iscoroutinefunction
@@ -19,17 +19,10 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from innervoice.canon.events import Event
 from innervoice.canon.response import Response
 from innervoice.client.answer import comes_plain
-from innervoice.client.auth import Key
 from innervoice.client.error_mapping import errors_of
 from innervoice.client.exchange import Exchange
-from innervoice.client.settings import (
-    BODY_LIMIT,
-    LIMITS,
-    BaseUrls,
-    CallFields,
-    Messages,
-    Settings,
-)
+from innervoice.client.options import CallFields, ClientOptions, ConversationOptions, Messages
+from innervoice.client.settings import BODY_LIMIT, LIMITS, Settings
 from innervoice.client.text_stream import Kind, View
 from innervoice.client.thinking_limit import ThinkingLimit
 from innervoice.errors import InnervoiceError, UsageError
@@ -43,47 +36,17 @@ __all__ = ["Client", "Events"]
 class Client:
     """Asks models; one client serves many threads and keeps its connections.
 
-    Keys come from `keys` (by provider), `api_key` (of `provider`, or of the addresses given here), else from the variables
-    of the environment that each host's row names. `base_urls` are addresses by provider, `base_url` is one for all. `timeout` is
-    what a call may wait in all, its second tries included, `idle_timeout` how long a stream may be silent; any byte ends a
-    silence. `http` is a client of httpx2 or httpx to send with; it is not closed here. `inline="off"` leaves markup in the text.
+    Keys come from `keys` (by provider), `api_key` (of `provider`, or of the servers at `base_url` and `base_urls`), else from the
+    environment variables in each provider's row. `timeout` limits the waiting of a call in all, retries included;
+    `idle_timeout` limits how long a stream may be silent, and any byte ends a silence. `http` is a client of httpx2 or httpx
+    to send with, which is not closed here. `inline="off"` leaves markup in the text. `ClientOptions` has all arguments.
     """
 
-    def __init__(
-        self,
-        *,
-        api_key: Key | None = None,
-        keys: Mapping[str, Key] | None = None,
-        base_url: str | None = None,
-        base_urls: BaseUrls | None = None,
-        provider: str | None = None,
-        headers: Mapping[str, str] | None = None,
-        timeout: float | None = 600.0,
-        connect_timeout: float | None = 5.0,
-        idle_timeout: float | None = 300.0,
-        retries: int = 2,
-        http: Any = None,
-        scope: str | None = None,
-        inline: str | None = None,
-        environ: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, **options: Unpack[ClientOptions]) -> None:
+        http = options.get("http")
         if http is not None and iscoroutinefunction(http.send):
             raise UsageError("http must be a client that does not await; AsyncClient takes others")
-        self._settings = Settings(
-            api_key=api_key,
-            keys=keys,
-            base_url=base_url,
-            base_urls=base_urls,
-            provider=provider,
-            headers=headers,
-            timeout=timeout,
-            connect_timeout=connect_timeout,
-            idle_timeout=idle_timeout,
-            retries=retries,
-            scope=scope,
-            inline=inline,
-            environ=environ,
-        )
+        self._settings = Settings(options)
         self._own = http is None
         self._http = http
         self._parsed: Callable[[str], Any] = str  # what an address is for the HTTP client
@@ -125,11 +88,11 @@ class Client:
         """A model's name as provider/model, as this client understands it."""
         return "/".join(self._settings.names(model, {}))
 
-    def conversation(self, model: str, **settings: Any) -> Conversation:
+    def conversation(self, model: str, **options: Unpack[ConversationOptions]) -> Conversation:
         """A conversation that keeps its history and runs tools."""
         from innervoice.client.conversation import Conversation  # noqa: PLC0415 - many ask only once
 
-        return Conversation(self, model, **settings)
+        return Conversation(self, model, **options)
 
     def close(self) -> None:
         """Closes the connections; a client that was passed in stays open."""

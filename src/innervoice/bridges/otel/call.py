@@ -14,10 +14,11 @@ from innervoice.bridges.otel.genai import (
 )
 from innervoice.bridges.otel.openinference import openinference_attributes
 from innervoice.canon.jsontext import dump_json
-from innervoice.canon.messages import Message, user
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Response
 from innervoice.catalog.lookup import names_of
+from innervoice.client.options import NOT_OF_A_REQUEST, CallFields, Messages
+from innervoice.client.settings import messages_of
 from innervoice.encoding import encode
 from innervoice.errors import UsageError
 from innervoice.show.policy import Policy
@@ -71,7 +72,7 @@ class Call:
     """One request and its span."""
 
     def __init__(
-        self, tracing: Tracing, model: str, messages: Any, fields: dict[str, Any], *, stream: bool
+        self, tracing: Tracing, model: str, messages: Messages, fields: CallFields, *, stream: bool
     ) -> None:
         self._tracing = tracing
         self._first: float | None = None
@@ -143,28 +144,18 @@ class Call:
 
 
 def _asked(
-    model: str, messages: Any, fields: dict[str, Any], *, stream: bool
+    model: str, messages: Messages, fields: CallFields, *, stream: bool
 ) -> tuple[Request, Wire | None]:
     """The request as its caller meant it, and as it leaves, where that can be known."""
-    streamed = stream or bool(fields.get("stream"))
+    settings: dict[str, Any] = {
+        name: value for name, value in fields.items() if name not in NOT_OF_A_REQUEST
+    }
+    settings["stream"] = stream or bool(settings.get("stream"))
     try:
-        alone = isinstance(messages, (str, Message, Response))
-        said = tuple(_message(item) for item in ([messages] if alone else messages))
-        request = Request(model, said, **{**fields, "stream": streamed})
+        request = Request(model, messages_of(messages), **settings)
     except (TypeError, UsageError):  # the client says itself what is wrong
         return Request(str(model), ()), None
     try:
         return request, encode(request)
     except UsageError:  # or it knows more of who answers
         return request, None
-
-
-def _message(item: Any) -> Message:
-    match item:
-        case str():
-            return user(item)
-        case Response():
-            return item.message
-        case _:
-            message: Message = item
-            return message
