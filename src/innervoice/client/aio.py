@@ -15,7 +15,7 @@ import anyio.to_thread
 
 from innervoice.canon.events import Event
 from innervoice.canon.response import Response
-from innervoice.client.answer import comes_plain
+from innervoice.client.answer import is_uncompressed
 from innervoice.client.auth import Outgoing
 from innervoice.client.error_mapping import errors_of
 from innervoice.client.exchange import Exchange
@@ -46,7 +46,7 @@ class AsyncClient:
             raise UsageError("http must be a client that awaits; Client takes others")
         self._settings = Settings(options)
         self._own = http is None
-        self._keeps_silence = http is None or getattr(http, "keeps_silence", False) is True
+        self._limits_silence = http is None or getattr(http, "limits_silence", False) is True
         self._http = http
         self._parsed: Callable[[str], Any] = str  # what an address is for the HTTP client
         self._closed = False
@@ -74,14 +74,14 @@ class AsyncClient:
     ) -> Response:
         """Asks, and cuts reasoning short that takes more than so many tokens: there is an answer all the same."""
         limit = ThinkingLimit(self.full_name(model), think_at_most, dict(fields))
-        async with self.stream(model, messages, **limit.first()) as events:
+        async with self.stream(model, messages, **limit.first_fields()) as events:
             async for event in events:
-                if limit.is_over(event) and not limit.is_native:
+                if limit.is_exceeded(event) and not limit.is_native:
                     break
             else:
                 return events.response
             thought = events.response
-        return limit.together(thought, await self.ask(model, messages, **limit.second()))
+        return limit.combined(thought, await self.ask(model, messages, **limit.second_fields()))
 
     def full_name(self, model: str) -> str:
         """A model's name as provider/model, as this client understands it."""
@@ -134,7 +134,7 @@ class AsyncEvents:
         self._answer: Any = None
         self._chunks: Any = None
         self._errors: tuple[type[Exception], ...] = ()
-        self._place = exchange.events.place()
+        self._position = exchange.events.new_position()
         self._entered = False
 
     @property
@@ -188,24 +188,25 @@ class AsyncEvents:
         return self
 
     async def __anext__(self) -> Event:
-        events, place = self._exchange.events, self._place
-        while place.position >= len(events):
+        events, position = self._exchange.events, self._position
+        while position.index >= len(events):
             if self._exchange.is_over:
                 raise StopAsyncIteration
             await self._pull()
-        place.position += 1
-        return events[place.position - 1]
+        position.index += 1
+        return events[position.index - 1]
 
     async def _pieces(self, kind: Kind, *, settled: bool) -> AsyncIterator[str]:
-        exchange, view, place = self._exchange, View(kind), self._exchange.events.place()
+        exchange, view = self._exchange, View(kind)
+        position = exchange.events.new_position()
         while True:
-            events = exchange.events[place.position :]
-            place.position += len(events)
+            events = exchange.events[position.index :]
+            position.index += len(events)
             for piece in view.feed(events, exchange.bound if settled else None):
                 yield piece
-            if exchange.is_over and place.position == len(exchange.events):
+            if exchange.is_over and position.index == len(exchange.events):
                 return
-            if place.position == len(exchange.events):
+            if position.index == len(exchange.events):
                 await self._pull()
 
     # ---- waiting -------------------------------------------------------------------------------
@@ -238,8 +239,8 @@ class AsyncEvents:
                 continue
             # httpx unpacks by several steps for each piece, which plain ones can be spared.
             answer = self._answer
-            self._chunks = aiter(answer.stream) if comes_plain(answer) else answer.aiter_bytes()
-            if exchange.met(answer.status_code, answer.headers):
+            self._chunks = aiter(answer.stream) if is_uncompressed(answer) else answer.aiter_bytes()
+            if exchange.started(answer.status_code, answer.headers):
                 return
             wait = exchange.refused(await self._refusal())
 
@@ -274,7 +275,7 @@ class AsyncEvents:
         since = deadline.clock()
         try:
             # A limit costs more than most pieces do, and some HTTP clients keep the one on a silence by themselves.
-            if deadline.is_for_silence and self._client._keeps_silence:
+            if deadline.is_for_silence and self._client._limits_silence:
                 return await anext(self._chunks, None), None
             with anyio.fail_after(limit):
                 return await anext(self._chunks, None), None

@@ -29,7 +29,7 @@ class Conversation(ConversationBase):
         with self._turn(content):
             for last in self._countdown():
                 response = self.client.ask(self.model, self.history, **self._fields(settings))
-                calls = self._took(response, last=last)
+                calls = self._keep(response, last=last)
                 if not calls:
                     break
                 self.history += self._tools.run(calls)
@@ -53,7 +53,7 @@ class Conversation(ConversationBase):
                     if not isinstance(event, Finish):
                         yield event
                 response = events.response
-            calls = self._took(response, last=last)
+            calls = self._keep(response, last=last)
             yield Finish(self.responses[-1])
             if not calls:
                 return
@@ -68,7 +68,7 @@ class AsyncConversation(ConversationBase):
         with self._turn(content):
             for last in self._countdown():
                 response = await self.client.ask(self.model, self.history, **self._fields(settings))
-                calls = self._took(response, last=last)
+                calls = self._keep(response, last=last)
                 if not calls:
                     break
                 self.history += await self._tools.run_async(calls)
@@ -94,7 +94,7 @@ class AsyncConversation(ConversationBase):
                     if not isinstance(event, Finish):
                         yield event
                 response = events.response
-            calls = self._took(response, last=last)
+            calls = self._keep(response, last=last)
             yield Finish(self.responses[-1])
             if not calls:
                 return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self, Unpack
@@ -90,17 +90,7 @@ class ConversationBase:
     @property
     def usage(self) -> Usage:
         """What all of it cost so far; a number that no answer had is None."""
-        return Usage(
-            **{
-                name: _sum(getattr(response.usage, name) for response in self.responses)
-                for name in (
-                    "input_tokens",
-                    "output_tokens",
-                    "reasoning_tokens",
-                    "cached_input_tokens",
-                )
-            }
-        )
+        return sum((response.usage for response in self.responses), Usage())
 
     def plan(self, **settings: Unpack[CallFields]) -> Plan:
         """What would be sent now, by which rules, and what a prompt cache keeps of what was sent last."""
@@ -156,7 +146,7 @@ class ConversationBase:
         self._last_plan = self.plan(**settings).replace(cache=None)
         return {"system": self.system, "tools": self._tools.offered, **merged}
 
-    def _took(self, response: Response, *, last: bool) -> Sequence[ToolCall]:
+    def _keep(self, response: Response, *, last: bool) -> Sequence[ToolCall]:
         """Keeps an answer; gives the calls that are to be run now."""
         calls = [call for call in response.tool_calls if call.complete]
         runs = self._tools.can_run(calls)
@@ -167,8 +157,3 @@ class ConversationBase:
         self.history.append(response.message)
         self.responses.append(response)
         return calls if runs and not last else ()
-
-
-def _sum(numbers: Iterable[int | None]) -> int | None:
-    known = [number for number in numbers if number is not None]
-    return sum(known) if known else None

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from innervoice.canon.events import Event
 from innervoice.canon.response import Response
-from innervoice.client.answer import comes_plain
+from innervoice.client.answer import is_uncompressed
 from innervoice.client.error_mapping import errors_of
 from innervoice.client.exchange import Exchange
 from innervoice.client.options import CallFields, ClientOptions, ConversationOptions, Messages
@@ -75,14 +75,14 @@ class Client:
     ) -> Response:
         """Asks, and cuts reasoning short that takes more than so many tokens: there is an answer all the same."""
         limit = ThinkingLimit(self.full_name(model), think_at_most, dict(fields))
-        with self.stream(model, messages, **limit.first()) as events:
+        with self.stream(model, messages, **limit.first_fields()) as events:
             for event in events:
-                if limit.is_over(event) and not limit.is_native:
+                if limit.is_exceeded(event) and not limit.is_native:
                     break
             else:
                 return events.response
             thought = events.response
-        return limit.together(thought, self.ask(model, messages, **limit.second()))
+        return limit.combined(thought, self.ask(model, messages, **limit.second_fields()))
 
     def full_name(self, model: str) -> str:
         """A model's name as provider/model, as this client understands it."""
@@ -137,7 +137,7 @@ class Events:
         self._answer: Any = None
         self._chunks: Iterator[bytes] = iter(())
         self._errors: tuple[type[Exception], ...] = ()
-        self._place = exchange.events.place()
+        self._position = exchange.events.new_position()
         self._entered = False
 
     @property
@@ -185,23 +185,24 @@ class Events:
         return self
 
     def __next__(self) -> Event:
-        events, place = self._exchange.events, self._place
-        while place.position >= len(events):
+        events, position = self._exchange.events, self._position
+        while position.index >= len(events):
             if self._exchange.is_over:
                 raise StopIteration
             self._pull()
-        place.position += 1
-        return events[place.position - 1]
+        position.index += 1
+        return events[position.index - 1]
 
     def _pieces(self, kind: Kind, *, settled: bool) -> Iterator[str]:
-        exchange, view, place = self._exchange, View(kind), self._exchange.events.place()
+        exchange, view = self._exchange, View(kind)
+        position = exchange.events.new_position()
         while True:
-            events = exchange.events[place.position :]
-            place.position += len(events)
+            events = exchange.events[position.index :]
+            position.index += len(events)
             yield from view.feed(events, exchange.bound if settled else None)
-            if exchange.is_over and place.position == len(exchange.events):
+            if exchange.is_over and position.index == len(exchange.events):
                 return
-            if place.position == len(exchange.events):
+            if position.index == len(exchange.events):
                 self._pull()
 
     # ---- waiting -------------------------------------------------------------------------------
@@ -236,8 +237,8 @@ class Events:
             timeouts["read"] = exchange.deadline.limit()
             # httpx unpacks by several steps for each piece, which plain ones can be spared.
             answer = self._answer
-            self._chunks = iter(answer.stream) if comes_plain(answer) else answer.iter_bytes()
-            if exchange.met(answer.status_code, answer.headers):
+            self._chunks = iter(answer.stream) if is_uncompressed(answer) else answer.iter_bytes()
+            if exchange.started(answer.status_code, answer.headers):
                 return
             wait = exchange.refused(self._refusal())
 

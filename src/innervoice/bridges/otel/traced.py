@@ -100,7 +100,7 @@ class TracedAsyncClient(_Traced):
 # ---- streams -------------------------------------------------------------------------------------
 
 
-class _Watched:
+class _TracedStream:
     """What both kinds of streams share."""
 
     def __init__(self, call: Call, events: Any) -> None:
@@ -139,7 +139,7 @@ class _Watched:
         self._call.end(self._events.response, self._error)
 
 
-class _TracedEvents(_Watched):
+class _TracedEvents(_TracedStream):
     def text(self, **options: Any) -> Iterator[str]:
         return self._pieces(self._events.text(**options))
 
@@ -174,7 +174,7 @@ class _TracedEvents(_Watched):
             return self._saw(next(self._events))
 
 
-class _TracedAsyncEvents(_Watched):
+class _TracedAsyncEvents(_TracedStream):
     def text(self, **options: Any) -> AsyncIterator[str]:
         return self._pieces(self._events.text(**options))
 
