@@ -75,7 +75,7 @@ class _ExchangeError(InnervoiceError):
     response: Any = None
     """What arrived of the answer, a `Response`."""
 
-    def knowing(self, **facts: Any) -> Self:
+    def with_facts(self, **facts: Any) -> Self:
         """The same error with what is known of its exchange."""
         for name, value in facts.items():
             setattr(self, name, value)

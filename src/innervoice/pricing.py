@@ -10,18 +10,10 @@ from importlib import import_module
 
 from innervoice.canon.response import Response
 from innervoice.canon.value import Value
+from innervoice.catalog.lookup import host_of
 from innervoice.errors import UsageError
 
 __all__ = ["Cost", "cost"]
-
-# Our names of hosts -> those of genai-prices, where they differ (0.2.1, read 2026-11-15).
-_NAMES = {
-    "gemini": "google",
-    "vertex": "google",
-    "bedrock": "aws",
-    "xai": "x-ai",
-    "moonshot": "moonshotai",
-}
 
 
 class Cost(Value, frozen=True, kw_only=True):
@@ -51,11 +43,10 @@ def cost(response: Response) -> Cost | None:
         output_tokens=usage.output_tokens,
         cache_read_tokens=usage.cached_input_tokens,
     )
-    provider = response.provider or ""
+    host = host_of(response.provider or "")
+    provider = (host and host.prices_name) or response.provider
     try:
-        found = prices.calc_price(
-            counted, model_ref=response.model, provider_id=_NAMES.get(provider, provider) or None
-        )
+        found = prices.calc_price(counted, model_ref=response.model, provider_id=provider or None)
     except LookupError:
         return None
     reasoned = usage.reasoning_tokens

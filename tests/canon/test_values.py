@@ -101,3 +101,12 @@ def test_equal_notes_are_counted():
     assert "[3 times]" in str(notebook.notes()[0])
     with pytest.raises(KeyError):
         notebook.add("no_such_code")
+
+
+def test_usage_adds_up():
+    """Number by number; what nobody reported stays unknown, and what a provider reported of one response is not of the sum."""
+    one = iv.Usage(input_tokens=1, output_tokens=2, raw={"input": 1})
+    other = iv.Usage(input_tokens=10, reasoning_tokens=5)
+
+    assert one + other == iv.Usage(input_tokens=11, output_tokens=2, reasoning_tokens=5)
+    assert sum([one, one], iv.Usage()) == iv.Usage(input_tokens=2, output_tokens=4)

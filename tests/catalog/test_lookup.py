@@ -1,6 +1,8 @@
+import re
+
 import pytest
 
-from innervoice.catalog.lookup import all_cards, card_of
+from innervoice.catalog.lookup import all_cards, all_hosts, card_of, host_in_langchain
 
 
 @pytest.mark.parametrize(
@@ -43,3 +45,34 @@ def test_rows_are_whole():
     for card in cards:
         assert "2026-" in card.source
         assert all(pattern == pattern.lower() for pattern in card.match)
+
+
+def test_hosts_are_whole():
+    """Every gap of an address can be filled, every token is also a key, and no two hosts share a name anywhere."""
+    hosts = all_hosts()
+    names = [name for host in hosts for name in (host.id, *host.aliases)]
+    in_langchain = [host.langchain_name for host in hosts if host.langchain_name]
+
+    assert len(names) == len(set(names))
+    assert len(in_langchain) == len(set(in_langchain))
+    for host in hosts:
+        gaps = set(re.findall(r"{(\w+)}", host.base_url))
+        assert gaps - {"server"} == set(host.url_variables), host.id
+        assert host.id == "custom" or "server" not in gaps or host.server_variables, host.id
+        assert set(host.tokens) <= set(host.keys), host.id
+        assert host.key_header == host.key_header.lower(), host.id
+
+
+@pytest.mark.parametrize(
+    ("name", "host"),
+    [
+        ("google_genai", "gemini"),
+        ("google_vertexai", "vertex"),
+        ("bedrock_converse", "bedrock"),
+        ("azure_openai", "azure"),
+        ("azure", "azure"),
+        ("openai", "openai"),
+    ],
+)
+def test_names_of_langchain(name, host):
+    assert host == host_in_langchain(name).id

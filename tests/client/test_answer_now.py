@@ -56,6 +56,17 @@ def test_what_was_cut_is_never_sent_back(answer):
 
 
 @both
+def test_both_requests_are_counted(answer):
+    """The one that was cut short is paid for as well, as far as it was counted."""
+    model, reasoning = "anthropic/claude-opus-5-5", iv.Reasoning("high", show="summary")
+    second = emulated_client(headers=LONG).ask(model, QUESTION, reasoning="none").usage
+    response = answer(Counting(), model, think_at_most=20, reasoning=reasoning)
+    assert "thinking_cut_short" in {note.code for note in response.notes}
+    assert response.usage.input_tokens > second.input_tokens
+    assert response.usage.output_tokens > second.output_tokens
+
+
+@both
 def test_natively(answer):
     emulator = Counting()
     response = answer(emulator, "gemini/gemini-2.5-flash", think_at_most=200)

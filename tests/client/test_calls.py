@@ -101,10 +101,25 @@ def test_headers_are_a_dict(headers):
         client.ask("deepseek-v4", "Hi", headers=headers)
 
 
-def test_an_unknown_field_names_both_kinds():
+def test_misspelled_arguments_are_named():
+    """With the one that was probably meant, and all that there are; of a client, a call and a conversation."""
     client = iv.Client(**PATIENT, base_url="http://127.0.0.1:1")
-    with pytest.raises(iv.UsageError, match="nor of a call: timeout, idle_timeout, headers"):
-        client.ask("deepseek-v4", "Hi", time_out=5)
+    misspelled = [
+        lambda: iv.Client(time_out=3),
+        lambda: iv.AsyncClient(time_out=3),
+        lambda: client.ask("deepseek-v4", "Hi", time_out=5),
+        lambda: client.stream("deepseek-v4", "Hi", time_out=5),
+        lambda: client.answer_now("deepseek-v4", "Hi", think_at_most=9, time_out=5),
+        lambda: client.conversation("deepseek-v4", time_out=5),
+        lambda: client.conversation("deepseek-v4").ask("Hi", time_out=5),
+        lambda: client.conversation("deepseek-v4").plan(time_out=5),
+    ]
+    for call in misspelled:
+        with pytest.raises(
+            iv.UsageError,
+            match=r"'time_out' \(did you mean 'timeout'\?\); accepted are .*idle_timeout",
+        ):
+            call()
 
 
 def test_a_conversation_in_a_hurry():

@@ -98,7 +98,7 @@ def test_any_body_of_a_refusal_is_survivable(body):
 
 
 def test_it_is_all_in_the_message():
-    error = refused(429, retry_after="3", x_request_id="req_1").knowing(provider="openai")
+    error = refused(429, retry_after="3", x_request_id="req_1").with_facts(provider="openai")
 
     assert str(error) == "t: c: m (openai, status 429, request req_1, retry after 3 s)"
 
@@ -106,7 +106,7 @@ def test_it_is_all_in_the_message():
 def test_errors_can_be_pickled():
     for error in (
         refused(429, retry_after="3"),
-        iv.TimedOutError("late", "idle").knowing(provider="x", response=iv.Response()),
+        iv.TimedOutError("late", "idle").with_facts(provider="x", response=iv.Response()),
         iv.ProviderError("t", None, "m"),
     ):
         copy = pickle.loads(pickle.dumps(error))
@@ -197,7 +197,7 @@ def test_settings_are_checked(settings, says):
         (
             ("openai/gpt-5.6", "Hi"),
             {"temprature": 1},
-            "'temprature' is no field of a request; these are: system, tools",
+            r"unexpected keyword argument 'temprature' \(did you mean 'temperature'\?\); accepted are system, tools",
         ),
         (("gpt-5.6", "Hi"), {}, "write 'provider/model'"),
         (("nobody/gpt-5.6", "Hi"), {}, "write 'provider/model'"),
@@ -218,7 +218,7 @@ def test_what_cannot_be_asked(arguments, fields, says):
 
 
 def test_stream_cannot_be_told_not_to():
-    with pytest.raises(iv.UsageError, match="'stream' is no field"):
+    with pytest.raises(iv.UsageError, match="unexpected keyword argument 'stream'"):
         iv.Client(keys={"openai": KEY}).stream("openai/gpt-5.6", "Hi", stream=False)
 
 

@@ -72,13 +72,13 @@ def test_what_came_so_far():
 
 def test_only_neighbours_of_one_part_are_joined():
     log = Log()
-    place = log.place()
+    position = log.new_position()
     given = [PartStart(0, "text"), TextDelta(0, "a"), TextDelta(0, "b"), TextDelta(1, "c")]
     given += [ThinkingDelta(1, "d"), TextDelta(0, "e")]
     for _ in range(1000):
         log.add(given)
-        place.position = len(log)
+        position.index = len(log)
 
     assert 5 * 1000 <= len(log) < 6 * 1000
     assert [PartStart(0, "text"), TextDelta(0, "ab"), TextDelta(1, "c")] == log[:3]
-    assert place.position == len(log)
+    assert position.index == len(log)

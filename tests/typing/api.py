@@ -1,8 +1,9 @@
-"""Uses of the public names that a type checker must accept."""
+"""Uses of the public names that a type checker must accept; where a comment ignores an error, it must report that error."""
 
 from __future__ import annotations
 
 import innervoice as iv
+from innervoice.bridges.otel import instrument
 
 result: iv.Response = iv.split(
     "<think>R</think>A",
@@ -35,3 +36,43 @@ for event in events:
             pass
 
 setting = iv.Reasoning("high", budget=8000, show="summary")
+
+
+def use_client(client: iv.Client) -> str:
+    """Arguments of a call have types, and misspelled ones are errors."""
+    response: iv.Response = client.ask(
+        "openai/gpt-5.6", "Hi", reasoning="high", timeout=30, stop=["."]
+    )
+    client.ask("openai/gpt-5.6", "Hi", reasonin="high")  # type: ignore[call-arg]
+    client.ask("openai/gpt-5.6", "Hi", max_tokens="many")  # type: ignore[arg-type]
+    client.stream("openai/gpt-5.6", "Hi", time_out=3)  # type: ignore[call-arg]
+    client.answer_now("openai/gpt-5.6", "Hi", think_at_most=9, temprature=1)  # type: ignore[call-arg]
+    chat = client.conversation("openai/gpt-5.6", system="Be short.", max_rounds=3, reasoning="low")
+    chat.ask("Hi", reasoning="high")
+    chat.ask("Hi", reasonin="high")  # type: ignore[call-arg]
+    client.conversation("openai/gpt-5.6", max_round=3)  # type: ignore[call-arg]
+    with client.stream("openai/gpt-5.6", "Hi") as stream:
+        return response.text + "".join(stream.text(settled=True))
+
+
+async def use_async_client(client: iv.AsyncClient) -> str:
+    """The same for the other client."""
+    response: iv.Response = await client.ask(
+        "openai/gpt-5.6", ["Hi", iv.user("there")], store=False
+    )
+    await client.ask("openai/gpt-5.6", "Hi", reasonin="high")  # type: ignore[call-arg]
+    client.stream("openai/gpt-5.6", "Hi", time_out=3)  # type: ignore[call-arg]
+    await client.conversation("openai/gpt-5.6").ask("Hi", reasonin="high")  # type: ignore[call-arg]
+    return response.text
+
+
+def use_options() -> list[object]:
+    """Arguments of a client."""
+    traced = instrument(iv.Client(timeout=3, keys={"openai": "key"}), capture="NO_CONTENT")
+    traced.ask("openai/gpt-5.6", "Hi", reasonin="high")  # type: ignore[call-arg]
+    return [
+        iv.AsyncClient(retries=0, base_urls={"openai": "http://localhost/v1"}),
+        iv.Client(time_out=3),  # type: ignore[call-arg]
+        iv.AsyncClient(time_out=3),  # type: ignore[call-arg]
+        iv.Client(retries="two"),  # type: ignore[arg-type]
+    ]

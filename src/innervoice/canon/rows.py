@@ -49,8 +49,23 @@ class Host(Row, frozen=True, kw_only=True):
     id: str
     aliases: tuple[str, ...] = ()
     base_url: str
+    """Where it answers; {braces} stand for what `url_variables` fill in."""
+    url_variables: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - msgspec copies it
+    """Environment variables that fill each of the braces of `base_url`."""
+    server_variables: tuple[str, ...] = ()
+    """Environment variables that hold the address of the whole server; the path of `base_url` follows it."""
+    url_rewrites: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    """Text of the URL that is replaced once the braces are filled."""
     keys: tuple[str, ...]
-    """Environment variables that may hold its key."""
+    """Environment variables that may hold its key, in the order in which they are read."""
+    tokens: tuple[str, ...] = ()
+    """Those of `keys` that hold a bearer token, where the key itself goes into another header."""
+    key_header: str = "authorization"
+    """The header that carries the key; in "authorization" the word Bearer stands before it."""
+    aws_service: str | None = None
+    """Without a key, requests are signed with AWS Signature Version 4 for this service."""
+    google_credentials: bool = False
+    """Without a key, the token comes from Google's default credentials."""
     dialect: str
     fields: tuple[str, ...]
     """Where its answers carry reasoning, for people to read."""
@@ -78,6 +93,14 @@ class Host(Row, frozen=True, kw_only=True):
     """The types of `response_format` that it has, where they are not all of its dialect's."""
     members: dict[str, dict[str, str]] = {}  # noqa: RUF012 - msgspec copies it
     """What it wants in the body beside what a dialect has."""
+    otel_name: str | None = None
+    """Its name in OpenTelemetry's GenAI conventions, where it is not the id."""
+    otel_operations: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    """Dialects whose requests those conventions do not call "chat" -> what they call them."""
+    prices_name: str | None = None
+    """Its name in genai-prices, where it is not the id."""
+    langchain_name: str | None = None
+    """Its `model_provider` in LangChain, where it is not the id."""
     source: str
 
 

@@ -25,3 +25,14 @@ class Usage(Value, frozen=True, kw_only=True):
         if self.input_tokens is None or self.output_tokens is None:
             return None
         return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        """The counts of two responses together; a number that neither reported stays None."""
+        return Usage(**{name: _sum(getattr(self, name), getattr(other, name)) for name in _COUNTS})
+
+
+_COUNTS = tuple(name for name in Usage.__struct_fields__ if name != "raw")
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else one + other

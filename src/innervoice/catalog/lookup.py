@@ -24,6 +24,7 @@ __all__ = [
     "dialect_at",
     "family_of",
     "fits",
+    "host_in_langchain",
     "host_of",
     "model_row_of",
     "names_of",
@@ -34,6 +35,11 @@ __all__ = [
 def host_of(provider: str) -> Host | None:
     """The row of a provider, by its id or another name of it; None for one nobody has heard of."""
     return _hosts_by_name().get(provider.lower())
+
+
+def host_in_langchain(provider: str) -> Host | None:
+    """The row of a provider as LangChain names it in `model_provider`: a name of its own, or one of ours."""
+    return _hosts_in_langchain().get(provider) or host_of(provider)
 
 
 def dialect_at(host: Host, model: str) -> str:
@@ -108,6 +114,11 @@ def all_hosts() -> tuple[Host, ...]:
 @lru_cache(maxsize=1)
 def _hosts_by_name() -> dict[str, Host]:
     return {name: host for host in all_hosts() for name in (host.id, *host.aliases)}
+
+
+@lru_cache(maxsize=1)
+def _hosts_in_langchain() -> dict[str, Host]:
+    return {host.langchain_name: host for host in all_hosts() if host.langchain_name}
 
 
 @lru_cache(maxsize=1)

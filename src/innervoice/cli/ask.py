@@ -70,7 +70,7 @@ def command(
     text = sys.stdin.read() if question == "-" else question
     name = chosen_model(model)
     try:
-        settings = {"reasoning": setting_of(effort, show), "max_tokens": max_tokens}
+        settings: dict[str, Any] = {"reasoning": setting_of(effort, show), "max_tokens": max_tokens}
         known = {key: value for key, value in settings.items() if value is not None}
         tools = tools_in(tools_file)
         connection = connect(name, base_url=base_url, emulate=emulate)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from functools import lru_cache
 from importlib import import_module
 from inspect import iscoroutinefunction
@@ -15,18 +15,12 @@ import anyio.to_thread
 
 from innervoice.canon.events import Event
 from innervoice.canon.response import Response
-from innervoice.client.answer import comes_plain
-from innervoice.client.auth import Key, Outgoing
+from innervoice.client.answer import is_uncompressed
+from innervoice.client.auth import Outgoing
 from innervoice.client.error_mapping import errors_of
 from innervoice.client.exchange import Exchange
-from innervoice.client.settings import (
-    BODY_LIMIT,
-    LIMITS,
-    BaseUrls,
-    CallFields,
-    Messages,
-    Settings,
-)
+from innervoice.client.options import CallFields, ClientOptions, ConversationOptions, Messages
+from innervoice.client.settings import BODY_LIMIT, LIMITS, Settings
 from innervoice.client.text_stream import Kind, View
 from innervoice.client.thinking_limit import ThinkingLimit
 from innervoice.errors import InnervoiceError, UsageError
@@ -40,49 +34,19 @@ __all__ = ["AsyncClient", "AsyncEvents"]
 class AsyncClient:
     """Asks models; one client serves many tasks of one event loop and keeps its connections.
 
-    Keys come from `keys` (by provider), `api_key` (of `provider`, or of the addresses given here), else from the variables
-    of the environment that each host's row names. `base_urls` are addresses by provider, `base_url` is one for all. `timeout` is
-    what a call may wait in all, its second tries included, `idle_timeout` how long a stream may be silent; any byte ends a
-    silence. `http` is a client of httpx2 or httpx to send with; it is not closed here. `inline="off"` leaves markup in the text.
+    Keys come from `keys` (by provider), `api_key` (of `provider`, or of the servers at `base_url` and `base_urls`), else from the
+    environment variables in each provider's row. `timeout` limits the waiting of a call in all, retries included;
+    `idle_timeout` limits how long a stream may be silent, and any byte ends a silence. `http` is a client of httpx2 or httpx
+    to send with, which is not closed here. `inline="off"` leaves markup in the text. `ClientOptions` has all arguments.
     """
 
-    def __init__(
-        self,
-        *,
-        api_key: Key | None = None,
-        keys: Mapping[str, Key] | None = None,
-        base_url: str | None = None,
-        base_urls: BaseUrls | None = None,
-        provider: str | None = None,
-        headers: Mapping[str, str] | None = None,
-        timeout: float | None = 600.0,
-        connect_timeout: float | None = 5.0,
-        idle_timeout: float | None = 300.0,
-        retries: int = 2,
-        http: Any = None,
-        scope: str | None = None,
-        inline: str | None = None,
-        environ: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, **options: Unpack[ClientOptions]) -> None:
+        http = options.get("http")
         if http is not None and not iscoroutinefunction(http.send):
             raise UsageError("http must be a client that awaits; Client takes others")
-        self._settings = Settings(
-            api_key=api_key,
-            keys=keys,
-            base_url=base_url,
-            base_urls=base_urls,
-            provider=provider,
-            headers=headers,
-            timeout=timeout,
-            connect_timeout=connect_timeout,
-            idle_timeout=idle_timeout,
-            retries=retries,
-            scope=scope,
-            inline=inline,
-            environ=environ,
-        )
+        self._settings = Settings(options)
         self._own = http is None
-        self._keeps_silence = http is None or getattr(http, "keeps_silence", False) is True
+        self._limits_silence = http is None or getattr(http, "limits_silence", False) is True
         self._http = http
         self._parsed: Callable[[str], Any] = str  # what an address is for the HTTP client
         self._closed = False
@@ -110,24 +74,24 @@ class AsyncClient:
     ) -> Response:
         """Asks, and cuts reasoning short that takes more than so many tokens: there is an answer all the same."""
         limit = ThinkingLimit(self.full_name(model), think_at_most, dict(fields))
-        async with self.stream(model, messages, **limit.first()) as events:
+        async with self.stream(model, messages, **limit.first_fields()) as events:
             async for event in events:
-                if limit.is_over(event) and not limit.is_native:
+                if limit.is_exceeded(event) and not limit.is_native:
                     break
             else:
                 return events.response
             thought = events.response
-        return limit.together(thought, await self.ask(model, messages, **limit.second()))
+        return limit.combined(thought, await self.ask(model, messages, **limit.second_fields()))
 
     def full_name(self, model: str) -> str:
         """A model's name as provider/model, as this client understands it."""
         return "/".join(self._settings.names(model, {}))
 
-    def conversation(self, model: str, **settings: Any) -> AsyncConversation:
+    def conversation(self, model: str, **options: Unpack[ConversationOptions]) -> AsyncConversation:
         """A conversation that keeps its history and runs tools."""
         from innervoice.client.conversation import AsyncConversation  # noqa: PLC0415 - many ask only once
 
-        return AsyncConversation(self, model, **settings)
+        return AsyncConversation(self, model, **options)
 
     async def close(self) -> None:
         """Closes the connections; a client that was passed in stays open."""
@@ -170,7 +134,7 @@ class AsyncEvents:
         self._answer: Any = None
         self._chunks: Any = None
         self._errors: tuple[type[Exception], ...] = ()
-        self._place = exchange.events.place()
+        self._position = exchange.events.new_position()
         self._entered = False
 
     @property
@@ -224,24 +188,25 @@ class AsyncEvents:
         return self
 
     async def __anext__(self) -> Event:
-        events, place = self._exchange.events, self._place
-        while place.position >= len(events):
+        events, position = self._exchange.events, self._position
+        while position.index >= len(events):
             if self._exchange.is_over:
                 raise StopAsyncIteration
             await self._pull()
-        place.position += 1
-        return events[place.position - 1]
+        position.index += 1
+        return events[position.index - 1]
 
     async def _pieces(self, kind: Kind, *, settled: bool) -> AsyncIterator[str]:
-        exchange, view, place = self._exchange, View(kind), self._exchange.events.place()
+        exchange, view = self._exchange, View(kind)
+        position = exchange.events.new_position()
         while True:
-            events = exchange.events[place.position :]
-            place.position += len(events)
+            events = exchange.events[position.index :]
+            position.index += len(events)
             for piece in view.feed(events, exchange.bound if settled else None):
                 yield piece
-            if exchange.is_over and place.position == len(exchange.events):
+            if exchange.is_over and position.index == len(exchange.events):
                 return
-            if place.position == len(exchange.events):
+            if position.index == len(exchange.events):
                 await self._pull()
 
     # ---- waiting -------------------------------------------------------------------------------
@@ -274,13 +239,13 @@ class AsyncEvents:
                 continue
             # httpx unpacks by several steps for each piece, which plain ones can be spared.
             answer = self._answer
-            self._chunks = aiter(answer.stream) if comes_plain(answer) else answer.aiter_bytes()
-            if exchange.met(answer.status_code, answer.headers):
+            self._chunks = aiter(answer.stream) if is_uncompressed(answer) else answer.aiter_bytes()
+            if exchange.started(answer.status_code, answer.headers):
                 return
             wait = exchange.refused(await self._refusal())
 
     async def _outgoing(self) -> Outgoing:
-        if self._exchange.blocks:
+        if self._exchange.may_block:
             return await anyio.to_thread.run_sync(self._exchange.outgoing)
         return self._exchange.outgoing()
 
@@ -310,7 +275,7 @@ class AsyncEvents:
         since = deadline.clock()
         try:
             # A limit costs more than most pieces do, and some HTTP clients keep the one on a silence by themselves.
-            if deadline.is_for_silence and self._client._keeps_silence:
+            if deadline.is_for_silence and self._client._limits_silence:
                 return await anext(self._chunks, None), None
             with anyio.fail_after(limit):
                 return await anext(self._chunks, None), None

@@ -8,7 +8,7 @@ from innervoice.canon.events import Event, Heartbeat, UsageUpdate
 from innervoice.client.firm import Bound, bound_of
 from innervoice.decoding import StreamDecoder
 
-__all__ = ["AnswerDecoder", "comes_plain", "is_output"]
+__all__ = ["AnswerDecoder", "is_output", "is_uncompressed"]
 
 
 class AnswerDecoder(StreamDecoder):
@@ -25,7 +25,7 @@ class AnswerDecoder(StreamDecoder):
         return bound_of(self._stage) if self._stage else None
 
 
-def comes_plain(answer: Any) -> bool:
+def is_uncompressed(answer: Any) -> bool:
     """Whether the bytes of an HTTP answer can be read as they come: not packed, nor read before, as a caller's hook may do."""
     return not answer.is_stream_consumed and "content-encoding" not in answer.headers
 

@@ -12,28 +12,24 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from innervoice.canon.rows import Host
+from innervoice.catalog.lookup import all_hosts
 from innervoice.client.cloud_credentials import aws_chain, google_token
 from innervoice.client.sigv4 import AwsKeys, signature_headers
 from innervoice.errors import UsageError
 
-__all__ = ["Key", "Keyring", "Outgoing", "Whom"]
+__all__ = ["Key", "Keyring", "Outgoing", "Whom", "key_headers"]
 
 Key: TypeAlias = str | Callable[[], str]
 """A key, or a function that gives one whenever it is needed."""
 
-_HEADERS = {"anthropic": "x-api-key", "gemini": "x-goog-api-key", "azure": "api-key"}
 _BEARER = "authorization"
-# Variables of these hosts that hold a token, which goes where a bearer's does.
-_TOKENS = frozenset({"ANTHROPIC_AUTH_TOKEN", "AZURE_OPENAI_AD_TOKEN"})
-_MORE_VARIABLES = {
-    "azure": ("AZURE_OPENAI_AD_TOKEN",),
-    "vertex": ("VERTEX_ACCESS_TOKEN", "GOOGLE_ACCESS_TOKEN"),
-}
-_SERVICES = {"bedrock": "bedrock", "bedrock-mantle": "bedrock-mantle"}
+# The header that the own host of a dialect reads, for servers that have no row. A fact of the dialect: it moves there.
+_HEADERS_OF_DIALECTS = {"anthropic": "x-api-key", "gemini": "x-goog-api-key"}
 _AWS_VARIABLES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 _REGION = re.compile(r"^bedrock(?:-runtime|-mantle)?(?:-fips)?\.([a-z0-9-]+)\.")
 _PRINTABLE = re.compile(r"[\x21-\x7e]+(?: [\x21-\x7e]+)*")
@@ -79,73 +75,74 @@ class Keyring:
         self._keys = keys
         self._environ = environ
 
-    def blocks(self, whom: Whom) -> bool:
-        """Whether finding the key may ask the disk or the network."""
-        if not whom.ours or whom.provider not in ("vertex", *_SERVICES):
+    def may_block(self, whom: Whom) -> bool:
+        """Whether finding the key may read files or ask the network."""
+        host = whom.host
+        if host is None or not whom.ours or not (host.google_credentials or host.aws_service):
             return False
-        if self._passed(whom) is not None or self._told(whom) is not None:
+        if self._key_argument(whom) is not None or self._key_variable(whom) is not None:
             return False
-        return whom.provider == "vertex" or self._aws_keys() is None
+        return host.google_credentials or self._aws_keys() is None
 
     def headers(self, whom: Whom, outgoing: Outgoing) -> dict[str, str]:
         """The headers that let this request in."""
-        given = self._given(whom)
-        if given:
-            name, key = given
+        found = self._header_and_key(whom)
+        if found:
+            name, key = found
             return {name: f"Bearer {key}" if name == _BEARER else key}
-        if whom.provider in _SERVICES:
-            return self._signed(whom, outgoing)
-        if whom.provider == "vertex" and whom.ours:
-            return {_BEARER: f"Bearer {google_token()}"}
-        if whom.ours and _needs_key(whom.host):
+        host = whom.host
+        if host and host.aws_service:
+            return self._signed(whom, host.aws_service, outgoing)
+        if host and host.google_credentials and whom.ours:
+            return {_BEARER: f"Bearer {google_token(host)}"}
+        if host and whom.ours and _needs_key(host):
             raise UsageError(
-                f"no key for {whom.provider}: set {_listed(_variables(whom))}, or pass"
-                f" Client(keys={{{whom.provider!r}: ...}})"
+                f"no key for {host.id}: set {' or '.join(host.keys)}, or pass"
+                f" Client(keys={{{host.id!r}: ...}})"
             )
         return {}
 
     # ---- keys ----------------------------------------------------------------------------------
 
-    def _given(self, whom: Whom) -> tuple[str, str] | None:
-        """The header and the key that was passed or stands in the environment."""
-        usual = _header_of(whom)
-        key = self._passed(whom)
+    def _header_and_key(self, whom: Whom) -> tuple[str, str] | None:
+        """The header and the key of the client's arguments, else of the environment."""
+        key = self._key_argument(whom)
         if key is not None:
-            return usual, _checked(key() if callable(key) else key, "the key that was passed")
-        variable = self._told(whom)
-        if variable is None:
+            text = _checked(key() if callable(key) else key, "the key that was passed")
+            return _header_of(whom), text
+        variable = self._key_variable(whom)
+        if variable is None or whom.host is None:
             return None
-        return (
-            _BEARER if variable in _TOKENS else usual,
-            _checked(self._environ[variable], variable),
-        )
+        header = _BEARER if variable in whom.host.tokens else _header_of(whom)
+        return header, _checked(self._environ[variable], variable)
 
-    def _passed(self, whom: Whom) -> Key | None:
+    def _key_argument(self, whom: Whom) -> Key | None:
+        """The key that the client was constructed with for this provider."""
         key = self._keys.get(whom.provider)
         if key is None and (whom.provider == self._provider or not whom.ours):
             return self._api_key
         return key
 
-    def _told(self, whom: Whom) -> str | None:
-        """The first variable of the environment that holds a key."""
-        return next(
-            (name for name in _variables(whom) if self._environ.get(name, "").strip()), None
-        )
+    def _key_variable(self, whom: Whom) -> str | None:
+        """The first environment variable that holds a key."""
+        names = whom.host.keys if whom.host else ()
+        return next((name for name in names if self._environ.get(name, "").strip()), None)
 
     def _aws_keys(self) -> AwsKeys | None:
         access, secret = (self._environ.get(name, "").strip() for name in _AWS_VARIABLES)
         session = self._environ.get("AWS_SESSION_TOKEN", "").strip()
         return AwsKeys(access, secret, session or None) if access and secret else None
 
-    def _signed(self, whom: Whom, outgoing: Outgoing) -> dict[str, str]:
+    def _signed(self, whom: Whom, service: str, outgoing: Outgoing) -> dict[str, str]:
         keys = self._aws_keys()
         if keys is None and not whom.ours:
             return {}
         if keys is None:
             keys = aws_chain()
         if keys is None:
+            variables = " or ".join(whom.host.keys if whom.host else ())
             raise UsageError(
-                f"no key for {whom.provider}: set {_listed(_variables(whom))}, or {' and '.join(_AWS_VARIABLES)},"
+                f"no key for {whom.provider}: set {variables}, or {' and '.join(_AWS_VARIABLES)},"
                 " or install innervoice[bedrock] for the profiles and roles of AWS"
             )
         return signature_headers(
@@ -155,32 +152,35 @@ class Keyring:
             headers={"content-type": outgoing.headers.get("content-type", "")},
             body=outgoing.body,
             region=self._region(outgoing.url),
-            service=_SERVICES[whom.provider],
+            service=service,
             now=time.time(),
         )
 
     def _region(self, url: str) -> str:
         named = _REGION.match(urlsplit(url).hostname or "")
-        told = (self._environ.get(name, "") for name in ("AWS_REGION", "AWS_DEFAULT_REGION"))
-        region = named[1] if named else next(filter(None, told), "")
+        variables = (self._environ.get(name, "") for name in ("AWS_REGION", "AWS_DEFAULT_REGION"))
+        region = named[1] if named else next(filter(None, variables), "")
         if not region:
             raise UsageError("a signature of AWS needs a region: set AWS_REGION")
         return region
 
 
 def _header_of(whom: Whom) -> str:
-    """The header that a host reads its key from; one that nobody knows reads what its dialect's own host does."""
-    known = whom.host is not None and whom.host.id != "custom"
-    return _HEADERS.get(whom.provider if known else whom.dialect, _BEARER)
+    """The header that carries the key; without a row of the host it is that of its dialect's own host."""
+    if whom.host is not None and whom.host.id != "custom":
+        return whom.host.key_header
+    return _HEADERS_OF_DIALECTS.get(whom.dialect, _BEARER)
 
 
-def _variables(whom: Whom) -> tuple[str, ...]:
-    return (*(whom.host.keys if whom.host else ()), *_MORE_VARIABLES.get(whom.provider, ()))
+@cache
+def key_headers() -> frozenset[str]:
+    """Every header that carries a key at some host."""
+    return frozenset(host.key_header for host in all_hosts())
 
 
-def _needs_key(host: Host | None) -> bool:
-    """A server on one's own machine needs none, nor does one that names no variable for it."""
-    return host is not None and bool(host.keys) and host.base_url.startswith("https:")
+def _needs_key(host: Host) -> bool:
+    """Whether a request without a key would be refused; a server on one's own machine, or without a key variable, needs none."""
+    return bool(host.keys) and host.base_url.startswith("https:")
 
 
 def _checked(key: Any, where: str) -> str:
@@ -189,7 +189,3 @@ def _checked(key: Any, where: str) -> str:
     if not _PRINTABLE.fullmatch(text):
         raise UsageError(f"{where} must be a key of printable ASCII characters")
     return text
-
-
-def _listed(variables: tuple[str, ...]) -> str:
-    return " or ".join(variables) or "its variable"

@@ -9,6 +9,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
+from innervoice.canon.rows import Host
 from innervoice.client.sigv4 import AwsKeys
 from innervoice.errors import UsageError
 
@@ -35,20 +36,20 @@ def _aws_session() -> Any:
         return None
 
 
-def google_token() -> str:
-    """A token of Google's default credentials, fresh."""
+def google_token(host: Host) -> str:
+    """A fresh token of Google's default credentials, for a host that accepts them."""
     try:
         errors = import_module("google.auth.exceptions")
     except ImportError:
         raise UsageError(
-            "no key for vertex: set VERTEX_ACCESS_TOKEN, or install innervoice[vertex] for Google's default credentials"
+            f"no key for {host.id}: set {' or '.join(host.keys)}, or install innervoice[vertex] for Google's default credentials"
         ) from None
     try:
         credentials = _google_credentials()
         if not credentials.valid:
             credentials.refresh(_fetch)
     except errors.GoogleAuthError as error:
-        raise UsageError(f"no key for vertex: {error}") from None
+        raise UsageError(f"no key for {host.id}: {error}") from None
     return str(credentials.token)
 
 

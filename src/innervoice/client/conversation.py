@@ -11,31 +11,32 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from typing import Any, Unpack
 
 from innervoice.canon.events import Event, Finish
 from innervoice.canon.response import Response
-from innervoice.client.conversation_base import Talk
+from innervoice.client.conversation_base import ConversationBase
+from innervoice.client.options import CallFields
 
 __all__ = ["AsyncConversation", "Conversation"]
 
 
-class Conversation(Talk):
+class Conversation(ConversationBase):
     """A conversation over a `Client`."""
 
-    def ask(self, content: Any, **settings: Any) -> Response:
+    def ask(self, content: Any, **settings: Unpack[CallFields]) -> Response:
         """Says something, runs the tools that are called, and gives the last answer."""
         with self._turn(content):
             for last in self._countdown():
                 response = self.client.ask(self.model, self.history, **self._fields(settings))
-                calls = self._took(response, last=last)
+                calls = self._keep(response, last=last)
                 if not calls:
                     break
                 self.history += self._tools.run(calls)
         return self.responses[-1]
 
     @contextmanager
-    def stream(self, content: Any, **settings: Any) -> Iterator[Iterator[Event]]:
+    def stream(self, content: Any, **settings: Unpack[CallFields]) -> Iterator[Iterator[Event]]:
         """The same, as events: every round of tools ends with a `Finish`, the last one is the answer."""
         with self._turn(content):
             events = self._rounds(settings)
@@ -44,7 +45,7 @@ class Conversation(Talk):
             finally:
                 events.close()
 
-    def _rounds(self, settings: dict[str, Any]) -> Generator[Event]:
+    def _rounds(self, settings: CallFields) -> Generator[Event]:
         for last in self._countdown():
             fields = self._fields(settings)
             with self.client.stream(self.model, self.history, **fields) as events:
@@ -52,29 +53,31 @@ class Conversation(Talk):
                     if not isinstance(event, Finish):
                         yield event
                 response = events.response
-            calls = self._took(response, last=last)
+            calls = self._keep(response, last=last)
             yield Finish(self.responses[-1])
             if not calls:
                 return
             self.history += self._tools.run(calls)
 
 
-class AsyncConversation(Talk):
+class AsyncConversation(ConversationBase):
     """A conversation over an `AsyncClient`."""
 
-    async def ask(self, content: Any, **settings: Any) -> Response:
+    async def ask(self, content: Any, **settings: Unpack[CallFields]) -> Response:
         """Says something, runs the tools that are called, and gives the last answer."""
         with self._turn(content):
             for last in self._countdown():
                 response = await self.client.ask(self.model, self.history, **self._fields(settings))
-                calls = self._took(response, last=last)
+                calls = self._keep(response, last=last)
                 if not calls:
                     break
                 self.history += await self._tools.run_async(calls)
         return self.responses[-1]
 
     @asynccontextmanager
-    async def stream(self, content: Any, **settings: Any) -> AsyncIterator[AsyncIterator[Event]]:
+    async def stream(
+        self, content: Any, **settings: Unpack[CallFields]
+    ) -> AsyncIterator[AsyncIterator[Event]]:
         """The same, as events: every round of tools ends with a `Finish`, the last one is the answer."""
         with self._turn(content):
             events = self._rounds(settings)
@@ -83,7 +86,7 @@ class AsyncConversation(Talk):
             finally:
                 await events.aclose()
 
-    async def _rounds(self, settings: dict[str, Any]) -> AsyncGenerator[Event]:
+    async def _rounds(self, settings: CallFields) -> AsyncGenerator[Event]:
         for last in self._countdown():
             fields = self._fields(settings)
             async with self.client.stream(self.model, self.history, **fields) as events:
@@ -91,7 +94,7 @@ class AsyncConversation(Talk):
                     if not isinstance(event, Finish):
                         yield event
                 response = events.response
-            calls = self._took(response, last=last)
+            calls = self._keep(response, last=last)
             yield Finish(self.responses[-1])
             if not calls:
                 return

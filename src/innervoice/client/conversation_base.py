@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message, user
@@ -15,48 +15,49 @@ from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.response import Response
 from innervoice.canon.storage import from_json, to_json
 from innervoice.canon.usage import Usage
-from innervoice.client.settings import CALL_FIELDS
+from innervoice.client.options import (
+    CALL_NAMES,
+    CONVERSATION_NAMES,
+    NOT_OF_A_REQUEST,
+    CallFields,
+    ConversationOptions,
+    check_names,
+)
 from innervoice.client.tools import ToolBox
 from innervoice.errors import DecodeError, UsageError
 from innervoice.history.plan import Plan, plan
 from innervoice.history.trim import trim
 
-__all__ = ["Talk"]
+__all__ = ["ConversationBase"]
 
 _KIND = "innervoice.conversation"
-_UNPLANNED = ("stream", *CALL_FIELDS)
+_UNPLANNED = ("stream", *NOT_OF_A_REQUEST)
 
 
-class Talk:
+class ConversationBase:
     """The history of a conversation, its tools and its costs."""
 
-    def __init__(
-        self,
-        client: Any,
-        model: str,
-        *,
-        system: str | None = None,
-        tools: Iterable[Any] = (),
-        history: Iterable[Message | Response] = (),
-        max_rounds: int = 20,
-        raise_tool_errors: bool = False,
-        **settings: Any,
-    ) -> None:
+    def __init__(self, client: Any, model: str, **options: Unpack[ConversationOptions]) -> None:
+        check_names(options, CONVERSATION_NAMES, "conversation")
+        settings: dict[str, Any] = dict(options)
+        max_rounds: int = settings.pop("max_rounds", 20)
         if max_rounds < 1:
             raise UsageError(f"max_rounds must be 1 or more, not {max_rounds!r}")
         self.client = client
         self.model = model
-        self.system = system
+        self.system: str | None = settings.pop("system", None)
         self.history: list[Message] = [
-            item.message if isinstance(item, Response) else item for item in history
+            item.message if isinstance(item, Response) else item
+            for item in settings.pop("history", ())
         ]
         self.max_rounds = max_rounds
-        self.settings = settings
         self.responses: list[Response] = []
         """Every answer that came, the rounds of tools included."""
-        self._given_tools = tuple(tools)
-        self._raises = raise_tool_errors
-        self._tools = ToolBox(self._given_tools, raises=raise_tool_errors)
+        self._tool_arguments: tuple[Any, ...] = tuple(settings.pop("tools", ()))
+        self._raises: bool = settings.pop("raise_tool_errors", False)
+        self._tools = ToolBox(self._tool_arguments, raises=self._raises)
+        self.settings = settings
+        """The arguments of every call."""
         self._last_plan: Plan | None = None
 
     # ---- what one can do with it -----------------------------------------------------------------
@@ -72,7 +73,7 @@ class Talk:
             self.client,
             self.model,
             system=self.system,
-            tools=self._given_tools,
+            tools=self._tool_arguments,
             history=self.history,
             max_rounds=self.max_rounds,
             raise_tool_errors=self._raises,
@@ -89,24 +90,15 @@ class Talk:
     @property
     def usage(self) -> Usage:
         """What all of it cost so far; a number that no answer had is None."""
-        return Usage(
-            **{
-                name: _sum(getattr(response.usage, name) for response in self.responses)
-                for name in (
-                    "input_tokens",
-                    "output_tokens",
-                    "reasoning_tokens",
-                    "cached_input_tokens",
-                )
-            }
-        )
+        return sum((response.usage for response in self.responses), Usage())
 
-    def plan(self, **settings: Any) -> Plan:
+    def plan(self, **settings: Unpack[CallFields]) -> Plan:
         """What would be sent now, by which rules, and what a prompt cache keeps of what was sent last."""
+        check_names(settings, CALL_NAMES, "conversation")
         fields = {**self.settings, **settings, "system": self.system, "tools": self._tools.offered}
-        known = {key: value for key, value in fields.items() if key not in _UNPLANNED}
+        planned = {key: value for key, value in fields.items() if key not in _UNPLANNED}
         target = self.client.full_name(self.model)
-        return plan(self.history, target, last=self._last_plan, **known)
+        return plan(self.history, target, last=self._last_plan, **planned)
 
     # ---- on disk ---------------------------------------------------------------------------------
 
@@ -146,7 +138,7 @@ class Talk:
         """Whether each round is the last that may be."""
         return (number == self.max_rounds - 1 for number in range(self.max_rounds))
 
-    def _fields(self, settings: dict[str, Any]) -> dict[str, Any]:
+    def _fields(self, settings: CallFields) -> dict[str, Any]:
         """What the next request has beside model and messages."""
         merged = {**self.settings, **settings}
         if "reasoning" in merged:
@@ -154,7 +146,7 @@ class Talk:
         self._last_plan = self.plan(**settings).replace(cache=None)
         return {"system": self.system, "tools": self._tools.offered, **merged}
 
-    def _took(self, response: Response, *, last: bool) -> Sequence[ToolCall]:
+    def _keep(self, response: Response, *, last: bool) -> Sequence[ToolCall]:
         """Keeps an answer; gives the calls that are to be run now."""
         calls = [call for call in response.tool_calls if call.complete]
         runs = self._tools.can_run(calls)
@@ -165,8 +157,3 @@ class Talk:
         self.history.append(response.message)
         self.responses.append(response)
         return calls if runs and not last else ()
-
-
-def _sum(numbers: Iterable[int | None]) -> int | None:
-    known = [number for number in numbers if number is not None]
-    return sum(known) if known else None

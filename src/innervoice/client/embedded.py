@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import httpx2
 
-__all__ = ["ReplyLike", "Replying", "embedded_async_http", "embedded_http"]
+__all__ = ["ReplyLike", "Responder", "embedded_async_http", "embedded_http"]
 
 
 class ReplyLike(Protocol):
@@ -25,7 +25,7 @@ class ReplyLike(Protocol):
     headers: dict[str, str]
 
 
-class Replying(Protocol):
+class Responder(Protocol):
     """Who replies: the emulator, or anything with the same method."""
 
     def reply(self, method: str, path: str, headers: Any, body: bytes) -> Any:
@@ -33,14 +33,14 @@ class Replying(Protocol):
         ...
 
 
-def embedded_http(replying: Replying) -> httpx2.Client:
+def embedded_http(responder: Responder) -> httpx2.Client:
     """A client whose requests are answered here."""
-    return httpx2.Client(transport=_Transport(replying))
+    return httpx2.Client(transport=_Transport(responder))
 
 
-def embedded_async_http(replying: Replying) -> httpx2.AsyncClient:
+def embedded_async_http(responder: Responder) -> httpx2.AsyncClient:
     """The same for an `AsyncClient`."""
-    return httpx2.AsyncClient(transport=_AsyncTransport(replying))
+    return httpx2.AsyncClient(transport=_AsyncTransport(responder))
 
 
 class _Pieces(httpx2.SyncByteStream):
@@ -66,26 +66,26 @@ class _AsyncPieces(httpx2.AsyncByteStream):
 
 
 class _Transport(httpx2.BaseTransport):
-    def __init__(self, replying: Replying) -> None:
-        self._replying = replying
+    def __init__(self, responder: Responder) -> None:
+        self._responder = responder
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        reply = _reply(self._replying, request, request.read())
+        reply = _reply(self._responder, request, request.read())
         return httpx2.Response(reply.status, headers=_headers(reply), stream=_Pieces(reply))
 
 
 class _AsyncTransport(httpx2.AsyncBaseTransport):
-    def __init__(self, replying: Replying) -> None:
-        self._replying = replying
+    def __init__(self, responder: Responder) -> None:
+        self._responder = responder
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        reply = _reply(self._replying, request, await request.aread())
+        reply = _reply(self._responder, request, await request.aread())
         return httpx2.Response(reply.status, headers=_headers(reply), stream=_AsyncPieces(reply))
 
 
-def _reply(replying: Replying, request: httpx2.Request, body: bytes) -> ReplyLike:
+def _reply(responder: Responder, request: httpx2.Request, body: bytes) -> ReplyLike:
     path = request.url.raw_path.decode("ascii")
-    reply: ReplyLike = replying.reply(request.method, path, dict(request.headers), body)
+    reply: ReplyLike = responder.reply(request.method, path, dict(request.headers), body)
     return reply
 
 

@@ -33,9 +33,9 @@ __all__ = [
     "Problem",
     "errors_of",
     "failure_error",
+    "network_error",
     "refusal_error",
     "request_id_of",
-    "road_error",
     "scrubbed",
     "secrets_of",
     "status_of",
@@ -130,7 +130,7 @@ def refusal_error(
     # Bedrock says the kind in a header, with the address of its definition behind a colon.
     kind = failure.type or headers.get("x-amzn-errortype", "").partition(":")[0] or None
     error = _class_of(status, kind)(kind, failure.code, failure.message or f"status {status}")
-    return error.knowing(
+    return error.with_facts(
         status=status,
         request_id=request_id_of(headers),
         retry_after=retry_after(headers, now, value),
@@ -186,7 +186,7 @@ def _errors_of_class(client: type[object]) -> tuple[type[Exception], ...]:
     return tuple(dict.fromkeys(found))
 
 
-def road_error(
+def network_error(
     error: Exception, *, began: bool, deadline: Deadline, secrets: Iterable[str]
 ) -> UsageError | Problem:
     """What a failure of the HTTP client means; `began` says whether an answer had begun.

@@ -1,9 +1,9 @@
 """One request's life without input and output: what is sent, what an outcome means, and whether it is tried again.
 
-    Request ──► Wire ──► Outgoing ─ ─ ► failed       ──► wait and send again, or an error
-                                  ─ ─ ► met, refused ──► the same, or a request with less reasoning, or an error
-                                  ─ ─ ► met, feed... ──► events
-                                        end          ──► Finish, or wait and send again, or an error
+    Request ──► Wire ──► Outgoing ─ ─ ► failed           ──► wait and send again, or an error
+                                  ─ ─ ► started, refused ──► the same, or a request with less reasoning, or an error
+                                  ─ ─ ► started, feed... ──► events
+                                        end              ──► Finish, or wait and send again, or an error
 
 A client calls these in order and does the waiting. After output was given out nothing is sent again; a whole answer is
 given out when it is there, so that until then it may be.
@@ -21,16 +21,16 @@ from innervoice.canon.notes import Notebook
 from innervoice.canon.request import Request
 from innervoice.canon.response import Failure, Response
 from innervoice.client.answer import AnswerDecoder, is_output
-from innervoice.client.auth import Keyring, Outgoing, Whom
+from innervoice.client.auth import Keyring, Outgoing, Whom, key_headers
 from innervoice.client.base_urls import with_quoted_model
 from innervoice.client.deadline import Deadline
 from innervoice.client.error_mapping import (
     SHOWN,
     Problem,
     failure_error,
+    network_error,
     refusal_error,
     request_id_of,
-    road_error,
     scrubbed,
     secrets_of,
     status_of,
@@ -53,7 +53,6 @@ from innervoice.history.recover import recover
 __all__ = ["Exchange"]
 
 _AGENT = "innervoice (python)"
-_KEY_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "x-goog-api-key"})
 _DAMAGED = ("DecodeError", "FrameError")
 
 
@@ -89,7 +88,7 @@ class Exchange:
         self._recovered = False
         self._sent_headers: dict[str, str] = {}
         self._status = 0
-        self._told_headers: Mapping[str, str] = {}
+        self._received_headers: Mapping[str, str] = {}
         self._decoder: AnswerDecoder | None = None
         self._first = b""
         self._has_output = False
@@ -98,9 +97,9 @@ class Exchange:
     # ---- sending -------------------------------------------------------------------------------
 
     @property
-    def blocks(self) -> bool:
+    def may_block(self) -> bool:
         """Whether making the request may ask the disk or the network for a key."""
-        return self._needs_key and self._keyring.blocks(self._whom)
+        return self._needs_key and self._keyring.may_block(self._whom)
 
     def outgoing(self) -> Outgoing:
         """What is to be sent now."""
@@ -117,21 +116,21 @@ class Exchange:
     @property
     def _needs_key(self) -> bool:
         """Who brings an authorization needs no key of ours."""
-        return _KEY_HEADERS.isdisjoint(self._extra_headers)
+        return key_headers().isdisjoint(self._extra_headers)
 
     def failed(self, error: Exception) -> float:
         """No answer came; gives the seconds to wait before the next try, or raises."""
-        problem = self._road_error(error, began=False)
+        problem = self._network_error(error, began=False)
         connecting = isinstance(problem, TimedOutError) and problem.limit == "connect"
         broken = connecting or isinstance(problem, ConnectionFailedError)
         return self._again(problem, transient=broken)
 
     # ---- receiving -----------------------------------------------------------------------------
 
-    def met(self, status: int, headers: Mapping[str, str]) -> bool:
+    def started(self, status: int, headers: Mapping[str, str]) -> bool:
         """An answer began; gives whether it is one, and not a refusal."""
         self._status = status
-        self._told_headers = headers
+        self._received_headers = headers
         self._first = b""
         self._has_output = False
         if not self._request.stream:
@@ -148,8 +147,8 @@ class Exchange:
     def refused(self, body: bytes) -> float:
         """The host refused; gives the seconds to wait before the next try, or raises."""
         error = refusal_error(
-            self._status, self._headers, body, now=time.time(), secrets=self._secrets
-        ).knowing(provider=self._whom.provider)
+            self._status, self._lowercase_headers, body, now=time.time(), secrets=self._secrets
+        ).with_facts(provider=self._whom.provider)
         if self._status == 400 and not self._recovered:
             sent = self._wire.body
             reduced = recover(self._request, body.decode("utf-8", "replace"))
@@ -159,7 +158,9 @@ class Exchange:
                 self._notebook.add("recovered_after_refusal", (error.message or "")[:200])
                 return 0.0
         kind = f"{error.type} {error.code}"
-        return self._again(error, transient=is_transient(self._status, self._headers, kind))
+        return self._again(
+            error, transient=is_transient(self._status, self._lowercase_headers, kind)
+        )
 
     def feed(self, chunk: bytes) -> bool:
         """Takes bytes of the answer; gives whether more is wanted."""
@@ -214,9 +215,9 @@ class Exchange:
         return secrets_of(self._sent_headers)
 
     @property
-    def _headers(self) -> dict[str, str]:
+    def _lowercase_headers(self) -> dict[str, str]:
         """The headers of the answer; few look at them."""
-        return {name.lower(): value for name, value in self._told_headers.items()}
+        return {name.lower(): value for name, value in self._received_headers.items()}
 
     def _verdict(
         self, response: Response, error: Exception | None
@@ -226,16 +227,16 @@ class Exchange:
             if response.ended and response.error is None:
                 self._notebook.add("broken_after_end")
                 return None, False
-            problem = self._road_error(error, began=True)
-            return self._told(problem, response), isinstance(problem, AnswerInterruptedError)
+            problem = self._network_error(error, began=True)
+            return self._with_facts(problem, response), isinstance(problem, AnswerInterruptedError)
         if not self._first:
             empty = AnswerInterruptedError("the answer was empty")
-            return self._told(empty, response), True
+            return self._with_facts(empty, response), True
         if response.error is not None:
             return self._error_inside(response, response.error)
         if not response.ended and self._request.stream:
             cut = AnswerInterruptedError("the stream ended before the answer did")
-            return self._told(cut, response), True
+            return self._with_facts(cut, response), True
         return None, False
 
     def _error_inside(
@@ -243,28 +244,30 @@ class Exchange:
     ) -> tuple[UsageError | Problem, bool]:
         if failure.type in _DAMAGED:
             damaged = DecodeError(scrubbed(failure.message or "", self._secrets))
-            return self._told(damaged, response), False
+            return self._with_facts(damaged, response), False
         kind = f"{failure.type} {failure.code}"
         transient = is_transient(status_of(failure), {}, kind)
-        return self._told(failure_error(failure, self._secrets), response), transient
+        return self._with_facts(failure_error(failure, self._secrets), response), transient
 
-    def _road_error(self, error: Exception, *, began: bool) -> UsageError | Problem:
-        problem = road_error(error, began=began, deadline=self.deadline, secrets=self._secrets)
+    def _network_error(self, error: Exception, *, began: bool) -> UsageError | Problem:
+        problem = network_error(error, began=began, deadline=self.deadline, secrets=self._secrets)
         if not isinstance(problem, UsageError):
-            problem.knowing(provider=self._whom.provider)
+            problem.with_facts(provider=self._whom.provider)
             # The cause is kept for those who look, unless it shows a key.
             if scrubbed(str(error), self._secrets) == str(error):
                 problem.__cause__ = error
         return problem
 
-    def _told(self, problem: UsageError | Problem, response: Response) -> UsageError | Problem:
+    def _with_facts(
+        self, problem: UsageError | Problem, response: Response
+    ) -> UsageError | Problem:
         if isinstance(problem, UsageError):
             return problem
         text = scrubbed(self._first.decode("utf-8", "replace"), self._secrets)
-        return problem.knowing(
+        return problem.with_facts(
             provider=self._whom.provider,
             status=self._status,
-            request_id=request_id_of(self._headers),
+            request_id=request_id_of(self._lowercase_headers),
             body=text[:SHOWN],
             response=self._noted(response),
         )

@@ -13,19 +13,19 @@ from weakref import ref
 
 from innervoice.canon.events import Event, TextDelta, ThinkingDelta, UsageUpdate
 
-__all__ = ["Log", "Place"]
+__all__ = ["Log", "LogPosition"]
 
 _LOOSE = 4096
 """How many events are kept as they came before some are joined."""
 
 
-class Place:
+class LogPosition:
     """Where a reader stands: the number of the event that comes next for it."""
 
-    __slots__ = ("__weakref__", "position")
+    __slots__ = ("__weakref__", "index")
 
     def __init__(self) -> None:
-        self.position = 0
+        self.index = 0
 
 
 class Log(list[Event]):
@@ -33,15 +33,15 @@ class Log(list[Event]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._places: list[ref[Place]] = []  # of readers that are still there
+        self._positions: list[ref[LogPosition]] = []  # of readers that are still there
         self._joined = 0  # so many of them were joined already
         self._most = _LOOSE
 
-    def place(self) -> Place:
-        """The place of a new reader, who must move it on."""
-        made = Place()
-        self._places.append(ref(made))
-        return made
+    def new_position(self) -> LogPosition:
+        """The position of a new reader, which the reader must move on."""
+        position = LogPosition()
+        self._positions.append(ref(position))
+        return position
 
     def add(self, events: list[Event]) -> None:
         """Takes what came."""
@@ -55,16 +55,16 @@ class Log(list[Event]):
 
     def _join(self) -> None:
         """Joins what all readers have passed and was not joined before."""
-        places = [place for known in self._places if (place := known())]
-        self._places = [ref(place) for place in places]  # the others are gone
+        positions = [position for weak in self._positions if (position := weak())]
+        self._positions = [ref(position) for position in positions]  # the others are gone
         start = self._joined
-        end = max(start, min((place.position for place in places), default=start))
+        end = max(start, min((position.index for position in positions), default=start))
         joined = list(_joined(self[start:end]))
         self[start:end] = joined
         self._joined = start + len(joined)
         self._most = len(self) + _LOOSE
-        for place in places:
-            place.position -= end - self._joined
+        for position in positions:
+            position.index -= end - self._joined
 
 
 def _joined(events: list[Event]) -> Iterator[Event]:

@@ -17,7 +17,7 @@ from innervoice.errors import UsageError
 __all__ = ["OverAiohttp"]
 
 
-class _Request(NamedTuple):
+class _AiohttpRequest(NamedTuple):
     method: str
     url: str
     headers: Mapping[str, str]
@@ -26,7 +26,7 @@ class _Request(NamedTuple):
 
     def __repr__(self) -> str:
         # Headers hold keys, and named tuples print themselves.
-        return f"_Request({self.method} {self.url})"
+        return f"_AiohttpRequest({self.method} {self.url})"
 
 
 class ConnectTimeout(TimeoutError):  # noqa: N818 - so httpx calls it, and by that name it is told
@@ -36,7 +36,7 @@ class ConnectTimeout(TimeoutError):  # noqa: N818 - so httpx calls it, and by th
 class OverAiohttp:
     """Sends with aiohttp. `session` is a `ClientSession` to use, which is not closed here; without it one is made."""
 
-    keeps_silence = True
+    limits_silence = True
     """Whether it ends a wait for the next bytes by itself, so that nobody else need set a limit on each."""
 
     def __init__(self, session: Any = None) -> None:
@@ -58,7 +58,7 @@ class OverAiohttp:
         extensions: Mapping[str, Any],
     ) -> Any:
         """A request, as `send` takes it."""
-        return _Request(method, url, headers, content, extensions.get("timeout", {}))
+        return _AiohttpRequest(method, url, headers, content, extensions.get("timeout", {}))
 
     async def send(self, request: Any, *, stream: bool = True) -> Any:  # noqa: ARG002 - as httpx has it
         """Sends a request; its answer is read by pieces, whatever `stream` says."""
@@ -85,7 +85,7 @@ class OverAiohttp:
             )
         except aiohttp.ConnectionTimeoutError as error:
             raise ConnectTimeout(str(error)) from error
-        return _Answer(answer)
+        return _AiohttpResponse(answer)
 
     async def aclose(self) -> None:
         """Closes the connections; a session that was passed in stays open."""
@@ -104,7 +104,7 @@ class OverAiohttp:
         await self.aclose()
 
 
-class _Answer:
+class _AiohttpResponse:
     """An answer with the members of httpx's that are looked at."""
 
     def __init__(self, answer: Any) -> None:

@@ -7,38 +7,33 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias, TypedDict, cast
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from innervoice.canon.messages import Message, user
-from innervoice.canon.request import Foreign, Mode, Request
+from innervoice.canon.request import Request
 from innervoice.canon.response import Response
 from innervoice.catalog.lookup import dialect_at, host_of
-from innervoice.client.auth import Key, Keyring, Whom
+from innervoice.client.auth import Keyring, Whom
 from innervoice.client.base_urls import base_url_of
 from innervoice.client.deadline import Deadline
 from innervoice.client.exchange import Exchange
+from innervoice.client.options import (
+    CALL_NAMES,
+    CLIENT_NAMES,
+    NOT_OF_A_REQUEST,
+    STREAM_NAMES,
+    CallFields,
+    ClientOptions,
+    Messages,
+    check_names,
+)
 from innervoice.client.retry import Backoff
 from innervoice.errors import UsageError
 from innervoice.inline.vocabulary import INLINE
 from innervoice.wire.dialects import DEFAULT
 
-__all__ = [
-    "BODY_LIMIT",
-    "CALL_FIELDS",
-    "LIMITS",
-    "BaseUrls",
-    "CallFields",
-    "Messages",
-    "RequestFields",
-    "Settings",
-]
-
-BaseUrls: TypeAlias = Mapping[str, str] | Callable[[str], str | None]
-"""Addresses by provider: a dict, or a function that gives one or None."""
-
-Messages: TypeAlias = str | Message | Response | Iterable[str | Message | Response]
-"""What is said: a text of the user, a message, an answer that came before, or a list of these."""
+__all__ = ["BODY_LIMIT", "LIMITS", "Settings", "messages_of"]
 
 LIMITS = {"max_connections": 1000, "max_keepalive_connections": 100}
 """Connections of a client, as many as the official SDKs have."""
@@ -49,68 +44,20 @@ BODY_LIMIT = 1_000_000
 _NAME = re.compile(r"([^/:]+)[/:](.+)", re.DOTALL)
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
-_FIELDS = tuple(name for name in Request.__struct_fields__ if name not in ("model", "messages"))
-
-
-class RequestFields(TypedDict, total=False):
-    """The fields of a `Request` beside its model and messages."""
-
-    system: str | None
-    tools: Iterable[Any]
-    tool_choice: Any
-    reasoning: Any
-    max_tokens: int | None
-    temperature: float | None
-    top_p: float | None
-    stop: str | Iterable[str] | None
-    response_format: Any
-    stream: bool
-    dialect: str | None
-    mode: Mode
-    foreign: Foreign
-    store: bool
-    scope: str | None
-    base_url: str | None
-    extra: dict[str, Any]
-
-
-class CallFields(RequestFields, total=False):
-    """What a call can be made with: the fields of its request, and what counts for it in place of the client's own."""
-
-    timeout: float | None
-    idle_timeout: float | None
-    headers: Mapping[str, str]
-    """Sent beside those of the client; of two with one name, this one."""
-
-
-CALL_FIELDS = ("timeout", "idle_timeout", "headers")
-"""Those that are no fields of a request."""
 
 
 class Settings:
     """The arguments of a client, checked."""
 
-    def __init__(
-        self,
-        *,
-        api_key: Key | None,
-        keys: Mapping[str, Key] | None,
-        base_url: str | None,
-        base_urls: BaseUrls | None,
-        provider: str | None,
-        headers: Mapping[str, str] | None,
-        timeout: float | None,
-        connect_timeout: float | None,
-        idle_timeout: float | None,
-        retries: int,
-        scope: str | None,
-        inline: str | None,
-        environ: Mapping[str, str] | None,
-    ) -> None:
+    def __init__(self, options: ClientOptions) -> None:
+        check_names(options, CLIENT_NAMES, "Client")
+        api_key, provider = options.get("api_key"), options.get("provider")
+        base_url, base_urls = options.get("base_url"), options.get("base_urls")
+        inline, retries = options.get("inline"), options.get("retries", 2)
         limits = {
-            "timeout": timeout,
-            "connect_timeout": connect_timeout,
-            "idle_timeout": idle_timeout,
+            "timeout": options.get("timeout", 600.0),
+            "connect_timeout": options.get("connect_timeout", 5.0),
+            "idle_timeout": options.get("idle_timeout", 300.0),
         }
         for name, seconds in limits.items():
             _check_seconds(name, seconds)
@@ -123,19 +70,20 @@ class Settings:
                 "whose key it is must be known: pass provider= beside api_key=, or keys={provider: key}"
             )
         self.provider = _id_of(provider) if provider else None
+        environ = options.get("environ")
         self.environ = os.environ if environ is None else environ
-        self.headers = _checked(headers or {})
+        self.headers = _checked(options.get("headers") or {})
         self.keyring = Keyring(
             api_key=api_key,
             provider=self.provider,
-            keys={_id_of(name): key for name, key in (keys or {}).items()},
+            keys={_id_of(name): key for name, key in (options.get("keys") or {}).items()},
             environ=self.environ,
         )
         self.backoff = Backoff(retries)
-        self._timeout = timeout
-        self._connect_timeout = connect_timeout
-        self._idle_timeout = idle_timeout
-        self._scope = scope
+        self._timeout = limits["timeout"]
+        self._connect_timeout = limits["connect_timeout"]
+        self._idle_timeout = limits["idle_timeout"]
+        self._scope = options.get("scope")
         self._inline = inline
         self._base_url = base_url
         listed = base_urls if isinstance(base_urls, Mapping) else {}
@@ -146,23 +94,15 @@ class Settings:
         self, model: str, messages: Messages, fields: CallFields, *, stream: bool
     ) -> Exchange:
         """One request to come, compiled; nothing is sent yet."""
-        given = cast("dict[str, Any]", fields)
-        own = {name: given[name] for name in CALL_FIELDS if name in given}
-        if own:
-            given = {name: value for name, value in given.items() if name not in own}
-        for name in given:
-            if name not in _FIELDS or (stream and name == "stream"):
-                known = [name for name in _FIELDS if not (stream and name == "stream")]
-                raise UsageError(
-                    f"{name!r} is no field of a request; these are: {', '.join(known)}; "
-                    f"nor of a call: {', '.join(CALL_FIELDS)}"
-                )
+        check_names(fields, STREAM_NAMES if stream else CALL_NAMES, "stream" if stream else "ask")
+        given: dict[str, Any] = dict(fields)
+        own = {name: given.pop(name) for name in NOT_OF_A_REQUEST if name in given}
         provider, name = self.names(model, given)
         host = host_of(provider)
         base_url, ours = self._place(provider, given.get("base_url"))
         request = Request(
             f"{provider}/{name}",
-            _messages_of(messages),
+            messages_of(messages),
             **{
                 **given,
                 "base_url": base_url,
@@ -263,7 +203,8 @@ def _id_of(provider: str) -> str:
     return host.id if host else provider
 
 
-def _messages_of(messages: Messages) -> tuple[Message, ...]:
+def messages_of(messages: Messages) -> tuple[Message, ...]:
+    """What a call was asked with, as messages."""
     if isinstance(messages, (str, Message, Response)):
         return (_message_of(messages),)
     if not isinstance(messages, Iterable) or isinstance(messages, (bytes, Mapping)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib import import_module
 from inspect import iscoroutinefunction
@@ -18,18 +18,11 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from innervoice.canon.events import Event
 from innervoice.canon.response import Response
-from innervoice.client.answer import comes_plain
-from innervoice.client.auth import Key
+from innervoice.client.answer import is_uncompressed
 from innervoice.client.error_mapping import errors_of
 from innervoice.client.exchange import Exchange
-from innervoice.client.settings import (
-    BODY_LIMIT,
-    LIMITS,
-    BaseUrls,
-    CallFields,
-    Messages,
-    Settings,
-)
+from innervoice.client.options import CallFields, ClientOptions, ConversationOptions, Messages
+from innervoice.client.settings import BODY_LIMIT, LIMITS, Settings
 from innervoice.client.text_stream import Kind, View
 from innervoice.client.thinking_limit import ThinkingLimit
 from innervoice.errors import InnervoiceError, UsageError
@@ -43,47 +36,17 @@ __all__ = ["Client", "Events"]
 class Client:
     """Asks models; one client serves many threads and keeps its connections.
 
-    Keys come from `keys` (by provider), `api_key` (of `provider`, or of the addresses given here), else from the variables
-    of the environment that each host's row names. `base_urls` are addresses by provider, `base_url` is one for all. `timeout` is
-    what a call may wait in all, its second tries included, `idle_timeout` how long a stream may be silent; any byte ends a
-    silence. `http` is a client of httpx2 or httpx to send with; it is not closed here. `inline="off"` leaves markup in the text.
+    Keys come from `keys` (by provider), `api_key` (of `provider`, or of the servers at `base_url` and `base_urls`), else from the
+    environment variables in each provider's row. `timeout` limits the waiting of a call in all, retries included;
+    `idle_timeout` limits how long a stream may be silent, and any byte ends a silence. `http` is a client of httpx2 or httpx
+    to send with, which is not closed here. `inline="off"` leaves markup in the text. `ClientOptions` has all arguments.
     """
 
-    def __init__(
-        self,
-        *,
-        api_key: Key | None = None,
-        keys: Mapping[str, Key] | None = None,
-        base_url: str | None = None,
-        base_urls: BaseUrls | None = None,
-        provider: str | None = None,
-        headers: Mapping[str, str] | None = None,
-        timeout: float | None = 600.0,
-        connect_timeout: float | None = 5.0,
-        idle_timeout: float | None = 300.0,
-        retries: int = 2,
-        http: Any = None,
-        scope: str | None = None,
-        inline: str | None = None,
-        environ: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, **options: Unpack[ClientOptions]) -> None:
+        http = options.get("http")
         if http is not None and iscoroutinefunction(http.send):
             raise UsageError("http must be a client that does not await; AsyncClient takes others")
-        self._settings = Settings(
-            api_key=api_key,
-            keys=keys,
-            base_url=base_url,
-            base_urls=base_urls,
-            provider=provider,
-            headers=headers,
-            timeout=timeout,
-            connect_timeout=connect_timeout,
-            idle_timeout=idle_timeout,
-            retries=retries,
-            scope=scope,
-            inline=inline,
-            environ=environ,
-        )
+        self._settings = Settings(options)
         self._own = http is None
         self._http = http
         self._parsed: Callable[[str], Any] = str  # what an address is for the HTTP client
@@ -112,24 +75,24 @@ class Client:
     ) -> Response:
         """Asks, and cuts reasoning short that takes more than so many tokens: there is an answer all the same."""
         limit = ThinkingLimit(self.full_name(model), think_at_most, dict(fields))
-        with self.stream(model, messages, **limit.first()) as events:
+        with self.stream(model, messages, **limit.first_fields()) as events:
             for event in events:
-                if limit.is_over(event) and not limit.is_native:
+                if limit.is_exceeded(event) and not limit.is_native:
                     break
             else:
                 return events.response
             thought = events.response
-        return limit.together(thought, self.ask(model, messages, **limit.second()))
+        return limit.combined(thought, self.ask(model, messages, **limit.second_fields()))
 
     def full_name(self, model: str) -> str:
         """A model's name as provider/model, as this client understands it."""
         return "/".join(self._settings.names(model, {}))
 
-    def conversation(self, model: str, **settings: Any) -> Conversation:
+    def conversation(self, model: str, **options: Unpack[ConversationOptions]) -> Conversation:
         """A conversation that keeps its history and runs tools."""
         from innervoice.client.conversation import Conversation  # noqa: PLC0415 - many ask only once
 
-        return Conversation(self, model, **settings)
+        return Conversation(self, model, **options)
 
     def close(self) -> None:
         """Closes the connections; a client that was passed in stays open."""
@@ -174,7 +137,7 @@ class Events:
         self._answer: Any = None
         self._chunks: Iterator[bytes] = iter(())
         self._errors: tuple[type[Exception], ...] = ()
-        self._place = exchange.events.place()
+        self._position = exchange.events.new_position()
         self._entered = False
 
     @property
@@ -222,23 +185,24 @@ class Events:
         return self
 
     def __next__(self) -> Event:
-        events, place = self._exchange.events, self._place
-        while place.position >= len(events):
+        events, position = self._exchange.events, self._position
+        while position.index >= len(events):
             if self._exchange.is_over:
                 raise StopIteration
             self._pull()
-        place.position += 1
-        return events[place.position - 1]
+        position.index += 1
+        return events[position.index - 1]
 
     def _pieces(self, kind: Kind, *, settled: bool) -> Iterator[str]:
-        exchange, view, place = self._exchange, View(kind), self._exchange.events.place()
+        exchange, view = self._exchange, View(kind)
+        position = exchange.events.new_position()
         while True:
-            events = exchange.events[place.position :]
-            place.position += len(events)
+            events = exchange.events[position.index :]
+            position.index += len(events)
             yield from view.feed(events, exchange.bound if settled else None)
-            if exchange.is_over and place.position == len(exchange.events):
+            if exchange.is_over and position.index == len(exchange.events):
                 return
-            if place.position == len(exchange.events):
+            if position.index == len(exchange.events):
                 self._pull()
 
     # ---- waiting -------------------------------------------------------------------------------
@@ -273,8 +237,8 @@ class Events:
             timeouts["read"] = exchange.deadline.limit()
             # httpx unpacks by several steps for each piece, which plain ones can be spared.
             answer = self._answer
-            self._chunks = iter(answer.stream) if comes_plain(answer) else answer.iter_bytes()
-            if exchange.met(answer.status_code, answer.headers):
+            self._chunks = iter(answer.stream) if is_uncompressed(answer) else answer.iter_bytes()
+            if exchange.started(answer.status_code, answer.headers):
                 return
             wait = exchange.refused(self._refusal())
 

@@ -37,33 +37,33 @@ class ThinkingLimit:
         self._limit = think_at_most
         self._fields = fields
         self._characters = 0
-        self._said = False
+        self._has_output = False
         self.is_native = bool(row and row.budget and row.budget[0] <= think_at_most)
         """Whether the host can be told, so that one request does."""
 
-    def first(self) -> dict[str, Any]:
+    def first_fields(self) -> dict[str, Any]:
         """The fields of the first request."""
         if not self.is_native:
             return self._fields
         asked = Reasoning.from_any(self._fields.get("reasoning")) or Reasoning()
         return {**self._fields, "reasoning": asked.replace(effort=None, budget=self._limit)}
 
-    def is_over(self, event: Event) -> bool:
+    def is_exceeded(self, event: Event) -> bool:
         """Takes an event; tells whether the model has thought enough and said nothing."""
         match event:
             case ThinkingDelta():
                 self._characters += len(event.text)
             case TextDelta() | ToolCallDelta():
-                self._said = True
+                self._has_output = True
             case _:
                 pass
-        return not self._said and self._characters > self._limit * _CHARACTERS_A_TOKEN
+        return not self._has_output and self._characters > self._limit * _CHARACTERS_A_TOKEN
 
-    def second(self) -> dict[str, Any]:
+    def second_fields(self) -> dict[str, Any]:
         """The fields of the second request: the same, without reasoning as far as the model lets it be."""
         return {**self._fields, "reasoning": Reasoning("none")}
 
-    def together(self, thought: Response, answer: Response) -> Response:
+    def combined(self, thought: Response, answer: Response) -> Response:
         """The answer, and before it what was thought."""
         parts = tuple(
             part.replace(complete=False) for part in thought.parts if isinstance(part, Thinking)
@@ -73,5 +73,7 @@ class ThinkingLimit:
             "thinking_cut_short", f"after about {self._characters // _CHARACTERS_A_TOKEN} tokens"
         )
         return answer.replace(
-            parts=(*parts, *answer.parts), notes=(*notebook.notes(), *answer.notes)
+            parts=(*parts, *answer.parts),
+            notes=(*notebook.notes(), *answer.notes),
+            usage=thought.usage + answer.usage,
         )

@@ -60,21 +60,18 @@ class ToolBox:
         return Tool(name, inspect.getdoc(tool), schema_of(tool))
 
     def _run_one(self, call: ToolCall) -> Message:
-        return self._told(call, lambda: _finished(self._called(call)))
+        try:
+            value = _awaited(self._call(call))
+        except Exception as error:  # noqa: BLE001 - the model is told of it
+            return self._failed(call, error)
+        return tool_result(call.id, _content(value))
 
     async def _run_one_async(self, call: ToolCall) -> Message:
         function = self._functions.get(call.name)
         if not inspect.iscoroutinefunction(function):
             return await asyncio.to_thread(self._run_one, call)
         try:
-            value = await self._called(call)
-        except Exception as error:  # noqa: BLE001 - it is the model that hears of it
-            return self._failed(call, error)
-        return tool_result(call.id, _content(value))
-
-    def _told(self, call: ToolCall, run: Callable[[], Any]) -> Message:
-        try:
-            value = run()
+            value = await self._call(call)
         except Exception as error:  # noqa: BLE001 - it is the model that hears of it
             return self._failed(call, error)
         return tool_result(call.id, _content(value))
@@ -84,7 +81,7 @@ class ToolBox:
             raise error
         return tool_result(call.id, f"{type(error).__name__}: {error}", error=True)
 
-    def _called(self, call: ToolCall) -> Any:
+    def _call(self, call: ToolCall) -> Any:
         function = self._functions.get(call.name)
         if function is None:
             known = ", ".join(self._functions) or "none"
@@ -98,7 +95,7 @@ class ToolBox:
         return function(**convert_arguments(function, arguments))
 
 
-def _finished(value: Any) -> Any:
+def _awaited(value: Any) -> Any:
     """The value of a coroutine, in a loop of its own; any other as it is."""
     return asyncio.run(value) if inspect.iscoroutine(value) else value
 

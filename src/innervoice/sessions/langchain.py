@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from innervoice.canon.messages import Message, Role
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, ToolCall, ToolResult
-from innervoice.catalog.lookup import host_of
+from innervoice.catalog.lookup import host_in_langchain
 from innervoice.history.turns import UNANSWERED
 from innervoice.sessions.langchain_blocks import is_withdrawn, part_of, plain_part
 from innervoice.sessions.mending import Change, mend
@@ -42,14 +42,6 @@ _MEMBERS = (
     "content", "additional_kwargs", "response_metadata", "type", "name", "id", "role", "tool_calls",
     "invalid_tool_calls", "usage_metadata", "tool_call_id", "artifact", "status",
 )  # fmt: skip
-# LangChain's names of providers that are not ours.
-_PROVIDERS = {
-    "google_genai": "gemini",
-    "google_vertexai": "vertex",
-    "bedrock_converse": "bedrock",
-    "azure_openai": "azure",
-    "azure": "azure",
-}
 _SIGNATURES = "__gemini_function_call_thought_signatures__"
 
 
@@ -176,7 +168,7 @@ def _answered(members: dict[str, Any], **pieces: Any) -> tuple[Part, ...]:
     """The parts of one piece of a message, read as its provider would have sent it."""
     metadata = as_dict(members.get("response_metadata"))
     given = as_text(metadata.get("model_provider")) or ""
-    host = host_of(_PROVIDERS.get(given, given))
+    host = host_in_langchain(given)
     provider = host.id if host else None
     whole = {"content": "", "additional_kwargs": {}, "response_metadata": metadata}
     value = json_of(SimpleNamespace(**{**whole, **pieces}))

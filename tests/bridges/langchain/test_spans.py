@@ -64,6 +64,14 @@ def test_ask():
     assert [] == traced.events
 
 
+def test_settings_of_a_call_are_not_settings_of_its_request():
+    traced = Traced()
+    traced.client.ask(MODEL, QUESTION, reasoning=REASONING, timeout=30, headers={"x-a": "b"})
+
+    assert "chat claude-opus-5-5" == traced.span.name
+    assert "high" == traced.span.attributes["gen_ai.request.reasoning.level"]
+
+
 def test_stream():
     traced = Traced()
     with traced.client.stream(MODEL, [iv.user(QUESTION)], reasoning=REASONING) as events:
@@ -171,7 +179,7 @@ def test_mistakes_of_the_reader_are_not_the_models():
 
 
 def test_wrong_fields_are_the_clients_to_refuse():
-    with pytest.raises(iv.UsageError, match="no field of a request"):
+    with pytest.raises(iv.UsageError, match="unexpected keyword argument 'tempratur'"):
         Traced().client.ask(MODEL, QUESTION, tempratur=1)
 
 

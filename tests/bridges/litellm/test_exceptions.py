@@ -124,59 +124,65 @@ def test_others():
             401,
         ),
         (innervoice.ConnectionFailedError("x"), "APIConnectionError", 500),
-        (innervoice.AnswerInterruptedError("x").knowing(status=200), "APIConnectionError", 500),
+        (innervoice.AnswerInterruptedError("x").with_facts(status=200), "APIConnectionError", 500),
         (innervoice.TimedOutError("x"), "Timeout", 408),
         (innervoice.DecodeError("x"), "APIResponseValidationError", 500),
         (
-            innervoice.AuthenticationError(None, None, "x").knowing(status=401),
+            innervoice.AuthenticationError(None, None, "x").with_facts(status=401),
             "AuthenticationError",
             401,
         ),
         (
-            innervoice.AuthenticationError(None, None, "x").knowing(status=403),
+            innervoice.AuthenticationError(None, None, "x").with_facts(status=403),
             "PermissionDeniedError",
             403,
         ),
-        (innervoice.NotFoundError(None, None, "x").knowing(status=404), "NotFoundError", 404),
-        (innervoice.RateLimitError(None, None, "x").knowing(status=429), "RateLimitError", 429),
+        (innervoice.NotFoundError(None, None, "x").with_facts(status=404), "NotFoundError", 404),
+        (innervoice.RateLimitError(None, None, "x").with_facts(status=429), "RateLimitError", 429),
         (
-            innervoice.BadRequestError(None, None, "x").knowing(status=422),
+            innervoice.BadRequestError(None, None, "x").with_facts(status=422),
             "UnprocessableEntityError",
             422,
         ),
         (
-            innervoice.ProviderError(None, None, "x").knowing(status=402),
+            innervoice.ProviderError(None, None, "x").with_facts(status=402),
             "PaymentRequiredError",
             402,
         ),
-        (innervoice.ProviderError(None, None, "x").knowing(status=418), "APIError", 418),
-        (innervoice.ServerError(None, None, "x").knowing(status=500), "InternalServerError", 500),
-        (innervoice.ServerError(None, None, "x").knowing(status=502), "BadGatewayError", 502),
-        (innervoice.ServerError(None, None, "x").knowing(status=504), "Timeout", 408),
+        (innervoice.ProviderError(None, None, "x").with_facts(status=418), "APIError", 418),
         (
-            innervoice.OverloadedError(None, None, "x").knowing(status=529),
+            innervoice.ServerError(None, None, "x").with_facts(status=500),
+            "InternalServerError",
+            500,
+        ),
+        (innervoice.ServerError(None, None, "x").with_facts(status=502), "BadGatewayError", 502),
+        (innervoice.ServerError(None, None, "x").with_facts(status=504), "Timeout", 408),
+        (
+            innervoice.OverloadedError(None, None, "x").with_facts(status=529),
             "ServiceUnavailableError",
             503,
         ),
         (
-            innervoice.OverloadedError("overloaded_error", None, "x").knowing(status=200),
+            innervoice.OverloadedError("overloaded_error", None, "x").with_facts(status=200),
             "ServiceUnavailableError",
             503,
         ),
         (
-            innervoice.BadRequestError(None, "context_length_exceeded", "x").knowing(status=400),
+            innervoice.BadRequestError(None, "context_length_exceeded", "x").with_facts(status=400),
             "ContextWindowExceededError",
             400,
         ),
         (
-            innervoice.BadRequestError(None, None, "prompt is too long: 9 tokens > 8").knowing(
+            innervoice.BadRequestError(None, None, "prompt is too long: 9 tokens > 8").with_facts(
                 status=400
             ),
             "ContextWindowExceededError",
             400,
         ),
         (
-            innervoice.BadRequestError(None, "content_policy_violation", "x").knowing(status=400),
+            innervoice.BadRequestError(None, "content_policy_violation", "x").with_facts(
+                status=400
+            ),
             "ContentPolicyViolationError",
             400,
         ),
@@ -195,7 +201,7 @@ def test_of_ours(error, name, status):
 def test_the_host_s_own_answer():
     """Its status, its body and how long to wait."""
     error = innervoice.RateLimitError("rate", None, "slow down")
-    made = exception_of(error.knowing(status=429, retry_after=7.0, body="{}"), "openai", "m")
+    made = exception_of(error.with_facts(status=429, retry_after=7.0, body="{}"), "openai", "m")
 
     assert (429, "{}", {"retry-after": "7"}) == (
         made.response.status_code,

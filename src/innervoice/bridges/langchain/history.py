@@ -27,6 +27,7 @@ from innervoice.canon.parts import Media, Opaque, Part, Text, ToolCall, ToolResu
 from innervoice.canon.response import FinishReason, Response
 from innervoice.canon.storage import from_json
 from innervoice.canon.usage import Usage
+from innervoice.catalog.lookup import host_in_langchain
 from innervoice.decoding import decode
 from innervoice.errors import DecodeError, UsageError
 from innervoice.sessions.langchain import from_object, read_langchain
@@ -41,13 +42,6 @@ from innervoice.sessions.langchain_blocks import (
 __all__ = ["from_innervoice", "read", "to_innervoice"]
 
 _CALLS = ("tool_call", "tool_call_chunk", "invalid_tool_call")
-# LangChain's names of providers that are not ours.
-_PROVIDERS = {
-    "azure_openai": "azure",
-    "bedrock_converse": "bedrock",
-    "google_genai": "gemini",
-    "google_vertexai": "vertex",
-}
 
 
 def to_innervoice(value: Any) -> Any:
@@ -144,7 +138,8 @@ def _foreign(message: AIMessage) -> Response:
     """An answer that another integration made."""
     metadata = message.response_metadata
     given = metadata.get("model_provider")
-    provider = _PROVIDERS.get(given, given) if isinstance(given, str) else None
+    host = host_in_langchain(given) if isinstance(given, str) else None
+    provider = host.id if host else given if isinstance(given, str) else None
     model = metadata.get("model_name") or metadata.get("model")
     try:
         response = decode(message, provider=provider, model=model)

@@ -14,10 +14,11 @@ from innervoice.bridges.otel.genai import (
 )
 from innervoice.bridges.otel.openinference import openinference_attributes
 from innervoice.canon.jsontext import dump_json
-from innervoice.canon.messages import Message, user
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Response
 from innervoice.catalog.lookup import names_of
+from innervoice.client.options import NOT_OF_A_REQUEST, CallFields, Messages
+from innervoice.client.settings import messages_of
 from innervoice.encoding import encode
 from innervoice.errors import UsageError
 from innervoice.show.policy import Policy
@@ -71,11 +72,11 @@ class Call:
     """One request and its span."""
 
     def __init__(
-        self, tracing: Tracing, model: str, messages: Any, fields: dict[str, Any], *, stream: bool
+        self, tracing: Tracing, model: str, messages: Messages, fields: CallFields, *, stream: bool
     ) -> None:
         self._tracing = tracing
         self._first: float | None = None
-        self._request, self._wire = _asked(model, messages, fields, stream=stream)
+        self._request, self._wire = _request_of(model, messages, fields, stream=stream)
         self._began = 0.0
         self._span: Any = None
 
@@ -106,21 +107,21 @@ class Call:
         """Tells what came of it, and ends the span."""
         tracing, span = self._tracing, self._span
         found = response or getattr(error, "response", None)
-        told = response_attributes(found) if isinstance(found, Response) else {}
+        attributes = response_attributes(found) if isinstance(found, Response) else {}
         if self._first is not None:
-            told["gen_ai.response.time_to_first_chunk"] = self._first
+            attributes["gen_ai.response.time_to_first_chunk"] = self._first
         if error is not None:
-            told["error.type"] = type(error).__name__
-            told.setdefault("gen_ai.response.finish_reasons", ["error"])
+            attributes["error.type"] = type(error).__name__
+            attributes.setdefault("gen_ai.response.finish_reasons", ["error"])
             status = tracing.trace.Status(tracing.trace.StatusCode.ERROR, str(error))
             span.set_status(status)
         if span.is_recording():
-            self._describe(told, found if isinstance(found, Response) else None)
+            self._describe(attributes, found if isinstance(found, Response) else None)
         span.end()
 
-    def _describe(self, told: dict[str, Any], response: Response | None) -> None:
+    def _describe(self, attributes: dict[str, Any], response: Response | None) -> None:
         tracing, request = self._tracing, self._request
-        self._span.set_attributes(self._on_span(told))
+        self._span.set_attributes(self._on_span(attributes))
         wants_content = tracing.on_span or tracing.on_event
         content = content_attributes(request, response, tracing.show) if wants_content else {}
         if tracing.on_span:
@@ -133,7 +134,9 @@ class Call:
             self._span.set_attributes(flat)
         if tracing.emits:
             said = content if tracing.on_event else {}
-            tracing.emit({**request_attributes(request, self._wire), **told, **said}, self._span)
+            tracing.emit(
+                {**request_attributes(request, self._wire), **attributes, **said}, self._span
+            )
 
     def _on_span(self, attributes: dict[str, Any]) -> dict[str, Any]:
         """What the span says in this vocabulary; errors belong to all."""
@@ -142,29 +145,19 @@ class Call:
         return {name: value for name, value in attributes.items() if name == "error.type"}
 
 
-def _asked(
-    model: str, messages: Any, fields: dict[str, Any], *, stream: bool
+def _request_of(
+    model: str, messages: Messages, fields: CallFields, *, stream: bool
 ) -> tuple[Request, Wire | None]:
     """The request as its caller meant it, and as it leaves, where that can be known."""
-    streamed = stream or bool(fields.get("stream"))
+    settings: dict[str, Any] = {
+        name: value for name, value in fields.items() if name not in NOT_OF_A_REQUEST
+    }
+    settings["stream"] = stream or bool(settings.get("stream"))
     try:
-        alone = isinstance(messages, (str, Message, Response))
-        said = tuple(_message(item) for item in ([messages] if alone else messages))
-        request = Request(model, said, **{**fields, "stream": streamed})
+        request = Request(model, messages_of(messages), **settings)
     except (TypeError, UsageError):  # the client says itself what is wrong
         return Request(str(model), ()), None
     try:
         return request, encode(request)
     except UsageError:  # or it knows more of who answers
         return request, None
-
-
-def _message(item: Any) -> Message:
-    match item:
-        case str():
-            return user(item)
-        case Response():
-            return item.message
-        case _:
-            message: Message = item
-            return message

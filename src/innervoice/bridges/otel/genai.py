@@ -1,8 +1,8 @@
 """A request and a response -> attributes of the GenAI conventions, as plain dicts.
 
 The names are those of github.com/open-telemetry/semantic-conventions-genai, which has tagged no release yet (read
-2026-11-15); they stand here and nowhere else. A message is a role and parts, and of reasoning as much is told as the
-policy of `innervoice.show` lets through. A block that nobody here understands is told by its kind alone: it may hold a seal.
+2026-11-15); they stand here and nowhere else. A message is a role and parts, and of reasoning as much is described as the
+policy of `innervoice.show` lets through. A block that nobody here understands is described by its kind alone: it may hold a seal.
 """
 
 from __future__ import annotations
@@ -29,23 +29,12 @@ __all__ = [
     "output_messages",
     "request_attributes",
     "response_attributes",
-    "told_tool",
+    "tool_definition",
 ]
 
-# Providers that the conventions call otherwise than we do.
-_PROVIDERS = {
-    "azure": "azure.ai.openai",
-    "bedrock": "aws.bedrock",
-    "bedrock-mantle": "aws.bedrock",
-    "gemini": "gcp.gemini",
-    "mistral": "mistral_ai",
-    "vertex": "gcp.vertex_ai",
-    "watsonx": "ibm.watsonx.ai",
-    "xai": "x_ai",
-}
-_OPERATIONS = {"gemini": "generate_content"}
+_UNKNOWN = "custom"  # the row for servers that have none of their own
 # Members of a body that hold what was said, where no setting is looked for.
-_SAID = frozenset({"messages", "contents", "input", "system", "instructions", "tools"})
+_CONTENT_MEMBERS = frozenset({"messages", "contents", "input", "system", "instructions", "tools"})
 _LEVELS = frozenset({"effort", "reasoning_effort", "thinkingLevel", "thinking_level"})
 _CACHE_WRITES = ("cache_creation_input_tokens", "cacheWriteInputTokens")
 
@@ -55,7 +44,7 @@ def request_attributes(request: Request, wire: Wire | None = None) -> dict[str, 
     provider, model = names_of(None, request.model)
     attributes: dict[str, Any] = {
         "gen_ai.operation.name": operation_of(request, wire),
-        "gen_ai.provider.name": _PROVIDERS.get(provider or "", provider or "custom"),
+        "gen_ai.provider.name": _provider_name(provider),
         "gen_ai.request.model": model,
         "gen_ai.request.stream": True if request.stream else None,
         "gen_ai.request.reasoning.level": level_of(wire.body) if wire else None,
@@ -66,14 +55,14 @@ def request_attributes(request: Request, wire: Wire | None = None) -> dict[str, 
         "gen_ai.request.previous_response.id": request.extra.get("previous_response_id"),
         "gen_ai.conversation.id": _conversation(request.extra.get("conversation")),
     }
-    return _known(attributes | (_place(wire.url) if wire else {}))
+    return _without_none(attributes | (_place(wire.url) if wire else {}))
 
 
 def response_attributes(response: Response) -> dict[str, Any]:
     """What came, and what it cost; a number that nobody reported is left out."""
     usage = response.usage
     raw = usage.raw if isinstance(usage.raw, dict) else {}
-    return _known(
+    return _without_none(
         {
             "gen_ai.response.model": response.model,
             "gen_ai.response.id": response.id,
@@ -94,12 +83,12 @@ def content_attributes(
 ) -> dict[str, Any]:
     """What was said, in structured form; only for those who asked for it."""
     system = [{"type": "text", "content": request.system}] if request.system else None
-    return _known(
+    return _without_none(
         {
             "gen_ai.system_instructions": system,
             "gen_ai.input.messages": input_messages(request.messages, show),
             "gen_ai.output.messages": output_messages(response, show) if response else None,
-            "gen_ai.tool.definitions": [told_tool(tool) for tool in request.tools] or None,
+            "gen_ai.tool.definitions": [tool_definition(tool) for tool in request.tools] or None,
         }
     )
 
@@ -127,17 +116,23 @@ def output_messages(response: Response, show: Policy = "full") -> list[dict[str,
 def operation_of(request: Request, wire: Wire | None) -> str:
     """What the conventions call this kind of request."""
     provider, model = names_of(None, request.model)
-    host = host_of(provider or "")
-    usual = dialect_at(host, model or "") if host else ""
-    dialect = (wire.dialect if wire else request.dialect) or usual
-    return _OPERATIONS.get(dialect, "chat")
+    host = host_of(provider or _UNKNOWN) or host_of(_UNKNOWN)
+    assert host is not None
+    dialect = (wire.dialect if wire else request.dialect) or dialect_at(host, model or "")
+    return host.otel_operations.get(dialect, "chat")
+
+
+def _provider_name(provider: str | None) -> str:
+    """What the conventions call a provider."""
+    host = host_of(provider or _UNKNOWN)
+    return (host and host.otel_name) or provider or _UNKNOWN
 
 
 def level_of(body: dict[str, Any]) -> str | None:
     """The word for the level of reasoning, exactly as it is sent; None where none is."""
     if isinstance(body.get("think"), str):  # Ollama's
         return str(body["think"])
-    pending: list[Any] = [{key: item for key, item in body.items() if key not in _SAID}]
+    pending: list[Any] = [{key: item for key, item in body.items() if key not in _CONTENT_MEMBERS}]
     while pending:
         for key, item in pending.pop().items():
             if key in _LEVELS and isinstance(item, str):
@@ -161,13 +156,13 @@ def _conversation(value: Any) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def told_tool(tool: Tool) -> dict[str, Any]:
+def tool_definition(tool: Tool) -> dict[str, Any]:
     """A tool; of a provider's own its kind and name, because its settings may hold keys."""
     own = isinstance(tool.raw, dict) and "" not in tool.raw
     if own:
-        return _known({"type": str(tool.raw.get("type") or "other"), "name": tool.name})
+        return _without_none({"type": str(tool.raw.get("type") or "other"), "name": tool.name})
     described = {"description": tool.description, "parameters": tool.parameters}
-    return _known({"type": "function", "name": tool.name, **described})
+    return _without_none({"type": "function", "name": tool.name, **described})
 
 
 # ---- responses -----------------------------------------------------------------------------------
@@ -187,23 +182,23 @@ def finish_reasons(response: Response) -> list[str]:
 def _parts(parts: Sequence[Part], show: Policy) -> Iterator[dict[str, Any]]:
     for thinking, run in groupby(parts, key=lambda part: isinstance(part, Thinking)):
         if not thinking:
-            yield from map(_told, run)
+            yield from map(_part, run)
         elif show != "none":
             yield from _thoughts(list(run), show)
 
 
 def _thoughts(run: list[Part], show: Policy) -> Iterator[dict[str, Any]]:
-    """Neighbouring reasoning; where its text is not told, or not all of it, its length is."""
+    """Neighbouring reasoning; where its text is not described, or not all of it, its length is."""
     for thought in thought_about(run, show):
-        told: dict[str, Any] = {"type": "reasoning", "content": thought.text}
+        described: dict[str, Any] = {"type": "reasoning", "content": thought.text}
         if thought.hidden_blocks:
-            told["hidden_blocks"] = thought.hidden_blocks
+            described["hidden_blocks"] = thought.hidden_blocks
         elif len(thought.text) != thought.characters:
-            told["characters"] = thought.characters
-        yield told
+            described["characters"] = thought.characters
+        yield described
 
 
-def _told(part: Part) -> dict[str, Any]:
+def _part(part: Part) -> dict[str, Any]:
     match part:
         case Text():
             return {"type": "text", "content": part.text}
@@ -230,17 +225,17 @@ def _arguments(text: str) -> Any:
 def _result(part: ToolResult) -> Any:
     if isinstance(part.content, str):
         return part.content
-    return [_told(item) for item in part.content]
+    return [_part(item) for item in part.content]
 
 
 def _media(part: Media) -> dict[str, Any]:
     kind = (part.mime or "").partition("/")[0]
     modality = kind if kind in ("image", "audio", "video") else "document"
-    told = {"modality": modality, "mime_type": part.mime}
+    described = {"modality": modality, "mime_type": part.mime}
     if part.url:
-        return _known({"type": "uri", **told, "uri": part.url})
-    return _known({"type": "blob", **told, "content": part.data or ""})
+        return _without_none({"type": "uri", **described, "uri": part.url})
+    return _without_none({"type": "blob", **described, "content": part.data or ""})
 
 
-def _known(values: dict[str, Any]) -> dict[str, Any]:
+def _without_none(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}

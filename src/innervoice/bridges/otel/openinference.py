@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from innervoice.bridges.otel.genai import input_messages, level_of, output_messages, told_tool
+from innervoice.bridges.otel.genai import input_messages, level_of, output_messages, tool_definition
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Response
@@ -51,9 +51,9 @@ def openinference_attributes(
 
 def _parameters(request: Request, wire: Wire | None) -> dict[str, Any]:
     named = ("max_tokens", "temperature", "top_p", "stop")
-    told = {name: getattr(request, name) for name in named}
-    told["reasoning_effort"] = level_of(wire.body) if wire else None
-    return {name: value for name, value in told.items() if value is not None}
+    described = {name: getattr(request, name) for name in named}
+    described["reasoning_effort"] = level_of(wire.body) if wire else None
+    return {name: value for name, value in described.items() if value is not None}
 
 
 def _content(
@@ -65,7 +65,7 @@ def _content(
     if response:
         yield from _messages("llm.output_messages", output_messages(response, show))
     for number, tool in enumerate(request.tools):
-        yield f"llm.tools.{number}.tool.json_schema", _json(told_tool(tool))
+        yield f"llm.tools.{number}.tool.json_schema", _json(tool_definition(tool))
 
 
 def _messages(name: str, messages: Sequence[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
@@ -102,8 +102,8 @@ def _parts(head: str, parts: Sequence[dict[str, Any]]) -> Iterator[tuple[str, An
         arguments = call["arguments"]
         yield f"{place}.id", call["id"]
         yield f"{place}.function.name", call["name"]
-        told = arguments if isinstance(arguments, str) else _json(arguments)
-        yield f"{place}.function.arguments", told
+        described = arguments if isinstance(arguments, str) else _json(arguments)
+        yield f"{place}.function.arguments", described
 
 
 def _json(value: Any) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from inspect import iscoroutinefunction
-from typing import Any, get_args
+from typing import Any, TypeVar, cast, get_args
 
 from innervoice.bridges.otel.call import Capture, Tracing, Vocabulary
 from innervoice.bridges.otel.traced import TracedAsyncClient, TracedClient
@@ -21,12 +21,14 @@ from innervoice.show.policy import Policy, check_policy
 
 __all__ = ["Capture", "Vocabulary", "instrument"]
 
+ClientT = TypeVar("ClientT")
+
 _CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _EMIT_EVENT = "OTEL_INSTRUMENTATION_GENAI_EMIT_EVENT"
 
 
 def instrument(
-    client: Any,
+    client: ClientT,
     *,
     capture: Capture | None = None,
     show: Policy = "full",
@@ -34,7 +36,7 @@ def instrument(
     tracer_provider: Any = None,
     logger_provider: Any = None,
     environ: Mapping[str, str] | None = None,
-) -> Any:
+) -> ClientT:
     """A client with the same verbs, whose answers are traced.
 
     `capture` overrides the environment, `show` says how much of the reasoning is part of captured content.
@@ -52,8 +54,11 @@ def instrument(
         tracer_provider=tracer_provider,
         logger_provider=logger_provider,
     )
-    traced = TracedAsyncClient if iscoroutinefunction(client.ask) else TracedClient
-    return traced(client, settings)
+    traced = (
+        TracedAsyncClient if iscoroutinefunction(getattr(client, "ask", None)) else TracedClient
+    )
+    # Not of the client's class, but with its methods: so type checkers see the arguments of each.
+    return cast("ClientT", traced(client, settings))
 
 
 def _captured(word: str | None) -> Capture:

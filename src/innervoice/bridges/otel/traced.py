@@ -9,12 +9,13 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from innervoice.bridges.otel.call import Call, Tracing
 from innervoice.canon.events import Event
 from innervoice.canon.response import Response
 from innervoice.client.answer import is_output
+from innervoice.client.options import CallFields, ConversationOptions, Messages
 from innervoice.errors import InnervoiceError
 
 __all__ = ["TracedAsyncClient", "TracedClient"]
@@ -33,8 +34,8 @@ class _Traced:
         return getattr(self._client, name)
 
     def _call(
-        self, model: str, messages: Any, fields: dict[str, Any], *, stream: bool = False
-    ) -> tuple[Call, Any]:
+        self, model: str, messages: Messages, fields: CallFields, *, stream: bool = False
+    ) -> tuple[Call, Messages]:
         """The call, and its messages once more: they may be an iterator."""
         if isinstance(messages, Iterator):
             messages = list(messages)
@@ -42,7 +43,7 @@ class _Traced:
 
 
 class TracedClient(_Traced):
-    def ask(self, model: str, messages: Any, **fields: Any) -> Response:
+    def ask(self, model: str, messages: Messages, **fields: Unpack[CallFields]) -> Response:
         call, messages = self._call(model, messages, fields)
         try:
             with call.begin().current():
@@ -53,12 +54,12 @@ class TracedClient(_Traced):
         call.end(response)
         return response
 
-    def stream(self, model: str, messages: Any, **fields: Any) -> _TracedEvents:
+    def stream(self, model: str, messages: Messages, **fields: Unpack[CallFields]) -> _TracedEvents:
         call, messages = self._call(model, messages, fields, stream=True)
         return _TracedEvents(call, self._client.stream(model, messages, **fields))
 
-    def conversation(self, model: str, **settings: Any) -> Any:
-        return import_module("innervoice.client.conversation").Conversation(self, model, **settings)
+    def conversation(self, model: str, **options: Unpack[ConversationOptions]) -> Any:
+        return import_module("innervoice.client.conversation").Conversation(self, model, **options)
 
     def __enter__(self) -> Self:
         return self
@@ -68,7 +69,7 @@ class TracedClient(_Traced):
 
 
 class TracedAsyncClient(_Traced):
-    async def ask(self, model: str, messages: Any, **fields: Any) -> Response:
+    async def ask(self, model: str, messages: Messages, **fields: Unpack[CallFields]) -> Response:
         call, messages = self._call(model, messages, fields)
         try:
             with call.begin().current():
@@ -79,13 +80,15 @@ class TracedAsyncClient(_Traced):
         call.end(response)
         return response
 
-    def stream(self, model: str, messages: Any, **fields: Any) -> _TracedAsyncEvents:
+    def stream(
+        self, model: str, messages: Messages, **fields: Unpack[CallFields]
+    ) -> _TracedAsyncEvents:
         call, messages = self._call(model, messages, fields, stream=True)
         return _TracedAsyncEvents(call, self._client.stream(model, messages, **fields))
 
-    def conversation(self, model: str, **settings: Any) -> Any:
+    def conversation(self, model: str, **options: Unpack[ConversationOptions]) -> Any:
         module = import_module("innervoice.client.conversation")
-        return module.AsyncConversation(self, model, **settings)
+        return module.AsyncConversation(self, model, **options)
 
     async def __aenter__(self) -> Self:
         return self
@@ -97,7 +100,7 @@ class TracedAsyncClient(_Traced):
 # ---- streams -------------------------------------------------------------------------------------
 
 
-class _Watched:
+class _TracedStream:
     """What both kinds of streams share."""
 
     def __init__(self, call: Call, events: Any) -> None:
@@ -136,7 +139,7 @@ class _Watched:
         self._call.end(self._events.response, self._error)
 
 
-class _TracedEvents(_Watched):
+class _TracedEvents(_TracedStream):
     def text(self, **options: Any) -> Iterator[str]:
         return self._pieces(self._events.text(**options))
 
@@ -171,7 +174,7 @@ class _TracedEvents(_Watched):
             return self._saw(next(self._events))
 
 
-class _TracedAsyncEvents(_Watched):
+class _TracedAsyncEvents(_TracedStream):
     def text(self, **options: Any) -> AsyncIterator[str]:
         return self._pieces(self._events.text(**options))
 
