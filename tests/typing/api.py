@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TypedDict, assert_type
+
 import innervoice as iv
 from innervoice.bridges.otel import instrument
 
@@ -43,13 +46,13 @@ def use_client(client: iv.Client) -> str:
     response: iv.Response = client.ask(
         "openai/gpt-5.6", "Hi", reasoning="high", timeout=30, stop=["."]
     )
-    client.ask("openai/gpt-5.6", "Hi", reasonin="high")  # type: ignore[call-arg]
-    client.ask("openai/gpt-5.6", "Hi", max_tokens="many")  # type: ignore[arg-type]
+    client.ask("openai/gpt-5.6", "Hi", reasonin="high")  # type: ignore[call-overload]
+    client.ask("openai/gpt-5.6", "Hi", max_tokens="many")  # type: ignore[call-overload]
     client.stream("openai/gpt-5.6", "Hi", time_out=3)  # type: ignore[call-arg]
     client.answer_now("openai/gpt-5.6", "Hi", think_at_most=9, temprature=1)  # type: ignore[call-arg]
     chat = client.conversation("openai/gpt-5.6", system="Be short.", max_rounds=3, reasoning="low")
     chat.ask("Hi", reasoning="high")
-    chat.ask("Hi", reasonin="high")  # type: ignore[call-arg]
+    chat.ask("Hi", reasonin="high")  # type: ignore[call-overload]
     client.conversation("openai/gpt-5.6", max_round=3)  # type: ignore[call-arg]
     with client.stream("openai/gpt-5.6", "Hi") as stream:
         return response.text + "".join(stream.text(settled=True))
@@ -60,16 +63,39 @@ async def use_async_client(client: iv.AsyncClient) -> str:
     response: iv.Response = await client.ask(
         "openai/gpt-5.6", ["Hi", iv.user("there")], store=False
     )
-    await client.ask("openai/gpt-5.6", "Hi", reasonin="high")  # type: ignore[call-arg]
+    await client.ask("openai/gpt-5.6", "Hi", reasonin="high")  # type: ignore[call-overload]
     client.stream("openai/gpt-5.6", "Hi", time_out=3)  # type: ignore[call-arg]
-    await client.conversation("openai/gpt-5.6").ask("Hi", reasonin="high")  # type: ignore[call-arg]
+    await client.conversation("openai/gpt-5.6").ask("Hi", reasonin="high")  # type: ignore[call-overload]
     return response.text
+
+
+@dataclass
+class Dog:
+    """What an answer should be."""
+
+    name: str
+
+
+class Cat(TypedDict):
+    """The same as a dict."""
+
+    name: str
+
+
+def use_schema(client: iv.Client) -> None:
+    """The answer has the type that was asked for."""
+    assert_type(client.ask("openai/gpt-5.6", "?", schema=Dog).data, Dog)
+    assert_type(client.ask("openai/gpt-5.6", "?", schema=Cat).data, Cat)
+    assert_type(client.conversation("openai/gpt-5.6").ask("?", schema=Dog).data, Dog)
+    client.ask("openai/gpt-5.6", "?").data  # type: ignore[attr-defined]  # noqa: B018
+    cost = client.ask("openai/gpt-5.6", "?").cost()
+    assert cost is None or cost.total
 
 
 def use_options() -> list[object]:
     """Arguments of a client."""
     traced = instrument(iv.Client(timeout=3, keys={"openai": "key"}), capture="NO_CONTENT")
-    traced.ask("openai/gpt-5.6", "Hi", reasonin="high")  # type: ignore[call-arg]
+    traced.ask("openai/gpt-5.6", "Hi", reasonin="high")  # type: ignore[call-overload]
     return [
         iv.AsyncClient(retries=0, base_urls={"openai": "http://localhost/v1"}),
         iv.Client(time_out=3),  # type: ignore[call-arg]

@@ -8,12 +8,13 @@ other type is wrapped into an object with one member.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from innervoice.canon.jsontext import load_json
+from innervoice.canon.parts import ToolCall
 from innervoice.errors import DecodeError, UsageError
 
 __all__ = ["AnswerType"]
@@ -63,6 +64,19 @@ class AnswerType:
         except ValueError as error:
             raise DecodeError(f"expected JSON of the type {self.name}: {error}") from None
         return self.convert(plain)
+
+    def value_of(self, text: str, calls: Sequence[ToolCall], status: str) -> Any:
+        """The value in an answer: in a call of the tool that stands for it, else in the text."""
+        call = next((call for call in calls if call.name == self.name), None)
+        if call is not None and call.complete:
+            return self.parse(call.arguments or "{}")
+        if not text.strip():
+            raise DecodeError(f"expected an answer of the type {self.name}; its status is {status}")
+        try:
+            return self.parse(text)
+        except DecodeError as error:
+            why = f" (its status is {status})" if status != "answered" else ""
+            raise DecodeError(f"{error}{why}") from None
 
     def convert(self, plain: Any) -> Any:
         """A JSON value as this type."""

@@ -18,7 +18,7 @@ from innervoice.canon.events import Event
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Part
-from innervoice.canon.response import Response
+from innervoice.canon.response import Response, StructuredResponse
 from innervoice.canon.value import Value
 from innervoice.errors import DecodeError, UsageError
 
@@ -37,6 +37,7 @@ def to_json(
     With `blobs` long seals go there, under a digest, and what is written refers to them.
     """
     items = list(value) if isinstance(value, (list, tuple)) else [value]
+    items = [item.plain() if isinstance(item, StructuredResponse) else item for item in items]
     for item in items:
         if not isinstance(item, Value):
             raise UsageError(

@@ -7,14 +7,14 @@ from functools import lru_cache
 from importlib import import_module
 from inspect import iscoroutinefunction
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, overload
 
 import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
 from innervoice.canon.events import Event
-from innervoice.canon.response import Response
+from innervoice.canon.response import Response, StructuredResponse
 from innervoice.client.answer import is_uncompressed
 from innervoice.client.auth import Outgoing
 from innervoice.client.error_mapping import errors_of
@@ -27,6 +27,8 @@ from innervoice.errors import InnervoiceError, UsageError
 
 if TYPE_CHECKING:
     from innervoice.client.conversation import AsyncConversation
+
+T = TypeVar("T")
 
 __all__ = ["AsyncClient", "AsyncEvents"]
 
@@ -52,17 +54,44 @@ class AsyncClient:
         self._closed = False
         self._sleep = anyio.sleep
 
-    async def ask(self, model: str, messages: Messages, **fields: Unpack[CallFields]) -> Response:
-        """Asks and waits for the whole answer; with `stream=True` it is streamed on the way, and folded here."""
-        exchange = self._settings.exchange(model, messages, fields, stream=False)
+    @overload
+    async def ask(
+        self, model: str, messages: Messages, *, schema: type[T], **fields: Unpack[CallFields]
+    ) -> StructuredResponse[T]: ...
+    @overload
+    async def ask(
+        self,
+        model: str,
+        messages: Messages,
+        *,
+        schema: dict[str, Any],
+        **fields: Unpack[CallFields],
+    ) -> StructuredResponse[Any]: ...
+    @overload
+    async def ask(
+        self, model: str, messages: Messages, *, schema: None = None, **fields: Unpack[CallFields]
+    ) -> Response: ...
+    async def ask(
+        self, model: str, messages: Messages, *, schema: Any = None, **fields: Unpack[CallFields]
+    ) -> Response:
+        """Asks and waits for the whole answer; with `stream=True` it is streamed on the way, and folded here.
+
+        With `schema` (a dataclass, a TypedDict, a msgspec Struct, a pydantic model or a JSON schema) the answer has that form, and
+        the response has it as a value in `data`.
+        """
+        exchange = self._settings.exchange(model, messages, fields, stream=False, schema=schema)
         async with AsyncEvents(self, exchange) as events:
             while not exchange.is_over:
                 await events._pull()
             return events.response
 
-    def stream(self, model: str, messages: Messages, **fields: Unpack[CallFields]) -> AsyncEvents:
+    def stream(
+        self, model: str, messages: Messages, *, schema: Any = None, **fields: Unpack[CallFields]
+    ) -> AsyncEvents:
         """Asks and gives events as they come: `async with client.stream(...) as events`."""
-        return AsyncEvents(self, self._settings.exchange(model, messages, fields, stream=True))
+        return AsyncEvents(
+            self, self._settings.exchange(model, messages, fields, stream=True, schema=schema)
+        )
 
     async def answer_now(
         self,

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack, overload
 
 from innervoice.canon.events import Event, Finish
-from innervoice.canon.response import Response
+from innervoice.canon.response import Response, StructuredResponse
 from innervoice.client.conversation_base import ConversationBase
 from innervoice.client.options import CallFields
+
+T = TypeVar("T")
 
 __all__ = ["AsyncConversation", "Conversation"]
 
@@ -24,11 +26,24 @@ __all__ = ["AsyncConversation", "Conversation"]
 class Conversation(ConversationBase):
     """A conversation over a `Client`."""
 
-    def ask(self, content: Any, **settings: Unpack[CallFields]) -> Response:
-        """Says something, runs the tools that are called, and gives the last answer."""
+    @overload
+    def ask(
+        self, content: Any, *, schema: type[T], **settings: Unpack[CallFields]
+    ) -> StructuredResponse[T]: ...
+    @overload
+    def ask(
+        self, content: Any, *, schema: dict[str, Any], **settings: Unpack[CallFields]
+    ) -> StructuredResponse[Any]: ...
+    @overload
+    def ask(
+        self, content: Any, *, schema: None = None, **settings: Unpack[CallFields]
+    ) -> Response: ...
+    def ask(self, content: Any, *, schema: Any = None, **settings: Unpack[CallFields]) -> Response:
+        """Says something, runs the tools that are called, and gives the last answer, of the form `schema` if there is one."""
         with self._turn(content):
             for last in self._countdown():
-                response = self.client.ask(self.model, self.history, **self._fields(settings))
+                fields = self._fields(settings)
+                response = self.client.ask(self.model, self.history, schema=schema, **fields)
                 calls = self._keep(response, last=last)
                 if not calls:
                     break
@@ -63,11 +78,26 @@ class Conversation(ConversationBase):
 class AsyncConversation(ConversationBase):
     """A conversation over an `AsyncClient`."""
 
-    async def ask(self, content: Any, **settings: Unpack[CallFields]) -> Response:
-        """Says something, runs the tools that are called, and gives the last answer."""
+    @overload
+    async def ask(
+        self, content: Any, *, schema: type[T], **settings: Unpack[CallFields]
+    ) -> StructuredResponse[T]: ...
+    @overload
+    async def ask(
+        self, content: Any, *, schema: dict[str, Any], **settings: Unpack[CallFields]
+    ) -> StructuredResponse[Any]: ...
+    @overload
+    async def ask(
+        self, content: Any, *, schema: None = None, **settings: Unpack[CallFields]
+    ) -> Response: ...
+    async def ask(
+        self, content: Any, *, schema: Any = None, **settings: Unpack[CallFields]
+    ) -> Response:
+        """Says something, runs the tools that are called, and gives the last answer, of the form `schema` if there is one."""
         with self._turn(content):
             for last in self._countdown():
-                response = await self.client.ask(self.model, self.history, **self._fields(settings))
+                fields = self._fields(settings)
+                response = await self.client.ask(self.model, self.history, schema=schema, **fields)
                 calls = self._keep(response, last=last)
                 if not calls:
                     break

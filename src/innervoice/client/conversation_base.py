@@ -12,7 +12,7 @@ from innervoice.canon.messages import Message, user
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import ToolCall
 from innervoice.canon.reasoning import Reasoning
-from innervoice.canon.response import Response
+from innervoice.canon.response import Response, StructuredResponse
 from innervoice.canon.storage import from_json, to_json
 from innervoice.canon.usage import Usage
 from innervoice.client.options import (
@@ -149,6 +149,9 @@ class ConversationBase:
     def _keep(self, response: Response, *, last: bool) -> Sequence[ToolCall]:
         """Keeps an answer; gives the calls that are to be run now."""
         calls = [call for call in response.tool_calls if call.complete]
+        if isinstance(response, StructuredResponse):
+            # The tool that stands for the answer is not run: its arguments are the answer.
+            calls = [call for call in calls if call.name != response.answer_type.name]
         runs = self._tools.can_run(calls)
         if runs and last:
             notebook = Notebook()

@@ -15,11 +15,12 @@ import time
 from collections.abc import Mapping
 from typing import NoReturn
 
+from innervoice.canon.answer_type import AnswerType
 from innervoice.canon.events import Finish
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.notes import Notebook
 from innervoice.canon.request import Request
-from innervoice.canon.response import Failure, Response
+from innervoice.canon.response import Failure, Response, StructuredResponse
 from innervoice.client.answer import AnswerDecoder, is_output
 from innervoice.client.auth import Keyring, Outgoing, Whom, key_headers
 from innervoice.client.base_urls import with_quoted_model
@@ -69,6 +70,7 @@ class Exchange:
         backoff: Backoff,
         deadline: Deadline,
         inline: str | None = None,
+        answer_type: AnswerType | None = None,
     ) -> None:
         self.deadline = deadline
         self.events = Log()
@@ -83,6 +85,7 @@ class Exchange:
         self._extra_headers = headers
         self._backoff = backoff
         self._inline = inline
+        self._answer_type = answer_type
         self._notebook = Notebook()
         self._tries = 0
         self._recovered = False
@@ -187,7 +190,7 @@ class Exchange:
         if problem is not None:
             delivered = self._has_output and self._request.stream
             return self._again(problem, transient=transient and not delivered)
-        self._response, self.is_over = self._noted(finish.response), True
+        self._response, self.is_over = self._typed(self._noted(finish.response)), True
         self.events.add([*events, Finish(self._response)])
         return None
 
@@ -288,6 +291,13 @@ class Exchange:
     def _fail(self, error: InnervoiceError) -> NoReturn:
         self.failure = error
         raise error
+
+    def _typed(self, response: Response) -> Response:
+        """The answer with the type that was asked for."""
+        if self._answer_type is None:
+            return response
+        fields = {name: getattr(response, name) for name in response.__struct_fields__}
+        return StructuredResponse(**fields, answer_type=self._answer_type)
 
     def _noted(self, response: Response) -> Response:
         """The answer with what became of the request before what was seen in it."""

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from innervoice.canon.answer_type import AnswerType
 from innervoice.canon.messages import Message, user
 from innervoice.canon.request import Request
 from innervoice.canon.response import Response
@@ -29,6 +30,7 @@ from innervoice.client.options import (
     check_names,
 )
 from innervoice.client.retry import Backoff
+from innervoice.client.structured import structured
 from innervoice.errors import UsageError
 from innervoice.inline.vocabulary import INLINE
 from innervoice.wire.dialects import DEFAULT
@@ -91,7 +93,13 @@ class Settings:
         self._address_of = base_urls if callable(base_urls) else self._listed.get
 
     def exchange(
-        self, model: str, messages: Messages, fields: CallFields, *, stream: bool
+        self,
+        model: str,
+        messages: Messages,
+        fields: CallFields,
+        *,
+        stream: bool,
+        schema: Any = None,
     ) -> Exchange:
         """One request to come, compiled; nothing is sent yet."""
         check_names(fields, STREAM_NAMES if stream else CALL_NAMES, "stream" if stream else "ask")
@@ -112,6 +120,9 @@ class Settings:
                 "dialect": given.get("dialect") or (None if host else DEFAULT),
             },
         )
+        answer_type = None if schema is None else AnswerType.of(schema)
+        if answer_type is not None:
+            request = structured(request, answer_type)
         whom = Whom(
             provider=provider,
             model=name,
@@ -127,6 +138,7 @@ class Settings:
             backoff=self.backoff,
             deadline=self._deadline(own, stream=request.stream),
             inline=self._inline,
+            answer_type=answer_type,
         )
 
     def _headers(self, own: Mapping[str, str] | None) -> Mapping[str, str]:

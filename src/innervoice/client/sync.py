@@ -14,10 +14,10 @@ from functools import lru_cache
 from importlib import import_module
 from inspect import iscoroutinefunction
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, overload
 
 from innervoice.canon.events import Event
-from innervoice.canon.response import Response
+from innervoice.canon.response import Response, StructuredResponse
 from innervoice.client.answer import is_uncompressed
 from innervoice.client.error_mapping import errors_of
 from innervoice.client.exchange import Exchange
@@ -29,6 +29,8 @@ from innervoice.errors import InnervoiceError, UsageError
 
 if TYPE_CHECKING:
     from innervoice.client.conversation import Conversation
+
+T = TypeVar("T")
 
 __all__ = ["Client", "Events"]
 
@@ -54,16 +56,45 @@ class Client:
         self._lock = threading.Lock()
         self._sleep = time.sleep
 
-    def ask(self, model: str, messages: Messages, **fields: Unpack[CallFields]) -> Response:
-        """Asks and waits for the whole answer; with `stream=True` it is streamed on the way, and folded here."""
-        with Events(self, self._settings.exchange(model, messages, fields, stream=False)) as events:
+    @overload
+    def ask(
+        self, model: str, messages: Messages, *, schema: type[T], **fields: Unpack[CallFields]
+    ) -> StructuredResponse[T]: ...
+    @overload
+    def ask(
+        self,
+        model: str,
+        messages: Messages,
+        *,
+        schema: dict[str, Any],
+        **fields: Unpack[CallFields],
+    ) -> StructuredResponse[Any]: ...
+    @overload
+    def ask(
+        self, model: str, messages: Messages, *, schema: None = None, **fields: Unpack[CallFields]
+    ) -> Response: ...
+    def ask(
+        self, model: str, messages: Messages, *, schema: Any = None, **fields: Unpack[CallFields]
+    ) -> Response:
+        """Asks and waits for the whole answer; with `stream=True` it is streamed on the way, and folded here.
+
+        With `schema` (a dataclass, a TypedDict, a msgspec Struct, a pydantic model or a JSON schema) the answer has that form, and
+        the response has it as a value in `data`.
+        """
+        with Events(
+            self, self._settings.exchange(model, messages, fields, stream=False, schema=schema)
+        ) as events:
             while not events._exchange.is_over:
                 events._pull()
             return events.response
 
-    def stream(self, model: str, messages: Messages, **fields: Unpack[CallFields]) -> Events:
+    def stream(
+        self, model: str, messages: Messages, *, schema: Any = None, **fields: Unpack[CallFields]
+    ) -> Events:
         """Asks and gives events as they come: `with client.stream(...) as events`."""
-        return Events(self, self._settings.exchange(model, messages, fields, stream=True))
+        return Events(
+            self, self._settings.exchange(model, messages, fields, stream=True, schema=schema)
+        )
 
     def answer_now(
         self,

@@ -1,0 +1,36 @@
+"""A request and the type of its answer -> a request whose answer has that type.
+
+Where the target holds an answer to a schema, the schema goes there, and thinking goes on beside it. Elsewhere the model is given a
+tool whose arguments are the answer. A model that refuses a forced tool choice while it reasons is not forced: the system prompt asks
+for the call instead, so that the reasoning that was asked for stays on.
+"""
+
+from __future__ import annotations
+
+from innervoice.canon.answer_type import AnswerType
+from innervoice.canon.request import Request, Tool
+from innervoice.errors import UsageError
+from innervoice.fitting.request import FittedRequest
+from innervoice.wire.dialects import dialect_named
+
+__all__ = ["structured"]
+
+
+def structured(request: Request, answer: AnswerType) -> Request:
+    """The request that asks for an answer of this type."""
+    if request.response_format is not None:
+        raise UsageError("pass either schema= or response_format=, not both")
+    fitted = FittedRequest(request, checked=False)
+    dialect, host = dialect_named(fitted.dialect), fitted.host
+    formats = host.formats if host and host.formats else dialect.formats
+    if "json_schema" in formats:
+        inner = {"name": answer.name, "schema": answer.schema, "strict": True}
+        form = {"type": "json_schema", "json_schema": inner}
+        return request.replace(response_format=form)
+    tool = Tool(answer.name, "Gives the final answer.", answer.schema)
+    tools = (*request.tools, tool)
+    if not request.tools and (fitted.row.forced_tools or not fitted.reasons):
+        return request.replace(tools=tools, tool_choice=answer.name)
+    instruction = f"Give the final answer by calling the tool {answer.name}, and not as text."
+    system = f"{request.system}\n\n{instruction}" if request.system else instruction
+    return request.replace(tools=tools, system=system)
