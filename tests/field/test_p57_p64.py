@@ -64,6 +64,7 @@ def test_p57_a_schema_is_no_reason_to_stop_reasoning():
     Seen failing: the writers of Anthropic and Responses without response_format.
     """
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    schema["additionalProperties"] = False  # as Claude demands
     wanted = {"type": "json_schema", "json_schema": {"name": "n", "schema": schema}}
     for model in ("anthropic/claude-opus-5-5", "openai/gpt-5.6", "gemini/gemini-3.5-flash"):
         request = iv.Request(model, [iv.user(QUESTION)], reasoning="high", response_format=wanted)

@@ -25,6 +25,7 @@ from innervoice.wire.dialects import (
     rules_of,
 )
 from innervoice.wire.protocol import Context, Reader
+from innervoice.wire.replay import Replay
 
 SOURCE = Path(iv.__file__).parent
 FOLDERS = sorted(path.parent.name for path in (SOURCE / "wire").glob("*/__init__.py"))
@@ -42,7 +43,7 @@ OTHER_MEANINGS = {
     "inline/formats.py": {"cohere", "mistral"},
 }
 # Bridges map what another library calls its providers and parameters to dialects, by name.
-NAMES_DIALECTS = ("wire", "bridges", "history")
+NAMES_DIALECTS = ("wire", "bridges")
 
 
 def test_registry_is_the_folders():
@@ -79,6 +80,7 @@ def test_members(name):
     assert ("{verb}" in dialect.path) == any(dialect.verbs)
     assert dialect.kin in (None, *DIALECTS)
     assert isinstance(desk_of(name), Desk)
+    assert isinstance(dialect.replay, Replay)
 
 
 @pytest.mark.parametrize("name", DIALECTS)

@@ -30,6 +30,7 @@ class AnswerType:
         self, name: str, schema: dict[str, Any], convert: Callable[[Any], Any] | None = None
     ) -> None:
         self.name = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "answer"
+        schema = _rooted(schema)
         self.is_wrapped = not _is_object(schema)
         self.schema = _wrapped(schema) if self.is_wrapped else schema
         self._convert = convert
@@ -94,9 +95,16 @@ class AnswerType:
             raise DecodeError(f"expected a value of the type {self.name}: {error}") from None
 
 
-def _is_object(schema: dict[str, Any]) -> bool:
+def _rooted(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema whose root can be seen, and is not a reference."""
     target = _target(schema, schema)
-    return target.get("type") == "object" or "properties" in target
+    if target is schema:
+        return schema
+    return {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
+
+
+def _is_object(schema: dict[str, Any]) -> bool:
+    return schema.get("type") == "object" or "properties" in schema
 
 
 def _wrapped(schema: dict[str, Any]) -> dict[str, Any]:

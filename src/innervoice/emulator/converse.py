@@ -12,10 +12,10 @@ from innervoice.emulator import claude
 from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall
 from innervoice.emulator.desk import Desk
+from innervoice.wire.controls import is_claude
 from innervoice.wire.converse.serve_response import error_type
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal
-from innervoice.wire.rules import is_claude
 
 __all__ = ["DESK"]
 

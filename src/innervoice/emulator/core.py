@@ -18,6 +18,7 @@ from innervoice.emulator.behaviour import HEADER, behaviour_of
 from innervoice.emulator.brain import AnswerDraft, think
 from innervoice.emulator.call import EmulatedCall, ServerMemory, tokens, tools_of
 from innervoice.emulator.desk import Desk, desk_of
+from innervoice.emulator.forms import in_form
 from innervoice.emulator.routes import Route, route_of
 from innervoice.emulator.seals import Sealer, digest
 from innervoice.errors import DecodeError
@@ -140,10 +141,13 @@ def _answer(call: EmulatedCall, desk: Desk) -> Response:
 def _drafted(call: EmulatedCall, body: dict[str, Any], *, on: bool) -> AnswerDraft:
     read = dialect_named(call.dialect).request_reader
     messages: tuple[Message, ...] = read({**body, "model": call.model}).messages
-    config = as_dict(as_dict(body.get("toolConfig")).get("functionCallingConfig"))
-    forced = is_forced(body.get("tool_choice")) or config.get("mode") == "ANY"
+    config = as_dict(body.get("toolConfig"))
+    forced = is_forced(body.get("tool_choice")) or is_forced(config.get("toolChoice"))
+    forced = forced or as_dict(config.get("functionCallingConfig")).get("mode") == "ANY"
     pieces = max(call.behaviour.pieces, 2 if call.behaviour.redact else 1)
-    draft = think(messages, tools_of(body), forced=forced, pieces=pieces)
+    tools = tools_of(body)
+    draft = think(messages, tools, forced=forced, pieces=pieces)
+    draft = in_form(draft, call.request, tools)
     if call.behaviour.silent:
         draft = draft.replace(text="", calls=())
     return draft if on else draft.replace(thoughts=())

@@ -34,7 +34,7 @@ from innervoice.history.prefix import Prefix
 from innervoice.history.reasoning import ReasoningRules
 from innervoice.history.turns import TurnRules, new_from
 from innervoice.wire.controls import Choice
-from innervoice.wire.dialects import dialect_named
+from innervoice.wire.dialects import dialect_named, replay_of
 
 __all__ = ["Action", "Decision", "Plan", "Planner", "plan"]
 
@@ -97,8 +97,7 @@ class Planner:
         self._reasoning = ReasoningRules(fitted, self._ledger, self._prefix)
         self._turns = TurnRules(fitted, self._ledger)
         self._cut_calls: set[str] = set()
-        host = fitted.host
-        self._grouped = self._dialect == "openai-responses" and bool(host and host.sealed_only)
+        self._grouped = replay_of(self._dialect).groups(fitted.host)
 
     def plan(self) -> Plan:
         """The messages to send and every decision."""
@@ -150,8 +149,8 @@ class Planner:
             if fitted is not None:
                 parts.append(fitted)
         parts = self._turns.with_field(number, parts)
-        if self._reasoning.is_claude or self._grouped:
-            rule = "H1" if self._reasoning.is_claude else "H5"
+        if self._reasoning.is_signed or self._grouped:
+            rule = "H1" if self._reasoning.is_signed else "H5"
             parts = self._turns.without_loose_ends(number, parts, rule=rule)
         if self._grouped:
             parts = self._turns.without_lost_ids(number, parts)

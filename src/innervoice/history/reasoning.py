@@ -14,11 +14,9 @@ from innervoice.fitting.request import FittedRequest
 from innervoice.history.decisions import Ledger, Place
 from innervoice.history.prefix import Prefix, difference
 from innervoice.history.turns import last_said
+from innervoice.wire.dialects import dialect_named, replay_of
 
 __all__ = ["ReasoningRules"]
-
-_FIELDS = ("openai-chat", "mistral", "cohere", "ollama")
-"""Dialects whose models show their reasoning in every turn that they think in."""
 
 
 class ReasoningRules:
@@ -30,11 +28,8 @@ class ReasoningRules:
         self._request = fitted.asked
         self._ledger = ledger
         self._prefix = prefix
-        self.is_claude = family_of(fitted.model) == "claude" and self._dialect in (
-            "anthropic",
-            "bedrock-converse",
-        )
-        self._sealed_only = bool(self._host and self._host.sealed_only)
+        self._replay = replay_of(self._dialect)
+        self.is_signed = self._replay.signed and family_of(fitted.model) == "claude"
 
     def is_home(self, origin: Origin | None) -> bool:
         """H1: whether what came from there can be read here."""
@@ -45,12 +40,10 @@ class ReasoningRules:
 
     def note_missing(self, messages: Sequence[Message], start: int) -> None:
         """H3: a turn of the open tool loop that has lost what the model wants back, though it is taken without."""
-        row, dialect = self._row, self._dialect
+        row = self._row
         wanted = row.replay in ("must", "loop", "tags") and self._fitted.reasons
-        # Gemini's signatures, DeepSeek's field and Claude's blocks where they are demanded have rules of their own.
-        told = dialect == "gemini" or row.control == "anthropic-enabled"
-        told = told or (row.replay == "must" and row.replay_field == "reasoning_content")
-        if not wanted or told:
+        # Gemini's signatures, DeepSeek's field, and Claude's blocks where they are demanded (H9) have rules of their own.
+        if not wanted or self._replay.fills(row) or row.control == "anthropic-enabled":
             return
         for number in range(max(last_said(messages) + 1, start), len(messages)):
             calls = messages[number].tool_calls
@@ -63,7 +56,7 @@ class ReasoningRules:
         """Whether a turn without reasoning has lost it: models with seals may call without a thought, others do not."""
         if origin is None or not self.is_home(origin):
             return False  # nothing that could be kept for this model
-        return origin.model is None or self._dialect in _FIELDS
+        return origin.model is None or dialect_named(self._dialect).thinks_visibly
 
     def fitted(self, place: Place, part: Thinking) -> Part | None:
         """The part as it goes to the target, or None if it does not."""
@@ -76,10 +69,10 @@ class ReasoningRules:
         for rule, refused, why in (
             ("H1", not part.complete, "it was interrupted"),
             ("H3", self._row.replay == "never", "this host refuses it"),
-            ("H1", self.is_claude and _is_unsigned(block), "it was never signed"),
+            ("H1", self.is_signed and self._replay.is_unsigned(block), "it was never signed"),
             (
                 "H5",
-                self._is_unreadable(block),
+                self._replay.is_unreadable(block, self._host, stored=self._request.store),
                 "nothing is stored, and it has no encrypted content",
             ),
         ):
@@ -94,13 +87,13 @@ class ReasoningRules:
         bound = self._binding(part.origin)
         if bound == "no" or made is None or made == self._prefix.value:
             self._ledger.kept(place, "thinking", "H1", "it came from here")
-            return self._under_its_name(part)
+            return self._replay.returned(part, self._row, self._host)
         why = difference(made, self._prefix.value)
         if bound == "dropped":
             self._ledger.kept(
                 place, "thinking", "H7", f"the host will not read it: {why}", "prefix_changed"
             )
-            return self._under_its_name(part)
+            return self._replay.returned(part, self._row, self._host)
         self._ledger.omitted(place, "thinking", "H7", why, "prefix_changed")
         return None
 
@@ -132,41 +125,3 @@ class ReasoningRules:
             why = f"it came from {origin.provider}/{origin.model}"
         self._ledger.omitted(place, "thinking", "H2", why)
         return None
-
-    def _is_unreadable(self, block: object) -> bool:
-        """H5: an item that the host would have to look up, but did not store."""
-        return (
-            self._sealed_only
-            and self._dialect == "openai-responses"
-            and not self._request.store
-            and isinstance(block, dict)
-            and not block.get("encrypted_content")
-        )
-
-    def _under_its_name(self, part: Thinking) -> Part:
-        """Reasoning of this model, in the field and as far as its host wants it back."""
-        origin = part.origin
-        block = origin.block if origin else None
-        if not origin or not isinstance(block, dict):
-            return part
-        if self._sealed_only and block.get("content"):
-            sealed = {key: item for key, item in block.items() if key != "content"}
-            return part.replace(origin=origin.replace(block=sealed))
-        if self._dialect != "openai-chat" or "type" in block:
-            return part
-        if self._row.replay == "tags":
-            return Text(f"<think>{part.text}</think>\n", origin=origin.replace(block=None))
-        if self._row.replay_field and self._row.replay_field != "reasoning_details":
-            return part.replace(origin=origin.replace(block={self._row.replay_field: part.text}))
-        return part
-
-
-def _is_unsigned(block: object) -> bool:
-    """Whether Claude's thinking lacks the signature without which it is refused."""
-    match block:
-        case {"type": "thinking", **rest}:
-            return not rest.get("signature")
-        case {"reasoningContent": {"reasoningText": dict(text)}}:
-            return not text.get("signature")
-        case _:
-            return False

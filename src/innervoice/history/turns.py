@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from innervoice.canon.messages import Message, tool_result
-from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Thinking, ToolCall, ToolResult, is_inline
 from innervoice.canon.request import Request
 from innervoice.fitting.request import FittedRequest
 from innervoice.history.decisions import Ledger
 from innervoice.history.pairs import pairs_of
-from innervoice.wire.write import input_of
+from innervoice.wire.controls import is_claude
+from innervoice.wire.dialects import replay_of
 
-__all__ = ["SKIP", "UNANSWERED", "TurnRules", "is_said", "last_said", "new_from"]
-
-SKIP = "skip_thought_signature_validator"
-"""What Gemini takes for a signature that nobody has (ai.google.dev, thought signatures, read 2026-11-15)."""
+__all__ = ["UNANSWERED", "TurnRules", "is_said", "last_said", "new_from"]
 
 UNANSWERED = "This call was interrupted and has no result."
-_GEMINI = re.compile(r"gemini-(\d+)")
 _HELD = ("previous_response_id", "previous_interaction_id", "conversation", "thread")
 
 
@@ -48,15 +43,16 @@ class TurnRules:
     """Fits turns to a target."""
 
     def __init__(self, fitted: FittedRequest, ledger: Ledger) -> None:
-        self._fitted, self._row, self._dialect = fitted, fitted.row, fitted.dialect
+        self._fitted, self._row = fitted, fitted.row
+        self._replay = replay_of(fitted.dialect)
         self._ledger = ledger
         self.gaps: list[int] = []
         """Where in what is sent a turn is left out."""
 
     def with_field(self, number: int, parts: list[Part]) -> list[Part]:
         """H3: the field that the host wants on a turn with calls, empty where it is unknown."""
-        wanted = self._row.replay == "must" and self._row.replay_field == "reasoning_content"
-        if not wanted or self._dialect != "openai-chat" or not self._fitted.reasons:
+        empty = self._replay.empty(self._row)
+        if empty is None or not self._fitted.reasons:
             return parts
         has_call = any(isinstance(part, ToolCall) for part in parts)
         has_thinking = any(isinstance(part, Thinking) and not is_inline(part) for part in parts)
@@ -64,8 +60,7 @@ class TurnRules:
             return parts
         why = "the host wants it on a turn with calls"
         self._ledger.filled((number, None), "thinking", "H3", why, "reasoning_filled")
-        origin = Origin(dialect=self._dialect, block={self._row.replay_field or "": ""})
-        return [Thinking("", "hidden", origin=origin), *parts]
+        return [empty, *parts]
 
     def without_loose_ends(self, number: int, parts: list[Part], *, rule: str) -> list[Part]:
         """Claude's turns must not end in thinking, and a reasoning item needs what it produced."""
@@ -89,7 +84,7 @@ class TurnRules:
             if isinstance(part, Thinking) and origin:
                 led.add(origin.item)
             lost = origin is not None and origin.led_by not in led
-            made.append(_without_id(part) if lost else part)
+            made.append(self._replay.without_id(part) if lost else part)
         if made != parts:
             why = "the reasoning that made it does not stand before it"
             self._ledger.converted((number, None), "message", "H5", why, "item_id_dropped")
@@ -97,8 +92,7 @@ class TurnRules:
 
     def with_calls_last(self, number: int, parts: list[Part]) -> list[Part]:
         """H5: DeepSeek's Responses want nothing between the calls of a turn and their results."""
-        host = self._fitted.host
-        if self._dialect != "openai-responses" or not host or not host.calls_last:
+        if not self._replay.calls_last(self._fitted.host):
             return parts
         calls: list[Part] = [part for part in parts if isinstance(part, ToolCall)]
         others = [part for part in parts if not isinstance(part, ToolCall)]
@@ -110,7 +104,7 @@ class TurnRules:
     def without_latest_thinking(self, messages: list[Message]) -> list[Message]:
         """H1: Claude refuses thinking in its latest turn when it is told not to think."""
         choice = self._fitted.choice
-        if not choice or not choice.off or not self._row.control.startswith("anthropic"):
+        if not choice or not choice.off or not is_claude(self._row):
             return messages
         latest = max((n for n, item in enumerate(messages) if item.role == "assistant"), default=-1)
         if latest < 0:
@@ -125,10 +119,7 @@ class TurnRules:
 
     def with_skip_values(self, messages: list[Message]) -> list[Message]:
         """H4: the skip value on the first call of each step of the current turn that nobody signed."""
-        if self._dialect != "gemini":
-            return messages
-        version = _GEMINI.match(self._fitted.model.rsplit("/", 1)[-1])
-        if not version or int(version[1]) < 3:
+        if not self._replay.skips(self._fitted.model):
             return messages
         start = last_said(messages)
         return [
@@ -145,14 +136,7 @@ class TurnRules:
         first = calls[0]
         place = (number, message.parts.index(first))
         self._ledger.filled(place, "tool_call", "H4", "nobody signed this step", "signature_filled")
-        block = (
-            first.origin.block if first.origin and isinstance(first.origin.block, dict) else None
-        )
-        call = {"name": first.name, "args": input_of(first)}
-        made = {**(block or {"functionCall": {"id": first.id, **call}}), "thoughtSignature": SKIP}
-        signed = first.replace(
-            origin=Origin(dialect="gemini", block=made, seals=("thoughtSignature",))
-        )
+        signed = self._replay.skipped(first)
         return message.replace(
             parts=tuple(signed if part is first else part for part in message.parts)
         )
@@ -190,11 +174,3 @@ class TurnRules:
         if latest < 0 or not any(isinstance(part, ToolResult) for part in since):
             return False
         return not isinstance(messages[latest].parts[0], Thinking)
-
-
-def _without_id(part: Part) -> Part:
-    block = part.origin.block if part.origin else None
-    if part.origin is None or not isinstance(block, dict) or "id" not in block:
-        return part
-    bare = {key: value for key, value in block.items() if key != "id"}
-    return part.replace(origin=part.origin.replace(block=bare))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from innervoice.canon.reasoning import Show
 from innervoice.canon.rows import ModelRow
 
-__all__ = ["CONTROLS", "Choice", "fields_of"]
+__all__ = ["CONTROLS", "Choice", "fields_of", "is_claude"]
 
 
 class Choice(NamedTuple):
@@ -182,3 +182,8 @@ CONTROLS: dict[str, Callable[[Choice, ModelRow], Fields]] = {
     "converse-effort": _effort,
     "none": _nothing,
 }
+
+
+def is_claude(row: ModelRow) -> bool:
+    """Whether a row is one of Claude, whoever hosts it."""
+    return row.control.startswith("anthropic")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from innervoice.wire.media import MediaModule
     from innervoice.wire.protocol import Reader
     from innervoice.wire.refusals import Refusal, Target
+    from innervoice.wire.replay import Replay
     from innervoice.wire.response_schema import SchemaProfile
     from innervoice.wire.serve_request import Server
 
@@ -104,6 +105,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     """The content type of a stream."""
     streams_unasked: bool = False
     """A body that does not mention `stream` asks for one."""
+    thinks_visibly: bool = False
+    """Models show their reasoning in every turn that they think in, so that a turn without any has lost it."""
     id_start: str = ""
     """What a server's ids of answers begin with."""
     inline_reasoning: bool = False
@@ -123,6 +126,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     serves: str = "serve_request"
     refuses: str = "rules:problems"
     holds_files: str = "media"
+    replays: str | None = None
+    """None: everything goes back as it came."""
 
     @property
     def folder(self) -> str:
@@ -172,6 +177,16 @@ class Dialect(Value, frozen=True, kw_only=True):
         """The function that names what the API would refuse."""
         rules: Rules = _resolved(self.package, self.refuses)
         return rules
+
+    @property
+    def replay(self) -> Replay:
+        """How the model's turns go back to it."""
+        place = (self.package, self.replays) if self.replays else _PLAIN_REPLAY
+        replay: Replay = _resolved(*place)
+        return replay
+
+
+_PLAIN_REPLAY = ("innervoice.wire", "replay:PLAIN")
 
 
 @cache

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from innervoice.frames.frame import Frame
     from innervoice.wire.dialect import Dialect, RequestReader, Rules, Writer
     from innervoice.wire.protocol import Context, Reader
+    from innervoice.wire.replay import Replay
     from innervoice.wire.serve_request import Server
 
 __all__ = [
     "DEFAULT", "DIALECTS", "HISTORY_MEMBERS", "dialect_named", "dialect_of", "framing_of", "history_dialect_of", "kin_at",
-    "reader_of", "request_reader_of", "rules_of", "server_of", "writer_of",
+    "reader_of", "replay_of", "request_reader_of", "rules_of", "server_of", "writer_of",
 ]  # fmt: skip
 
 # In the order in which they are asked whether a message is theirs.
@@ -86,6 +87,12 @@ def rules_of(dialect: str) -> Rules:
 def server_of(dialect: str) -> Server:
     """The server's side: writes answers, streams and errors."""
     return dialect_named(dialect).server
+
+
+@cache
+def replay_of(dialect: str) -> Replay:
+    """How the model's turns go back to it."""
+    return dialect_named(dialect).replay
 
 
 def framing_of(dialect: str) -> Callable[[Frame], bytes]:

@@ -15,7 +15,7 @@ from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal, Target
 
 __all__ = [
-    "answers", "claude", "claude_is_on", "company", "is_claude", "is_forced", "last_turn", "quoted", "refused", "supported",
+    "answers", "claude", "claude_is_on", "company", "is_forced", "last_turn", "quoted", "refused", "supported",
     "turns_of",
 ]  # fmt: skip
 
@@ -159,11 +159,6 @@ def _is_interleaved(fields: dict[str, Any]) -> bool:
         str(beta).startswith("interleaved-thinking")
         for beta in as_list(fields.get("anthropic_beta"))
     )
-
-
-def is_claude(row: ModelRow) -> bool:
-    """Whether a row is one of Claude, whoever hosts it."""
-    return row.control.startswith("anthropic")
 
 
 def claude_is_on(fields: dict[str, Any], row: ModelRow) -> bool:

@@ -57,4 +57,5 @@ DIALECT = Dialect(
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
     reads="read:AnthropicReader",
+    replays="replay:REPLAY",
 )

@@ -52,16 +52,26 @@ def read_request(body: dict[str, Any]) -> Request:
     if isinstance(body.get("system"), str):
         known["system"] = body["system"]
         read.add("system")
-    effort = as_dict(body.get("output_config")).get("effort")
+    config = as_dict(body.get("output_config"))
+    effort, form = config.get("effort"), as_dict(config.get("format"))
+    if form.get("type") == "json_schema":
+        known["response_format"] = {"type": "json_schema", "json_schema": _format(form)}
+        if config.keys() == {"format"}:
+            read.add("output_config")
     setting = setting_of(
         {**as_dict(body.get("thinking")), **({"effort": effort} if effort else {})}
     )
     if setting is not None and as_dict(body.get("thinking")).get("type") != "adaptive":
         known["reasoning"] = setting
         read.add("thinking")
-        if body.get("output_config") == {"effort": effort}:
+        if config.keys() <= {"effort", "format"}:
             read.add("output_config")
     return request_of(body, "anthropic", messages, known, read)
+
+
+def _format(form: dict[str, Any]) -> dict[str, Any]:
+    schema = form.get("schema")
+    return {"name": str(as_dict(schema).get("title") or "answer"), "schema": schema}
 
 
 def _message(message: dict[str, Any]) -> Message:

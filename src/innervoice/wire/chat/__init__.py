@@ -32,5 +32,7 @@ DIALECT = Dialect(
     inline_reasoning=True,
     looks_like=_looks_like,
     turn_of=turn_of,
+    thinks_visibly=True,
     reads="read:ChatReader",
+    replays="replay:REPLAY",
 )

@@ -26,5 +26,6 @@ DIALECT = Dialect(
     path="/v2/chat",
     names_tools=False,
     looks_like=_looks_like,
+    thinks_visibly=True,
     reads="read:CohereReader",
 )

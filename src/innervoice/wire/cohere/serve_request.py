@@ -48,6 +48,10 @@ def read_request(body: dict[str, Any]) -> Request:
     """Reads a body."""
     messages = [_message(as_dict(message)) for message in as_list(body.get("messages"))]
     known = {name: body.get(name) for name in _OPTIONS}
+    form = as_dict(body.get("response_format"))
+    if "schema" in form:
+        named = {"name": "answer", "schema": form["schema"]}
+        known["response_format"] = {"type": "json_schema", "json_schema": named}
     known["top_p"], known["stop"] = body.get("p"), body.get("stop_sequences")
     read = {"model", "messages", "p", "stop_sequences", *_OPTIONS}
     return request_of(body, "cohere", messages, known, read)

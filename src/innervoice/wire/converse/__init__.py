@@ -50,4 +50,5 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     turn_of=_turn_of,
     reads="read:ConverseReader",
+    replays="replay:REPLAY",
 )

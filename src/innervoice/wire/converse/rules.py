@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from innervoice.wire.controls import is_claude
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal, Target
 from innervoice.wire.rules import (
@@ -12,7 +13,6 @@ from innervoice.wire.rules import (
     claude,
     claude_is_on,
     company,
-    is_claude,
     is_forced,
     last_turn,
     refused,

@@ -39,4 +39,5 @@ DIALECT = Dialect(
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
     reads="read:GeminiReader",
+    replays="replay:REPLAY",
 )

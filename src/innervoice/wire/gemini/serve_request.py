@@ -40,6 +40,12 @@ def read_request(body: dict[str, Any]) -> Request:
         "top_p": config.pop("topP", None),
         "stop": config.pop("stopSequences", None),
     }
+    if config.get("responseMimeType") == "application/json":
+        del config["responseMimeType"]
+        schema = config.pop("responseJsonSchema", None)
+        named = {"name": "answer", "schema": schema}
+        form = {"type": "json_schema", "json_schema": named} if schema else {"type": "json_object"}
+        known["response_format"] = form
     read = {"contents", "generationConfig", "model"}
     system = as_dict(body.get("systemInstruction"))
     texts = [as_dict(part).get("text") for part in as_list(system.get("parts"))]

@@ -20,5 +20,6 @@ DIALECT = Dialect(
     call_ids=re.compile(r"[A-Za-z0-9]{9}"),
     call_id_start="",
     turn_of=chat.turn_of,
+    thinks_visibly=True,
     reads="read:MistralReader",
 )

@@ -26,5 +26,6 @@ DIALECT = Dialect(
     streams_unasked=True,
     inline_reasoning=True,
     looks_like=_looks_like,
+    thinks_visibly=True,
     reads="read:OllamaReader",
 )

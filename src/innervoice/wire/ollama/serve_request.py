@@ -43,6 +43,13 @@ def read_request(body: dict[str, Any]) -> Request:
         "tools": body.get("tools"),
     }
     read = {"model", "messages", "options", "stream", "tools"}
+    if body.get("format") == "json":
+        known["response_format"] = {"type": "json_object"}
+        read.add("format")
+    elif isinstance(body.get("format"), dict):
+        named = {"name": "answer", "schema": body["format"]}
+        known["response_format"] = {"type": "json_schema", "json_schema": named}
+        read.add("format")
     if "think" in body and isinstance(body["think"], bool):
         known["reasoning"] = None if body["think"] else False
         read |= set() if body["think"] else {"think"}

@@ -49,4 +49,5 @@ DIALECT = Dialect(
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
     reads="read:ResponsesReader",
+    replays="replay:REPLAY",
 )

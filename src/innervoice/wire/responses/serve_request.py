@@ -50,6 +50,10 @@ def read_request(body: dict[str, Any]) -> Request:
     if isinstance(body.get("max_output_tokens"), int):
         known["max_tokens"] = body["max_output_tokens"]
         read.add("max_output_tokens")
+    form = as_dict(as_dict(body.get("text")).get("format"))
+    if form and as_dict(body.get("text")).keys() == {"format"}:
+        known["response_format"] = form
+        read.add("text")
     reasoning = body.get("reasoning")
     if isinstance(reasoning, dict) and reasoning.keys() <= {"effort"}:
         setting = setting_of(reasoning)

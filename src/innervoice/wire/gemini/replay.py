@@ -1,0 +1,38 @@
+"""How turns go back to Gemini: version 3 and later wants a signature on the first call of each step."""
+
+from __future__ import annotations
+
+import re
+
+from innervoice.canon.origin import Origin
+from innervoice.canon.parts import ToolCall
+from innervoice.canon.rows import ModelRow
+from innervoice.wire.gemini import DIALECT
+from innervoice.wire.replay import Replay
+from innervoice.wire.write import block_of, input_of
+
+__all__ = ["REPLAY", "SKIP"]
+
+SKIP = "skip_thought_signature_validator"
+"""What Gemini accepts in place of a signature (ai.google.dev, thought signatures, read 2026-11-15)."""
+_SIGNATURE = "thoughtSignature"
+_VERSION = re.compile(r"gemini-(\d+)")
+
+
+class _GeminiReplay(Replay):
+    def fills(self, row: ModelRow) -> bool:
+        return True
+
+    def skips(self, model: str) -> bool:
+        version = _VERSION.match(model.rsplit("/", 1)[-1])
+        return version is not None and int(version[1]) >= 3
+
+    def skipped(self, call: ToolCall) -> ToolCall:
+        block = block_of(call)
+        if not isinstance(block, dict):
+            block = {"functionCall": {"id": call.id, "name": call.name, "args": input_of(call)}}
+        signed = {**block, _SIGNATURE: SKIP}
+        return call.replace(origin=Origin(dialect=DIALECT.name, block=signed, seals=(_SIGNATURE,)))
+
+
+REPLAY = _GeminiReplay()

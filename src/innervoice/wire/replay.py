@@ -1,0 +1,78 @@
+"""How a model's turn goes back to it: the protocol between the rules of a history and what only a wire format knows.
+
+`history/` decides by the rules H1 to H10; what a block is, and how one is written, it asks the dialect's `Replay`. A dialect that needs
+nothing of its own has this one.
+
+    signed         thinking is refused unless it is signed, and must not be the last part of a turn (H1)
+    groups         reasoning, and what it produced, go back together or not at all (H5)
+    calls_last     the calls of a turn stand behind all its other parts (H5)
+    is_unsigned    a thinking block that lacks its signature (H1)
+    is_unreadable  reasoning that the host would have to look up, but has not stored (H5)
+    returned       reasoning of this model in the field, and as much of it, as its host wants back (H1)
+    fills          a turn of the open tool loop that lost its reasoning has a rule of its own (H3, H4)
+    empty          the empty reasoning that a host demands on a turn with calls (H3)
+    without_id     a part without the id by which a host looks up what led to it (H5)
+    skips          the model demands a signature on the first call of each step (H4)
+    skipped        a call with the documented value that skips the check of its signature (H4)
+"""
+
+from __future__ import annotations
+
+from innervoice.canon.parts import Part, Thinking, ToolCall
+from innervoice.canon.rows import Host, ModelRow
+
+__all__ = ["PLAIN", "Replay", "demands_field"]
+
+
+class Replay:
+    """Sends everything back as it came."""
+
+    signed: bool = False
+
+    def groups(self, host: Host | None) -> bool:
+        """Whether reasoning goes back only with what it produced."""
+        return False
+
+    def calls_last(self, host: Host | None) -> bool:
+        """Whether the calls of a turn stand behind all its other parts."""
+        return False
+
+    def is_unsigned(self, block: object) -> bool:
+        """Whether a thinking block lacks its signature."""
+        return False
+
+    def is_unreadable(self, block: object, host: Host | None, *, stored: bool) -> bool:
+        """Whether the host would have to look reasoning up that it has not stored."""
+        return False
+
+    def returned(self, part: Thinking, row: ModelRow, host: Host | None) -> Part:
+        """Reasoning of this model as its host wants it back."""
+        return part
+
+    def fills(self, row: ModelRow) -> bool:
+        """Whether another rule fills what a turn of the open tool loop has lost."""
+        return demands_field(row)
+
+    def empty(self, row: ModelRow) -> Thinking | None:
+        """The empty reasoning that the host demands on a turn with calls; None if it demands none."""
+        return None
+
+    def without_id(self, part: Part) -> Part:
+        """A part without its id."""
+        return part
+
+    def skips(self, model: str) -> bool:
+        """Whether the model demands a signature on the first call of each step of the current turn."""
+        return False
+
+    def skipped(self, call: ToolCall) -> ToolCall:
+        """A call with the value that skips the check of its signature."""
+        return call
+
+
+PLAIN = Replay()
+
+
+def demands_field(row: ModelRow) -> bool:
+    """Whether a model wants its reasoning back in a field of the message, on every turn with calls."""
+    return row.replay == "must" and row.replay_field == "reasoning_content"

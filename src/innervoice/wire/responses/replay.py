@@ -1,0 +1,43 @@
+"""How items go back to the Responses API: by their seals, or by ids that the host has stored."""
+
+from __future__ import annotations
+
+from innervoice.canon.parts import Part, Thinking
+from innervoice.canon.rows import Host, ModelRow
+from innervoice.wire.replay import Replay
+from innervoice.wire.write import block_of
+
+__all__ = ["REPLAY"]
+
+
+class _ResponsesReplay(Replay):
+    def groups(self, host: Host | None) -> bool:
+        return host is not None and host.sealed_only
+
+    def calls_last(self, host: Host | None) -> bool:
+        return host is not None and host.calls_last
+
+    def is_unreadable(self, block: object, host: Host | None, *, stored: bool) -> bool:
+        sealed = not isinstance(block, dict) or bool(block.get("encrypted_content"))
+        return not sealed and not stored and self.groups(host)
+
+    def returned(self, part: Thinking, row: ModelRow, host: Host | None) -> Part:
+        """Without its readable content, where the host accepts the seal only."""
+        block = block_of(part)
+        readable = isinstance(block, dict) and block.get("content")
+        return _without(part, "content") if readable and self.groups(host) else part
+
+    def without_id(self, part: Part) -> Part:
+        return _without(part, "id")
+
+
+def _without(part: Part, member: str) -> Part:
+    """A part whose block lacks a member."""
+    origin = part.origin
+    if origin is None or not isinstance(origin.block, dict) or member not in origin.block:
+        return part
+    block = {key: value for key, value in origin.block.items() if key != member}
+    return part.replace(origin=origin.replace(block=block))
+
+
+REPLAY = _ResponsesReplay()
