@@ -57,7 +57,8 @@ class Talk:
         self._given_tools = tuple(tools)
         self._raises = raise_tool_errors
         self._tools = ToolBox(self._given_tools, raises=raise_tool_errors)
-        self._last_plan: Plan | None = None
+        self._last_asked: dict[str, Any] | None = None
+        """What the last request was planned with; its plan is made if someone wants to compare with it."""
 
     # ---- what one can do with it -----------------------------------------------------------------
 
@@ -103,10 +104,15 @@ class Talk:
 
     def plan(self, **settings: Any) -> Plan:
         """What would be sent now, by which rules, and what a prompt cache keeps of what was sent last."""
+        last = plan(**self._last_asked) if self._last_asked else None
+        return plan(**self._asked(settings), last=last)
+
+    def _asked(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """What the next request is planned with."""
         fields = {**self.settings, **settings, "system": self.system, "tools": self._tools.offered}
         known = {key: value for key, value in fields.items() if key not in _UNPLANNED}
         target = self.client.full_name(self.model)
-        return plan(self.history, target, last=self._last_plan, **known)
+        return {"messages": tuple(self.history), "target": target, **known}
 
     # ---- on disk ---------------------------------------------------------------------------------
 
@@ -126,7 +132,7 @@ class Talk:
             raise DecodeError(f"expected a saved conversation in {path}")
         self.model, self.system = str(value["model"]), value.get("system")
         self.history = list(from_json(dump_json(value["messages"])))
-        self.responses, self._last_plan = [], None
+        self.responses, self._last_asked = [], None
         return self
 
     # ---- one turn after the other ----------------------------------------------------------------
@@ -151,7 +157,7 @@ class Talk:
         merged = {**self.settings, **settings}
         if "reasoning" in merged:
             merged["reasoning"] = Reasoning.from_any(merged["reasoning"])
-        self._last_plan = self.plan(**settings).replace(cache=None)
+        self._last_asked = self._asked(settings)
         return {"system": self.system, "tools": self._tools.offered, **merged}
 
     def _took(self, response: Response, *, last: bool) -> Sequence[ToolCall]:

@@ -17,7 +17,7 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message, user
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Response
-from innervoice.catalog.lookup import names_of
+from innervoice.catalog.targets import names_of
 from innervoice.encoding import encode
 from innervoice.errors import UsageError
 from innervoice.show.policy import Policy
