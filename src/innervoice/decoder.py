@@ -18,7 +18,8 @@ from innervoice.canon.reasoning import ReasoningReport
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.rows import Card, Host
-from innervoice.catalog.lookup import card_of, dialect_at, host_of, names_of
+from innervoice.catalog.lookup import card_of, dialect_at, host_of
+from innervoice.catalog.targets import names_of
 from innervoice.errors import DecodeError, UsageError
 from innervoice.frames.frame import LIMIT, Frame
 from innervoice.frames.sniff import AnyFraming
@@ -306,12 +307,10 @@ def _asked(request: Any) -> _Asked:
         case Wire():
             return _Asked(request.reasoning, request.prefix, request.scope)
         case Request():
-            # Only those who name the request need these.
-            from innervoice.fitting.request import FittedRequest  # noqa: PLC0415
-            from innervoice.history.plan import Planner  # noqa: PLC0415
+            from innervoice.history.plan import planned  # noqa: PLC0415 - only who names the request needs it
 
-            fitted = FittedRequest(request)
-            return _Asked(fitted.report, Planner(fitted).plan().prefix, request.scope)
+            fitted, plan = planned(request, checked=True)
+            return _Asked(fitted.report, plan.prefix, request.scope)
         case _:
             kind = type(request).__name__
             raise UsageError(f"request must be a Request or what encode made of it, not {kind}")

@@ -13,21 +13,26 @@ from innervoice.canon.jsontext import load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Text, ToolCall, ToolResult
 from innervoice.canon.request import Request, Wire
+from innervoice.canon.target import Target
 from innervoice.errors import DecodeError, UsageError
 from innervoice.fitting.media import fit_media
 from innervoice.fitting.reasoning import Compiler
-from innervoice.fitting.request import FittedRequest
 from innervoice.fitting.response_format import fit_response_format
-from innervoice.history.plan import Plan, Planner
+from innervoice.history.plan import Plan, Planned, planned
 from innervoice.wire.controls import Choice, fields_of
 from innervoice.wire.dialects import dialect_named, request_reader_of
 
-__all__ = ["decode_request", "encode"]
+__all__ = ["decode_request", "encode", "encoded"]
 
 
 def encode(request: Request) -> Wire:
     """What would be sent for a request."""
-    return _Encoding(request).wire()
+    return encoded(request)
+
+
+def encoded(request: Request, target: Target | None = None) -> Wire:
+    """What would be sent for a request whose target may be resolved already."""
+    return _Encoding(planned(request, target, checked=True)).wire()
 
 
 def decode_request(body: Any, dialect: str) -> Request:
@@ -39,80 +44,80 @@ def decode_request(body: Any, dialect: str) -> Request:
 
 
 class _Encoding:
-    def __init__(self, request: Request) -> None:
-        self.fitted = FittedRequest(request)
-        self.request = self.fitted.request
-        self.notebook = self.fitted.notebook
-        self.host, self.model = self.fitted.host, self.fitted.model
-        self.dialect, self.row = dialect_named(self.fitted.dialect), self.fitted.row
+    def __init__(self, planned: Planned) -> None:
+        self._fitted, self._plan = planned
+        self._request = self._fitted.asked
+        target = self._fitted.target
+        self._host, self._model, self._row = target.host, target.model, target.row
+        self._dialect = dialect_named(target.dialect)
 
     def wire(self) -> Wire:
-        request, fitted, dialect = self.request, self.fitted, self.dialect
-        named = self.row.limit != "max_tokens"
-        limit = self.row.limit if named else dialect.limit
-        _check_results(request.messages)
-        planned = self._planned()
-        messages = planned.messages if dialect.joins_turns else _alternating(planned)
-        messages = fit_media(messages, dialect, self.notebook)
-        if messages != request.messages:
-            request = request.replace(messages=messages)
-        if request.response_format is not None:
-            change = Compiler(self.row, mode=request.mode, notebook=self.notebook).bend
-            formats = self.host.formats if self.host and self.host.formats else dialect.formats
-            if request.mode != "passthrough" or not formats:
-                request = fit_response_format(request, dialect, formats, change)
-        body = dialect.writer(request, self.model, limit)
-        fields = fields_of(fitted.choice, self.row) if fitted.choice else {}
+        fitted, plan, dialect = self._fitted, self._plan, self._dialect
+        _check_results(self._request.messages)
+        self._note_decisions()
+        named = self._row.limit != "max_tokens"
+        limit = self._row.limit if named else dialect.limit
+        messages = plan.messages if dialect.joins_turns else _alternating(plan)
+        messages = fit_media(messages, dialect, fitted.notebook)
+        body = dialect.writer(self._in_form(fitted.with_messages(messages)), self._model, limit)
+        fields = fields_of(fitted.choice, self._row) if fitted.choice else {}
         if fields and dialect.wraps_reasoning:
             fields = {dialect.wraps_reasoning: fields}
-        if dialect.unstored and not request.store and fitted.reasons:
+        if dialect.unstored and not self._request.store and fitted.reasons:
             body = {**dialect.unstored, **body}
         return Wire(
             url=self._url(),
             headers={"content-type": "application/json", **dialect.headers},
-            body=_merged(_merged(self._enveloped(body), fields), request.extra),
+            body=_merged(_merged(self._enveloped(body), fields), self._request.extra),
             dialect=dialect.name,
-            notes=self.notebook.notes(),
+            notes=fitted.notebook.notes(),
             reasoning=fitted.report,
-            prefix=planned.prefix,
-            scope=request.scope,
+            prefix=plan.prefix,
+            scope=self._request.scope,
         )
 
-    def _planned(self) -> Plan:
-        """The history as it may go to this target; what is not sent as it is, is noted."""
-        planned = Planner(self.fitted).plan()
-        for decision in planned.decisions:
+    def _in_form(self, request: Request) -> Request:
+        """The request with a response format that the target accepts."""
+        formats = (self._host.formats if self._host else ()) or self._dialect.formats
+        if request.response_format is None or (request.mode == "passthrough" and formats):
+            return request
+        change = Compiler(self._row, mode=request.mode, notebook=self._fitted.notebook).bend
+        return fit_response_format(request, self._dialect, formats, change)
+
+    def _note_decisions(self) -> None:
+        """Notes what of the history is not sent as it is, and switches reasoning off if an open tool loop demands it."""
+        fitted, plan, notebook = self._fitted, self._plan, self._fitted.notebook
+        for decision in plan.decisions:
             if decision.note:
-                self.notebook.add(decision.note, decision.rule)
-        if not self.dialect.flags_errors:
+                notebook.add(decision.note, decision.rule)
+        if not self._dialect.flags_errors:
             flagged = [
                 part
-                for message in planned.messages
+                for message in plan.messages
                 for part in message.parts
                 if isinstance(part, ToolResult) and part.error
             ]
             if flagged:
-                self.notebook.add("error_flag_dropped", count=len(flagged))
-        if planned.thinking_off and self.fitted.choice and not self.fitted.choice.off:
-            self.notebook.add("reasoning_off_for_loop")
-            self.fitted.choice = Choice(off=True)
-        return planned
+                notebook.add("error_flag_dropped", count=len(flagged))
+        if plan.thinking_off and fitted.choice and not fitted.choice.off:
+            notebook.add("reasoning_off_for_loop")
+            fitted.choice = Choice(off=True)
 
     @property
     def _path(self) -> str:
-        usual = self.dialect.path
-        return self.host.paths.get(self.dialect.name, usual) if self.host else usual
+        usual = self._dialect.path
+        return self._host.paths.get(self._dialect.name, usual) if self._host else usual
 
     def _url(self) -> str:
-        base = self.request.base_url or (self.host.base_url if self.host else "")
-        verbs = self.dialect.verbs
-        whole, streamed = self.host.verbs.get(self.dialect.name, verbs) if self.host else verbs
-        verb = streamed if self.request.stream else whole
-        return base.rstrip("/") + self._path.format(model=self.model, verb=verb)
+        base = self._request.base_url or (self._host.base_url if self._host else "")
+        verbs = self._dialect.verbs
+        whole, streamed = self._host.verbs.get(self._dialect.name, verbs) if self._host else verbs
+        verb = streamed if self._request.stream else whole
+        return base.rstrip("/") + self._path.format(model=self._model, verb=verb)
 
     def _enveloped(self, body: dict[str, Any]) -> dict[str, Any]:
         """A body as this host wants it beside others of its dialect: the model in one place, and what else it asks for."""
-        wanted = self.host.members.get(self.dialect.name) if self.host else None
+        wanted = self._host.members.get(self._dialect.name) if self._host else None
         if "{model}" in self._path:
             body.pop("model", None)
         return {**body, **wanted} if wanted else body

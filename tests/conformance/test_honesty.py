@@ -4,9 +4,9 @@ from collections import Counter
 
 from conformance.requests import accepted, refused
 from innervoice.canon.rows import ModelRow
+from innervoice.canon.target import Target
 from innervoice.catalog.lookup import host_of, model_row_of
 from innervoice.wire.dialects import rules_of
-from innervoice.wire.refusals import Target
 from shared import SHARED, needs_shared
 
 UNKNOWN = ModelRow(match=("*",), control="none", off="never", source="nothing is known")
@@ -16,7 +16,8 @@ def said(exchange) -> list[str]:
     host = host_of(exchange["provider"].split("/")[-1])
     dialect, model = exchange["dialect"], exchange["model"]
     row = model_row_of(model, host.id if host else None, dialect) or UNKNOWN
-    target = Target(model=model, row=row, host=host)
+    provider = host.id if host else None
+    target = Target(provider=provider, model=model, row=row, host=host, dialect=dialect)
     return [refusal.text for refusal in rules_of(dialect)(exchange["request_body"], target)]
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import innervoice as iv
 from innervoice.canon.rows import ModelRow
+from innervoice.canon.target import Target
 from innervoice.catalog.lookup import all_model_rows, dialect_at, host_of, model_row_of
 from innervoice.wire.dialects import rules_of
-from innervoice.wire.refusals import Target
 
 __all__ = ["SETTINGS", "cases", "compiled", "lines"]
 
@@ -86,5 +86,5 @@ def lines() -> Iterator[str]:
 
 
 def refused(wire: iv.Wire, row: ModelRow, host: str, model: str) -> list[str]:
-    target = Target(model=model, row=row, host=host_of(host))
+    target = Target(provider=host, model=model, row=row, host=host_of(host), dialect=wire.dialect)
     return [refusal.text for refusal in rules_of(wire.dialect)(wire.body, target)]

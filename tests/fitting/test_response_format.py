@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import innervoice as iv
+from innervoice.canon.target import Target
 from innervoice.catalog.lookup import host_of, model_row_of
 from innervoice.wire.dialects import rules_of
-from innervoice.wire.refusals import Target
 
 TARGETS = {
     "anthropic/claude-opus-5-5": "anthropic",
@@ -59,7 +59,9 @@ def refusals(made, model):
     """What the API would say of a body."""
     provider, name = model.split("/", 1)
     row = model_row_of(name, provider, made.dialect)
-    target = Target(model=name, row=row, host=host_of(provider))
+    target = Target(
+        provider=provider, model=name, row=row, host=host_of(provider), dialect=made.dialect
+    )
     return [refusal.text for refusal in rules_of(made.dialect)(made.body, target)]
 
 

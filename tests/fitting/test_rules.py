@@ -2,9 +2,9 @@
 
 import pytest
 
-from innervoice.catalog.lookup import host_of, model_row_of
+from innervoice.catalog.lookup import host_of
+from innervoice.catalog.targets import target_at
 from innervoice.wire.dialects import rules_of
-from innervoice.wire.refusals import Target
 
 ENABLED = {"max_tokens": 9000, "messages": []}
 ADAPTIVE = {"max_tokens": 9000, "messages": []}
@@ -64,7 +64,7 @@ def test_rule(target, refused, says, taken):
     provider, _, model = target.partition("/")
     host, _, dialect = provider.partition(":")
     dialect = dialect or host_of(host).dialect
-    target = Target(model=model, row=model_row_of(model, host, dialect), host=host_of(host))
+    target = target_at(host, model, dialect)
     said = [refusal.text for refusal in rules_of(dialect)(refused, target)]
 
     assert any(says in text for text in said), said

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import innervoice as iv
+from innervoice.canon.target import Target
 from innervoice.catalog.lookup import host_of, model_row_of
 from innervoice.sessions.foreign import history_from
 from innervoice.sessions.repair import lint_session, repair_session
 from innervoice.wire.dialects import rules_of
-from innervoice.wire.refusals import Target
 
 CLAUDE = "anthropic/claude-opus-4-6"
 CODEX = "openai/gpt-5.6"
@@ -546,7 +546,7 @@ def refusals(body, target):
     provider, model = target.split("/")
     host = host_of(provider)
     row = model_row_of(model, provider, host.dialect)
-    asked = Target(model=model, row=row, host=host)
+    asked = Target(provider=host.id, model=model, row=row, host=host, dialect=host.dialect)
     return [refusal.text for refusal in rules_of(host.dialect)({"model": model, **body}, asked)]
 
 

@@ -37,7 +37,6 @@ OTHER_MEANINGS = {
     "cli/models.py": {"anthropic"},
     "client/auth.py": {"anthropic", "gemini"},
     "emulator/chat.py": {"anthropic"},
-    "pricing.py": {"gemini"},
     "sessions/langchain.py": {"gemini"},
     # inline formats, called after the model family that writes them
     "inline/formats.py": {"cohere", "mistral"},

@@ -24,10 +24,9 @@ from innervoice.canon.rows import Host
 from innervoice.catalog.lookup import all_hosts, host_of
 from innervoice.decoding import StreamDecoder, decode
 from innervoice.errors import InnervoiceError
-from innervoice.fitting.request import FittedRequest
 from innervoice.frames.frame import Frame
 from innervoice.frames.sse import ServerSentEvents, sse_bytes
-from innervoice.history.plan import Planner
+from innervoice.history.plan import planned
 from innervoice.wire.chat.reasoning import FIELDS
 from innervoice.wire.chat.write import write_assistant
 from innervoice.wire.json_access import as_dict, as_list
@@ -84,7 +83,7 @@ class Relay:
             dialect=_DIALECT,
         )
         try:
-            fitted = Planner(FittedRequest(request, checked=False)).plan().messages
+            fitted = planned(request).plan.messages
         except InnervoiceError:
             return message
         written = write_assistant(fitted[0]) if fitted else {}

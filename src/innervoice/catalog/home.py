@@ -7,7 +7,8 @@ own family, unless the row of either says otherwise: `reads` of the reader, `rea
 from __future__ import annotations
 
 from innervoice.canon.origin import Origin
-from innervoice.canon.rows import Host, ModelRow
+from innervoice.canon.rows import ModelRow
+from innervoice.canon.target import Target
 from innervoice.catalog.lookup import family_of, fits, model_row_of
 
 __all__ = ["is_home", "reads"]
@@ -23,20 +24,16 @@ def reads(row: ModelRow, model: str, writer: str, host: str | None, dialect: str
     return fits(row.reads, writer) and fits(written_by.readable_by, model)
 
 
-def is_home(
-    origin: Origin | None,
-    row: ModelRow,
-    model: str,
-    host: Host | None,
-    dialect: str,
-    scope: str | None,
-) -> bool:
+def is_home(origin: Origin | None, target: Target) -> bool:
     """Whether what came from this origin can go back to this target as it came."""
-    if origin is None or origin.dialect != dialect:
+    host = target.host
+    if origin is None or origin.dialect != target.dialect:
         return False
     if host and origin.provider not in (None, host.id):
         return False
-    if scope is not None and origin.scope is not None and scope != origin.scope:
+    if None not in (target.scope, origin.scope) and target.scope != origin.scope:
         return False
     writer = origin.model
-    return writer is None or reads(row, model, writer, host.id if host else None, dialect)
+    return writer is None or reads(
+        target.row, target.model, writer, host.id if host else None, target.dialect
+    )

@@ -27,7 +27,6 @@ __all__ = [
     "host_in_langchain",
     "host_of",
     "model_row_of",
-    "names_of",
     "use_overrides",
 ]
 
@@ -46,21 +45,6 @@ def dialect_at(host: Host, model: str) -> str:
     """The dialect in which a model is asked at a host."""
     spoken = (dialect for pattern, dialect in host.speaks.items() if fits((pattern,), model))
     return next(spoken, host.dialect) if host.speaks else host.dialect
-
-
-@lru_cache(maxsize=256)
-def names_of(provider: str | None, model: str | None) -> tuple[str | None, str | None]:
-    """Provider and model as their host spells them.
-
-    Only without a provider, and only if the first segment of the model's name is a known one, is the name
-    split: `deepseek-ai/DeepSeek-R1` is a name, `groq/qwen3-32b` a provider and a name.
-    """
-    if provider is None and model is not None:
-        found = re.match(r"([^/:]+)[/:](.+)", model, re.DOTALL)
-        if found and host_of(found[1]):
-            return host_of(found[1]).id, found[2]  # type: ignore[union-attr]
-    host = host_of(provider) if provider else None
-    return (host.id if host else provider), model
 
 
 @lru_cache(maxsize=256)

@@ -14,6 +14,7 @@ import click
 
 from innervoice.canon.reasoning import Reasoning
 from innervoice.catalog.lookup import host_of
+from innervoice.catalog.targets import split_id
 from innervoice.client.sync import Client
 from innervoice.emulator.embedded import emulated_client
 from innervoice.errors import UsageError
@@ -48,21 +49,24 @@ def chosen_model(given: str | None) -> str:
 def connect(model: str, *, base_url: str | None = None, emulate: bool = False) -> Connection:
     """A client for a model; says in one line if it is emulated."""
     if base_url is not None:
-        return Connection(
-            Client(base_url=base_url, provider=model.partition("/")[0]), emulated=False
-        )
+        return Connection(Client(base_url=base_url, provider=_provider_of(model)), emulated=False)
     if not emulate and _has_key(model):
         return Connection(Client(), emulated=False)
-    provider = model.partition("/")[0]
+    provider = _provider_of(model)
     host = host_of(provider)
     keys = f" (set {' or '.join(host.keys)} for the real one)" if host and host.keys else ""
     click.echo(f"No key for {provider}: an emulator of it answers{keys}.", err=True)
     return Connection(emulated_client(), emulated=True)
 
 
+def _provider_of(model: str) -> str:
+    parsed = split_id(model)
+    return parsed.provider if parsed else model
+
+
 def _has_key(model: str) -> bool:
     """Whether the environment has a key for a model's provider, or it needs none."""
-    host = host_of(model.partition("/")[0])
+    host = host_of(_provider_of(model))
     if host is None:
         return True  # who that is, the client shall say
     local = "localhost" in host.base_url or "127.0.0.1" in host.base_url

@@ -15,6 +15,7 @@ from innervoice.canon.parts import Thinking
 from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request
 from innervoice.canon.response import Response
+from innervoice.catalog.targets import target_of
 from innervoice.client.tools import ToolBox
 from innervoice.emulator.behaviour import HEADER
 from innervoice.emulator.core import Emulator
@@ -128,7 +129,7 @@ def _tell_naive(emulator: Emulator, requests: list[Request]) -> None:
     words: dict[str, str] = {}
     refused = 0
     for request in requests:
-        provider = request.model.partition("/")[0]
+        provider = target_of(request).provider or ""
         wire = naive_wire(request.replace(base_url=base_urls("")[provider]))
         headers = {**wire.headers, "authorization": "Bearer emulator"}
         reply = emulator.reply("POST", wire.url, headers, dump_json(wire.body))

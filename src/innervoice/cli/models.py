@@ -19,10 +19,10 @@ from innervoice.catalog.lookup import (
     card_of,
     dialect_at,
     model_row_of,
-    names_of,
     use_overrides,
 )
 from innervoice.catalog.refresh import rows_from
+from innervoice.catalog.targets import names_of
 from innervoice.errors import InnervoiceError
 
 __all__ = ["command", "overrides_file"]

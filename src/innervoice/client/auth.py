@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from innervoice.canon.rows import Host
+from innervoice.canon.target import Target
 from innervoice.catalog.lookup import all_hosts
 from innervoice.client.cloud_credentials import aws_chain, google_token
 from innervoice.client.sigv4 import AwsKeys, signature_headers
@@ -49,14 +50,26 @@ class Outgoing(NamedTuple):
 
 
 class Whom(NamedTuple):
-    """Who is asked."""
+    """The target of a request, and whose address it goes to."""
 
-    provider: str
-    model: str
-    host: Host | None
-    dialect: str
+    target: Target
     ours: bool
     """Whether the address is the host's usual one, and not one that the caller gave."""
+
+    @property
+    def provider(self) -> str:
+        """The provider's id."""
+        return self.target.provider or ""
+
+    @property
+    def host(self) -> Host | None:
+        """The provider's row."""
+        return self.target.host
+
+    @property
+    def dialect(self) -> str:
+        """The dialect that it is asked in."""
+        return self.target.dialect
 
 
 class Keyring:

@@ -58,7 +58,8 @@ class ConversationBase:
         self._tools = ToolBox(self._tool_arguments, raises=self._raises)
         self.settings = settings
         """The arguments of every call."""
-        self._last_plan: Plan | None = None
+        self._last_asked: dict[str, Any] | None = None
+        """What the last request was planned with; its plan is made if someone wants to compare with it."""
 
     # ---- what one can do with it -----------------------------------------------------------------
 
@@ -95,10 +96,15 @@ class ConversationBase:
     def plan(self, **settings: Unpack[CallFields]) -> Plan:
         """What would be sent now, by which rules, and what a prompt cache keeps of what was sent last."""
         check_names(settings, CALL_NAMES, "conversation")
+        last = plan(**self._last_asked) if self._last_asked else None
+        return plan(**self._asked(settings), last=last)
+
+    def _asked(self, settings: CallFields) -> dict[str, Any]:
+        """What the next request is planned with."""
         fields = {**self.settings, **settings, "system": self.system, "tools": self._tools.offered}
         planned = {key: value for key, value in fields.items() if key not in _UNPLANNED}
         target = self.client.full_name(self.model)
-        return plan(self.history, target, last=self._last_plan, **planned)
+        return {"messages": tuple(self.history), "target": target, **planned}
 
     # ---- on disk ---------------------------------------------------------------------------------
 
@@ -118,7 +124,7 @@ class ConversationBase:
             raise DecodeError(f"expected a saved conversation in {path}")
         self.model, self.system = str(value["model"]), value.get("system")
         self.history = list(from_json(dump_json(value["messages"])))
-        self.responses, self._last_plan = [], None
+        self.responses, self._last_asked = [], None
         return self
 
     # ---- one turn after the other ----------------------------------------------------------------
@@ -143,7 +149,7 @@ class ConversationBase:
         merged = {**self.settings, **settings}
         if "reasoning" in merged:
             merged["reasoning"] = Reasoning.from_any(merged["reasoning"])
-        self._last_plan = self.plan(**settings).replace(cache=None)
+        self._last_asked = self._asked(settings)
         return {"system": self.system, "tools": self._tools.offered, **merged}
 
     def _keep(self, response: Response, *, last: bool) -> Sequence[ToolCall]:

@@ -39,7 +39,7 @@ from innervoice.client.error_mapping import (
 from innervoice.client.firm import Bound
 from innervoice.client.log import Log
 from innervoice.client.retry import Backoff, is_transient
-from innervoice.encoding import encode
+from innervoice.encoding import encoded
 from innervoice.errors import (
     AnswerInterruptedError,
     ConnectionFailedError,
@@ -79,7 +79,7 @@ class Exchange:
         """Whether the whole answer is there."""
         self.failure: InnervoiceError | None = None
         self._request = request
-        self._wire = encode(request)
+        self._wire = encoded(request, whom.target)
         self._whom = whom
         self._keyring = keyring
         self._extra_headers = headers
@@ -108,7 +108,7 @@ class Exchange:
         """What is to be sent now."""
         wire, whom = self._wire, self._whom
         headers = {"user-agent": _AGENT, **wire.headers, **self._extra_headers}
-        url = with_quoted_model(wire.url, whom.model, wire.dialect)
+        url = with_quoted_model(wire.url, whom.target.model, wire.dialect)
         outgoing = Outgoing(wire.method, url, headers, dump_json(wire.body))
         if self._needs_key:
             for name, value in self._keyring.headers(whom, outgoing).items():
@@ -140,7 +140,7 @@ class Exchange:
             self.events.clear()  # of an earlier try, which nobody has seen
         self._decoder = AnswerDecoder(
             provider=self._whom.provider,
-            model=self._whom.model,
+            model=self._whom.target.model,
             dialect=self._wire.dialect,
             request=self._wire,
             inline=self._inline,
@@ -155,7 +155,7 @@ class Exchange:
         if self._status == 400 and not self._recovered:
             sent = self._wire.body
             reduced = recover(self._request, body.decode("utf-8", "replace"))
-            if reduced is not None and (wire := encode(reduced)).body != sent:
+            if reduced is not None and (wire := encoded(reduced, self._whom.target)).body != sent:
                 self._recovered = True
                 self._request, self._wire = reduced, wire
                 self._notebook.add("recovered_after_refusal", (error.message or "")[:200])
@@ -208,7 +208,7 @@ class Exchange:
         if isinstance(partial, Response):
             return partial
         folded = fold(self.events)
-        return folded.replace(provider=self._whom.provider, model=self._whom.model)
+        return folded.replace(provider=self._whom.provider, model=self._whom.target.model)
 
     # ---- what it means -------------------------------------------------------------------------
 

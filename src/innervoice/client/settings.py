@@ -14,7 +14,8 @@ from innervoice.canon.answer_type import AnswerType
 from innervoice.canon.messages import Message, user
 from innervoice.canon.request import Request
 from innervoice.canon.response import Response
-from innervoice.catalog.lookup import dialect_at, host_of
+from innervoice.catalog.lookup import host_of
+from innervoice.catalog.targets import split_id, target_at
 from innervoice.client.auth import Keyring, Whom
 from innervoice.client.base_urls import base_url_of
 from innervoice.client.deadline import Deadline
@@ -43,7 +44,6 @@ LIMITS = {"max_connections": 1000, "max_keepalive_connections": 100}
 BODY_LIMIT = 1_000_000
 """How many bytes of a refusal are read."""
 
-_NAME = re.compile(r"([^/:]+)[/:](.+)", re.DOTALL)
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
 
@@ -123,16 +123,10 @@ class Settings:
         answer_type = None if schema is None else AnswerType.of(schema)
         if answer_type is not None:
             request = structured(request, answer_type)
-        whom = Whom(
-            provider=provider,
-            model=name,
-            host=host,
-            dialect=request.dialect or (dialect_at(host, name) if host else DEFAULT),
-            ours=ours,
-        )
+        target = target_at(provider, name, request.dialect, request.scope)
         return Exchange(
             request,
-            whom,
+            Whom(target, ours),
             keyring=self.keyring,
             headers=self._headers(own.get("headers")),
             backoff=self.backoff,
@@ -159,14 +153,13 @@ class Settings:
         """The provider and the name of the model there."""
         if not isinstance(model, str) or not model:
             raise UsageError(f"model must be 'provider/model', as 'openai/gpt-5.6'; not {model!r}")
-        found = _NAME.fullmatch(model)
-        host = host_of(found[1]) if found else None
-        first = host.id if host else found and found[1]
+        parsed = split_id(model)
         if self.provider:
             # One host: names are spelled as it spells them, its own name before them is superfluous.
-            return self.provider, found[2] if found and first == self.provider else model
-        if found and first and (host or first in self._listed):
-            return first, found[2]
+            own = parsed is not None and parsed.provider == self.provider
+            return self.provider, parsed.model if parsed and own else model
+        if parsed and (parsed.is_known or parsed.provider in self._listed):
+            return parsed.provider, parsed.model
         if self._base_url or given.get("base_url"):
             return "custom", model
         raise UsageError(

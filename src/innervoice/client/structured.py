@@ -21,15 +21,15 @@ def structured(request: Request, answer: AnswerType) -> Request:
     if request.response_format is not None:
         raise UsageError("pass either schema= or response_format=, not both")
     fitted = FittedRequest(request, checked=False)
-    dialect, host = dialect_named(fitted.dialect), fitted.host
-    formats = host.formats if host and host.formats else dialect.formats
+    target = fitted.target
+    formats = (target.host.formats if target.host else ()) or dialect_named(target.dialect).formats
     if "json_schema" in formats:
         inner = {"name": answer.name, "schema": answer.schema, "strict": True}
         form = {"type": "json_schema", "json_schema": inner}
         return request.replace(response_format=form)
     tool = Tool(answer.name, "Gives the final answer.", answer.schema)
     tools = (*request.tools, tool)
-    if not request.tools and (fitted.row.forced_tools or not fitted.reasons):
+    if not request.tools and (target.row.forced_tools or not fitted.reasons):
         return request.replace(tools=tools, tool_choice=answer.name)
     instruction = f"Give the final answer by calling the tool {answer.name}, and not as text."
     system = f"{request.system}\n\n{instruction}" if request.system else instruction

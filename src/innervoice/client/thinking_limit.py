@@ -14,7 +14,7 @@ from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Thinking
 from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.response import Response
-from innervoice.catalog.lookup import dialect_at, host_of, model_row_of
+from innervoice.catalog.targets import resolved, split_id
 from innervoice.errors import UsageError
 from innervoice.wire.dialects import DEFAULT
 
@@ -30,15 +30,14 @@ class ThinkingLimit:
     def __init__(self, model: str, think_at_most: int, fields: dict[str, Any]) -> None:
         if isinstance(think_at_most, bool) or think_at_most < 1:
             raise UsageError(f"think_at_most must be a number of tokens, not {think_at_most!r}")
-        provider, _, name = model.partition("/")
-        host = host_of(provider)
-        dialect = fields.get("dialect") or (dialect_at(host, name) if host else DEFAULT)
-        row = model_row_of(name, host.id if host else None, dialect)
+        named = split_id(model)
+        unknown = named is None or not named.is_known
+        row = resolved(model, fields.get("dialect") or (DEFAULT if unknown else None)).row
         self._limit = think_at_most
         self._fields = fields
         self._characters = 0
         self._has_output = False
-        self.is_native = bool(row and row.budget and row.budget[0] <= think_at_most)
+        self.is_native = bool(row.budget and row.budget[0] <= think_at_most)
         """Whether the host can be told, so that one request does."""
 
     def first_fields(self) -> dict[str, Any]:

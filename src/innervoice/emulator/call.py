@@ -9,10 +9,11 @@ from typing import Any
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Form, Part, Text, Thinking, ToolCall
 from innervoice.canon.request import Request, Tool
+from innervoice.canon.target import Target
 from innervoice.emulator.behaviour import Behaviour
 from innervoice.emulator.seals import Sealer, digest
 from innervoice.wire.json_access import as_dict, as_list
-from innervoice.wire.refusals import Target
+from innervoice.wire.refusals import Headers
 
 __all__ = ["EmulatedCall", "ServerMemory", "tokens", "tools_of"]
 
@@ -38,9 +39,8 @@ class ServerMemory:
 class EmulatedCall:
     """A request that reached a host."""
 
-    provider: str
-    dialect: str
     body: dict[str, Any]
+    headers: Headers
     request: Request
     target: Target
     account: str
@@ -50,6 +50,16 @@ class EmulatedCall:
     memory: ServerMemory
     number: str = field(default="")
     """Tells this request from others, in the ids of what it gives."""
+
+    @property
+    def provider(self) -> str:
+        """The host's id."""
+        return self.target.provider or ""
+
+    @property
+    def dialect(self) -> str:
+        """The dialect of the request."""
+        return self.target.dialect
 
     @property
     def model(self) -> str:

@@ -10,9 +10,8 @@ from typing import Any
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.response import FinishReason, Response
-from innervoice.canon.rows import ModelRow
 from innervoice.canon.usage import Usage
-from innervoice.catalog.lookup import host_of, model_row_of
+from innervoice.catalog.targets import target_at
 from innervoice.emulator import responses
 from innervoice.emulator.behaviour import HEADER, behaviour_of
 from innervoice.emulator.brain import AnswerDraft, think
@@ -24,13 +23,12 @@ from innervoice.emulator.seals import Sealer, digest
 from innervoice.errors import DecodeError
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
-from innervoice.wire.refusals import Refusal, Target
+from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import is_forced
 
 __all__ = ["Emulator", "Reply"]
 
 _KEYS = ("x-api-key", "api-key", "x-goog-api-key", "authorization")
-_UNKNOWN = ModelRow(match=("*",), control="none", off="never", source="nothing is known")
 
 
 @dataclass(frozen=True)
@@ -79,17 +77,15 @@ class Emulator:
         body = desk_of(route.dialect).spelled(body)
         given = route.model or str(body.get("model") or "")
         name, behaviour = behaviour_of(given, headers.get(HEADER), str(body)[-20_000:])
-        row = model_row_of(name, route.provider, route.dialect) or _UNKNOWN
         if behaviour.unverified:
             headers = {**headers, "verified": "no"}
-        target = Target(model=name, row=row, host=host_of(route.provider), headers=headers)
+        target = target_at(route.provider, name, route.dialect)
         stream = route.stream
         if stream is None:
             stream = bool(body.get("stream", dialect.streams_unasked))
         return EmulatedCall(
-            provider=route.provider,
-            dialect=route.dialect,
             body=body,
+            headers=headers,
             request=dialect.request_reader({**body, "model": name}),
             target=target,
             account=_account(headers, path),
@@ -102,7 +98,7 @@ class Emulator:
 
     def _answered(self, call: EmulatedCall) -> Reply:
         dialect, desk = dialect_named(call.dialect), desk_of(call.dialect)
-        refusal = next(dialect.rules(call.body, call.target), None)
+        refusal = next(dialect.rules(call.body, call.target, call.headers), None)
         refusal = refusal or next(iter(desk.check(call)), None)
         if refusal is None and call.behaviour.fail == 0:
             refusal = desk.overloaded

@@ -13,6 +13,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Opaque, Part, Thinking, is_inline
 from innervoice.canon.request import Request, Wire
+from innervoice.catalog.targets import target_of
 from innervoice.emulator.desk import desk_of
 from innervoice.encoding import encode
 from innervoice.wire.dialects import dialect_named
@@ -27,7 +28,7 @@ def naive_wire(request: Request) -> Wire:
     asked = encode(request.replace(messages=last if last and last[0].role == "user" else ()))
     messages = tuple(_carried(message, asked.dialect) for message in request.messages)
     dialect = dialect_named(asked.dialect)
-    model = request.model.partition("/")[2]
+    model = target_of(request).model
     written = dialect.writer(request.replace(messages=messages, store=True), model, dialect.limit)
     return asked.replace(body={**asked.body, dialect.history: written[dialect.history]})
 

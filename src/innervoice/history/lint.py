@@ -8,10 +8,9 @@ from typing import Any, Literal, TypeAlias
 from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
 from innervoice.canon.value import Value
-from innervoice.fitting.request import FittedRequest
 from innervoice.history.inputs import messages_of
 from innervoice.history.pairs import pairs_of
-from innervoice.history.plan import Planner
+from innervoice.history.plan import planned
 
 __all__ = ["Problem", "Severity", "lint"]
 
@@ -62,10 +61,9 @@ def lint(
     """
     messages = messages_of(messages)
     request = Request(target, messages, dialect=dialect, **settings)
-    fitted = FittedRequest(request, checked=False)
-    planned = Planner(fitted).plan()
+    fitted, plan = planned(request)
     found = [*_of_structure(messages)]
-    for decision in planned.decisions:
+    for decision in plan.decisions:
         if decision.note and decision.note != "result_filled":  # which the structure has told
             severity, fix = _BY_NOTE[decision.note]
             if decision.action == "kept":
@@ -80,7 +78,7 @@ def lint(
                     fix=fix,
                 )
             )
-    if planned.thinking_off and fitted.reasons:
+    if plan.thinking_off and fitted.reasons:
         found.append(_loop_problem(messages))
     if fitted.refuses_prefill:
         why = "the last message is the model's own, which it takes for no prefill"

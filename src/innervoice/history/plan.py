@@ -19,11 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import is_
-from typing import Any
+from typing import Any, NamedTuple
 
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request
+from innervoice.canon.target import Target
 from innervoice.canon.value import Value
 from innervoice.fitting.request import FittedRequest
 from innervoice.history.cache import CacheEffect, cache_effect
@@ -36,7 +37,7 @@ from innervoice.history.turns import TurnRules, new_from
 from innervoice.wire.controls import Choice
 from innervoice.wire.dialects import dialect_named, replay_of
 
-__all__ = ["Action", "Decision", "Plan", "Planner", "plan"]
+__all__ = ["Action", "Decision", "Plan", "Planned", "plan", "planned"]
 
 
 class Plan(Value, frozen=True, kw_only=True):
@@ -81,23 +82,39 @@ def plan(
     `Request`: system, tools, reasoning, scope, ...
     """
     request = Request(target, messages_of(messages), dialect=dialect, **settings)
-    made = Planner(FittedRequest(request, checked=False)).plan()
+    made = planned(request).plan
     return made.replace(cache=cache_effect(last, made)) if last else made
 
 
-class Planner:
+class Planned(NamedTuple):
+    """A request with the settings, and the plan for the history, that its target accepts."""
+
+    fitted: FittedRequest
+    plan: Plan
+
+
+def planned(request: Request, target: Target | None = None, *, checked: bool = False) -> Planned:
+    """Fits a request to its target and plans its history; everything that needs a plan gets it here.
+
+    With `checked`, what only the whole request can break raises `RuleError`: whoever sends it wants that.
+    """
+    fitted = FittedRequest(request, target, checked=checked)
+    return Planned(fitted, _Planner(fitted).plan())
+
+
+class _Planner:
     """Fits a history to the target of a request."""
 
     def __init__(self, fitted: FittedRequest) -> None:
         self._request = fitted.asked
         self._choice = fitted.choice
-        self._dialect = fitted.dialect
+        self._dialect = fitted.target.dialect
         self._ledger = Ledger()
         self._prefix = Prefix(fitted.asked)
         self._reasoning = ReasoningRules(fitted, self._ledger, self._prefix)
         self._turns = TurnRules(fitted, self._ledger)
         self._cut_calls: set[str] = set()
-        self._grouped = replay_of(self._dialect).groups(fitted.host)
+        self._grouped = replay_of(self._dialect).groups(fitted.target.host)
 
     def plan(self) -> Plan:
         """The messages to send and every decision."""

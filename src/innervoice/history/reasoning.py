@@ -24,19 +24,17 @@ class ReasoningRules:
 
     def __init__(self, fitted: FittedRequest, ledger: Ledger, prefix: Prefix) -> None:
         self._fitted = fitted
-        self._row, self._dialect, self._host = fitted.row, fitted.dialect, fitted.host
+        self._target = target = fitted.target
+        self._row, self._host = target.row, target.host
         self._request = fitted.asked
         self._ledger = ledger
         self._prefix = prefix
-        self._replay = replay_of(self._dialect)
-        self.is_signed = self._replay.signed and family_of(fitted.model) == "claude"
+        self._replay = replay_of(target.dialect)
+        self.is_signed = self._replay.signed and family_of(target.model) == "claude"
 
     def is_home(self, origin: Origin | None) -> bool:
         """H1: whether what came from there can be read here."""
-        target = self._fitted
-        return is_home(
-            origin, self._row, target.model, self._host, self._dialect, self._request.scope
-        )
+        return is_home(origin, self._target)
 
     def note_missing(self, messages: Sequence[Message], start: int) -> None:
         """H3: a turn of the open tool loop that has lost what the model wants back, though it is taken without."""
@@ -56,7 +54,7 @@ class ReasoningRules:
         """Whether a turn without reasoning has lost it: models with seals may call without a thought, others do not."""
         if origin is None or not self.is_home(origin):
             return False  # nothing that could be kept for this model
-        return origin.model is None or dialect_named(self._dialect).thinks_visibly
+        return origin.model is None or dialect_named(self._target.dialect).thinks_visibly
 
     def fitted(self, place: Place, part: Thinking) -> Part | None:
         """The part as it goes to the target, or None if it does not."""
@@ -101,13 +99,13 @@ class ReasoningRules:
         """What becomes of a block whose prefix changed: it was sealed so by the model that wrote it, whoever reads it."""
         writer = origin.model if origin else None
         host = self._host.id if self._host else None
-        row = model_row_of(writer, host, self._dialect) if writer else None
+        row = model_row_of(writer, host, self._target.dialect) if writer else None
         return (row or self._row).bound
 
     def _abroad(self, place: Place, part: Thinking) -> Part | None:
         """H2: reasoning that this model cannot read."""
         if self._request.foreign == "text" and part.text.strip():
-            if family_of(self._fitted.model) == "claude":
+            if family_of(self._target.model) == "claude":
                 raise RuleError(
                     "foreign_text_refused", "Claude refuses prompts that hold such text"
                 )

@@ -11,9 +11,8 @@ import re
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Thinking
 from innervoice.canon.request import Request
-from innervoice.fitting.request import FittedRequest
-from innervoice.history.plan import Planner
-from innervoice.wire.dialects import writer_of
+from innervoice.history.plan import planned
+from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.write import block_of
 
@@ -64,9 +63,9 @@ def _turns_in(index: int, request: Request) -> list[int]:
 
     Turns that follow each other are one message there, and one of which nothing is sent is none.
     """
-    fitted = FittedRequest(request, checked=False)
-    planned = Planner(fitted).plan().messages
-    body = writer_of(fitted.dialect)(request.replace(messages=planned), fitted.model, "max_tokens")
+    fitted, plan = planned(request)
+    dialect = dialect_named(fitted.target.dialect)
+    body = dialect.writer(fitted.with_messages(plan.messages), fitted.target.model, dialect.limit)
     sent = [as_list(as_dict(message).get("content")) for message in as_list(body.get("messages"))]
     named: list[int] = []
     start = last = 0

@@ -12,10 +12,9 @@ from typing import Any
 
 from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
-from innervoice.fitting.request import FittedRequest
 from innervoice.history.inputs import messages_of
 from innervoice.history.pairs import pairs_of
-from innervoice.history.plan import Planner
+from innervoice.history.plan import planned
 
 __all__ = ["repair"]
 
@@ -26,11 +25,7 @@ def repair(
     """The history, acceptable for a target, `provider/model`; `settings` are other fields of a `Request`."""
     whole = _without_strays(messages_of(messages))
     request = Request(target, tuple(whole), dialect=dialect, **settings)
-    return [
-        message
-        for message in Planner(FittedRequest(request, checked=False)).plan().messages
-        if message.parts
-    ]
+    return [message for message in planned(request).plan.messages if message.parts]
 
 
 def _without_strays(messages: Sequence[Message]) -> list[Message]:

@@ -43,8 +43,8 @@ class TurnRules:
     """Fits turns to a target."""
 
     def __init__(self, fitted: FittedRequest, ledger: Ledger) -> None:
-        self._fitted, self._row = fitted, fitted.row
-        self._replay = replay_of(fitted.dialect)
+        self._fitted, self._row = fitted, fitted.target.row
+        self._replay = replay_of(fitted.target.dialect)
         self._ledger = ledger
         self.gaps: list[int] = []
         """Where in what is sent a turn is left out."""
@@ -92,7 +92,7 @@ class TurnRules:
 
     def with_calls_last(self, number: int, parts: list[Part]) -> list[Part]:
         """H5: DeepSeek's Responses want nothing between the calls of a turn and their results."""
-        if not self._replay.calls_last(self._fitted.host):
+        if not self._replay.calls_last(self._fitted.target.host):
             return parts
         calls: list[Part] = [part for part in parts if isinstance(part, ToolCall)]
         others = [part for part in parts if not isinstance(part, ToolCall)]
@@ -119,7 +119,7 @@ class TurnRules:
 
     def with_skip_values(self, messages: list[Message]) -> list[Message]:
         """H4: the skip value on the first call of each step of the current turn that nobody signed."""
-        if not self._replay.skips(self._fitted.model):
+        if not self._replay.skips(self._fitted.target.model):
             return messages
         start = last_said(messages)
         return [

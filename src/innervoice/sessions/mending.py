@@ -13,10 +13,9 @@ from typing import Literal, NamedTuple, TypeAlias
 from innervoice.canon.messages import Message, user
 from innervoice.canon.parts import Part, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request
-from innervoice.fitting.request import FittedRequest
 from innervoice.history.decisions import Decision, Place
 from innervoice.history.pairs import pairs_of
-from innervoice.history.plan import Plan, Planner
+from innervoice.history.plan import Plan, planned
 
 __all__ = ["NEXT", "Change", "mend"]
 
@@ -67,7 +66,7 @@ class _Mender:
             self._remove(number, position, "tool_result", why)
         self._kept = self._left()
         request = Request(target, tuple(self._with(self._kept)))
-        self._plan: Plan = Planner(FittedRequest(request, checked=False)).plan()
+        self._plan: Plan = planned(request).plan
 
     def changes(self) -> list[Change]:
         """All of them; those of the plan name parts by their number among the kept."""

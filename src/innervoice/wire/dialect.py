@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from innervoice.canon.value import Value
 from innervoice.frames.frame import Frame
@@ -18,9 +18,10 @@ from innervoice.frames.sse import sse_bytes
 
 if TYPE_CHECKING:
     from innervoice.canon.request import Request
+    from innervoice.canon.target import Target
     from innervoice.wire.media import MediaModule
     from innervoice.wire.protocol import Reader
-    from innervoice.wire.refusals import Refusal, Target
+    from innervoice.wire.refusals import Headers, Refusal
     from innervoice.wire.replay import Replay
     from innervoice.wire.response_schema import SchemaProfile
     from innervoice.wire.serve_request import Server
@@ -31,8 +32,6 @@ Writer: TypeAlias = "Callable[[Request, str, str], dict[str, Any]]"
 """Writes a request: (request, model, name of the limit) -> body."""
 RequestReader: TypeAlias = "Callable[[dict[str, Any]], Request]"
 """Reads the body of a request."""
-Rules: TypeAlias = "Callable[[dict[str, Any], Target], Iterator[Refusal]]"
-"""The refusals that the API would answer a body with."""
 
 
 def _never(*_: Any) -> bool:
@@ -41,6 +40,14 @@ def _never(*_: Any) -> bool:
 
 def _message_of(body: dict[str, Any]) -> list[Any]:
     return [body["message"]]
+
+
+class Rules(Protocol):
+    """The refusals that the API would answer a request with."""
+
+    def __call__(
+        self, body: dict[str, Any], target: Target, headers: Headers = ..., /
+    ) -> Iterator[Refusal]: ...
 
 
 class Dialect(Value, frozen=True, kw_only=True):

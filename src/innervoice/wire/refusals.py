@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from innervoice.canon.rows import Host, ModelRow
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TypeAlias
+
 from innervoice.canon.value import Value
 
-__all__ = ["Refusal", "Target"]
+__all__ = ["NO_HEADERS", "Headers", "Refusal"]
+
+Headers: TypeAlias = Mapping[str, str]
+"""Headers of a request, their names in lower case."""
+NO_HEADERS: Headers = MappingProxyType({})
 
 
 class Refusal(Value, frozen=True, kw_only=True):
@@ -17,18 +24,3 @@ class Refusal(Value, frozen=True, kw_only=True):
     """The provider's word for the kind of error; None: the usual one of the dialect for the status."""
     code: str | int | None = None
     param: str | None = None
-
-
-class Target(Value, frozen=True, kw_only=True):
-    """Who is asked: what a rule must know beside the body."""
-
-    model: str
-    row: ModelRow
-    host: Host | None = None
-    headers: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it for each target
-    """Headers of the request, with their names in lower case."""
-
-    @property
-    def provider(self) -> str:
-        """The host's id, or nothing."""
-        return self.host.id if self.host else ""

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from innervoice.canon.rows import ModelRow
+from innervoice.canon.target import Target
 from innervoice.wire.json_access import as_dict, as_list
-from innervoice.wire.refusals import Refusal, Target
+from innervoice.wire.refusals import Refusal
 
 __all__ = [
     "answers", "claude", "claude_is_on", "company", "is_forced", "last_turn", "quoted", "refused", "supported",

@@ -26,7 +26,7 @@ from innervoice.bridges.langchain.history import to_innervoice
 from innervoice.bridges.langchain.structured import Method, structured, usual_method
 from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.response import Response
-from innervoice.catalog.lookup import names_of
+from innervoice.catalog.targets import names_of
 from innervoice.client.aio import AsyncClient
 from innervoice.client.sync import Client
 

@@ -16,7 +16,7 @@ from innervoice.bridges.otel.openinference import openinference_attributes
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Response
-from innervoice.catalog.lookup import names_of
+from innervoice.catalog.targets import names_of
 from innervoice.client.options import NOT_OF_A_REQUEST, CallFields, Messages
 from innervoice.client.settings import messages_of
 from innervoice.encoding import encode

@@ -17,7 +17,8 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool, Wire
 from innervoice.canon.response import Response
-from innervoice.catalog.lookup import dialect_at, host_of, names_of
+from innervoice.catalog.lookup import dialect_at, host_of
+from innervoice.catalog.targets import names_of
 from innervoice.show.policy import Policy, check_policy, thought_about
 
 __all__ = [

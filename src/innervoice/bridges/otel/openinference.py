@@ -13,7 +13,7 @@ from innervoice.bridges.otel.genai import input_messages, level_of, output_messa
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Response
-from innervoice.catalog.lookup import names_of
+from innervoice.catalog.targets import names_of
 from innervoice.show.policy import Policy
 
 __all__ = ["openinference_attributes"]

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+from innervoice.canon.target import Target
 from innervoice.wire.json_access import as_dict, as_list
-from innervoice.wire.refusals import Refusal, Target
+from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.rules import (
     answers,
     claude,
@@ -28,7 +29,9 @@ _SAMPLING = ("temperature", "top_p", "top_k")
 _WITHOUT_SAMPLING = "2026-10-21"
 
 
-def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
+def problems(
+    body: dict[str, Any], target: Target, headers: Headers = NO_HEADERS
+) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
     row, limit = target.row, body.get("max_tokens")
     on = claude_is_on(body, row)
@@ -38,9 +41,9 @@ def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
         body.get("stream") or as_dict(body.get("thinking")).get("type") == "enabled"
     ):
         yield refused("max_tokens: 0 cannot be combined with streaming or enabled thinking")
-    betas = target.headers.get("anthropic-beta", "").split(",")
+    betas = headers.get("anthropic-beta", "").split(",")
     yield from claude({"anthropic_beta": betas, **body}, row, limit)
-    yield from _sampling(body, target, on=on)
+    yield from _sampling(body, target, headers, on=on)
     if on and is_forced(body.get("tool_choice")) and not row.forced_tools:
         yield refused("Thinking may not be enabled when tool_choice forces tool use.")
     for edit in as_list(as_dict(body.get("context_management")).get("edits")):
@@ -55,13 +58,15 @@ def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     yield from _history(body, target, on=on)
 
 
-def _sampling(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refusal]:
+def _sampling(
+    body: dict[str, Any], target: Target, headers: Headers, *, on: bool
+) -> Iterator[Refusal]:
     row = target.row
     for name in _SAMPLING:
         value = body.get(name)
         if value is None:
             continue
-        if target.headers.get("anthropic-version") == _WITHOUT_SAMPLING:
+        if headers.get("anthropic-version") == _WITHOUT_SAMPLING:
             yield refused(f"{name}: Extra inputs are not permitted")
         elif name in row.refuses_always and value != 1:
             yield refused(f"`{name}` is not supported for this model.")

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from innervoice.canon.target import Target
 from innervoice.wire.json_access import as_dict, as_list
-from innervoice.wire.refusals import Refusal, Target
+from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.rules import company, is_forced, quoted, refused, supported
 from innervoice.wire.schema_rules import strict_schema
 
@@ -29,7 +30,9 @@ _NAMES = {name: name for name in _SAMPLING}
 _SWITCHES = ("reasoning_effort", "enable_thinking", "thinking", "reasoning", "chat_template_kwargs")
 
 
-def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
+def problems(
+    body: dict[str, Any], target: Target, headers: Headers = NO_HEADERS
+) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
     row, on = target.row, is_on(body, target)
     yield from _together(body, target)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from innervoice.canon.target import Target
 from innervoice.wire.json_access import as_dict, as_list
-from innervoice.wire.refusals import Refusal, Target
+from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.rules import company, refused
 
 __all__ = ["problems"]
@@ -14,7 +15,9 @@ __all__ = ["problems"]
 _NAMES = {"temperature": "temperature", "top_p": "p", "stop": "stop_sequences"}
 
 
-def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
+def problems(
+    body: dict[str, Any], target: Target, headers: Headers = NO_HEADERS
+) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
     thinking = body.get("thinking")
     kind = as_dict(thinking).get("type")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from innervoice.canon.target import Target
 from innervoice.wire.controls import is_claude
 from innervoice.wire.json_access import as_dict, as_list
-from innervoice.wire.refusals import Refusal, Target
+from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.rules import (
     answers,
     claude,
@@ -32,7 +33,9 @@ _MEMBERS = {
 }
 
 
-def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
+def problems(
+    body: dict[str, Any], target: Target, headers: Headers = NO_HEADERS
+) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
     row = target.row
     signs = is_claude(row)

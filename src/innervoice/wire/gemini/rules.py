@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+from innervoice.canon.target import Target
 from innervoice.wire.json_access import as_dict, as_list
-from innervoice.wire.refusals import Refusal, Target
+from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.rules import refused, turns_of
 
 __all__ = ["SKIPS", "current_turn", "problems", "signature_of"]
@@ -24,7 +25,9 @@ _LONG = 40
 """Of longer histories the API says only that something is wrong (xesws/socrates-pen 0.23.1; the number is ours)."""
 
 
-def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
+def problems(
+    body: dict[str, Any], target: Target, headers: Headers = NO_HEADERS
+) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
     yield from _settings(body, target)
     contents = [as_dict(content) for content in as_list(body.get("contents"))]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from innervoice.canon.target import Target
 from innervoice.wire.chat import rules as chat
 from innervoice.wire.json_access import as_dict, as_list
-from innervoice.wire.refusals import Refusal, Target
+from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.rules import refused
 
 __all__ = ["problems"]
@@ -15,11 +16,13 @@ __all__ = ["problems"]
 _UNKNOWN = ("reasoning", "reasoning_content", "reasoning_details", "thinking", "stream_options")
 
 
-def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
+def problems(
+    body: dict[str, Any], target: Target, headers: Headers = NO_HEADERS
+) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
     messages = [as_dict(message) for message in as_list(body.get("messages"))]
     known = {key: value for key, value in body.items() if key not in _UNKNOWN}
-    yield from chat.problems(known, target)
+    yield from chat.problems(known, target, headers)
     for holder in (body, *messages):
         for name in _UNKNOWN:
             if name in holder:

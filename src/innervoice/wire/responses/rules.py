@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from innervoice.canon.target import Target
 from innervoice.wire.json_access import as_dict, as_list
-from innervoice.wire.refusals import Refusal, Target
+from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.rules import company, quoted, refused, supported
 from innervoice.wire.schema_rules import strict_schema
 
@@ -23,7 +24,9 @@ _LONGEST_ID = 64
 _ENCRYPTED = "reasoning.encrypted_content"
 
 
-def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
+def problems(
+    body: dict[str, Any], target: Target, headers: Headers = NO_HEADERS
+) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
     row, reasoning = target.row, as_dict(body.get("reasoning"))
     word = reasoning.get("effort")
@@ -40,7 +43,7 @@ def problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
             "Mutually exclusive parameters: 'previous_response_id' and 'conversation'.",
             code="mutually_exclusive_parameters",
         )
-    if "verified" in target.headers and reasoning.get("summary"):
+    if "verified" in headers and reasoning.get("summary"):
         yield refused(
             "Your organization must be verified to generate reasoning summaries. Please go to the settings of "
             "your organization and click on Verify Organization.",
