@@ -66,7 +66,7 @@ async def use_async_client(client: iv.AsyncClient) -> str:
     return response.text
 
 
-def use_options() -> list[object]:
+def use_options() -> list[iv.Client | iv.AsyncClient]:
     """Arguments of a client."""
     traced = instrument(iv.Client(timeout=3, keys={"openai": "key"}), capture="NO_CONTENT")
     traced.ask("openai/gpt-5.6", "Hi", reasonin="high")  # type: ignore[call-arg]
