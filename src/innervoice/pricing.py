@@ -1,6 +1,6 @@
-"""What an answer cost, by the public prices that `genai-prices` keeps (the extra `innervoice[prices]`).
+"""The cost of a response, from the public prices in `genai-prices` (the extra `innervoice[prices]`).
 
-Output tokens include reasoning, here as everywhere, so reasoning is never paid twice: its cost is its share of the output's.
+Output tokens include reasoning, so reasoning is not counted twice: its cost is its share of the output's cost.
 """
 
 from __future__ import annotations
@@ -17,24 +17,26 @@ __all__ = ["Cost", "cost"]
 
 
 class Cost(Value, frozen=True, kw_only=True):
-    """Dollars, as the list prices have it; discounts and batches are not known."""
+    """A cost in dollars at list prices, without discounts and batch prices."""
 
     total: Decimal
     input: Decimal
     output: Decimal
     """Reasoning included."""
     reasoning: Decimal | None = None
-    """What of the output was reasoning; None where nobody counted it."""
+    """The share of reasoning in `output`; None if its tokens were not reported."""
     model: str
-    """The model whose prices were taken."""
+    """The model whose prices were used, as genai-prices names it."""
 
 
 def cost(response: Response) -> Cost | None:
-    """What a response cost; None if its tokens were not told, or nobody knows a price for its model."""
+    """The cost of a response; None if it has no token counts, or genai-prices has no price for its model."""
     try:
         prices = import_module("genai_prices")
     except ModuleNotFoundError:
-        raise UsageError('prices need one more package: pip install "innervoice[prices]"') from None
+        raise UsageError(
+            'genai-prices is not installed: pip install "innervoice[prices]"'
+        ) from None
     usage = response.usage
     if usage.input_tokens is None or usage.output_tokens is None or not response.model:
         return None

@@ -56,7 +56,7 @@ class TestAsk:
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
-            (("-m", "nobody/x"), "who answers 'nobody/x' is not known"),
+            (("-m", "nobody/x"), "unknown provider in 'nobody/x'"),
             (("-e", "nonsense"), "effort must be one of"),
             (("--tools", "/nowhere.py"), "cannot be loaded"),
         ],

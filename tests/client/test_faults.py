@@ -141,7 +141,7 @@ def test_silence_in_a_stream(kind):
 
     assert isinstance(error, iv.TimedOutError)
     assert error.limit == "idle"
-    assert "nothing came for 0.2 s" in str(error)
+    assert "no data for 0.2 s" in str(error)
     assert error.response.text == "It is "
 
 

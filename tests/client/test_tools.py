@@ -70,8 +70,8 @@ def test_numbers_as_text_are_taken():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("no json", "no JSON"),
-        ("[]", "must be an object"),
+        ("no json", "not valid JSON"),
+        ("[]", "must be a JSON object"),
         ("{}", "missing required field `number`"),
         ('{"number": "many"}', "Expected `int`"),
         ('{"number": 1, "other": 2}', "unknown field `other`"),
@@ -89,7 +89,7 @@ def test_arguments_that_do_not_fit_are_told(arguments, words):
 
 def test_a_tool_that_nobody_knows():
     (message,) = ToolBox([]).run([iv.ToolCall("c", "lost", "{}")])
-    assert "there is no tool 'lost'" in message.parts[0].content
+    assert "unknown tool 'lost'" in message.parts[0].content
 
 
 def test_a_tool_may_give_parts():

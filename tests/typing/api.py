@@ -92,7 +92,7 @@ def use_schema(client: iv.Client) -> None:
     assert cost is None or cost.total
 
 
-def use_options() -> list[object]:
+def use_options() -> list[iv.Client | iv.AsyncClient]:
     """Arguments of a client."""
     traced = instrument(iv.Client(timeout=3, keys={"openai": "key"}), capture="NO_CONTENT")
     traced.ask("openai/gpt-5.6", "Hi", reasonin="high")  # type: ignore[call-overload]

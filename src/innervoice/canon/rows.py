@@ -1,4 +1,4 @@
-"""Cards and hosts as types: what a model family writes and demands. The rows are in `hosts/`."""
+"""The types of rows in `catalog/`: markup cards, hosts, and what models accept."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ __all__ = ["Card", "Host", "ModelRow", "Row"]
 
 
 class Row(Value, frozen=True, forbid_unknown_fields=True):
-    """A row of data; a member that the type does not have is a mistake in the row."""
+    """A row of data; an unknown member is an error."""
 
     @classmethod
     def from_row(cls, row: dict[str, Any]) -> Self:
-        """Reads a row as TOML gives it."""
+        """Converts a row of a TOML file."""
         return msgspec.convert(row, cls)
 
 
 class Card(Row, frozen=True, kw_only=True):
-    """One model family."""
+    """The inline markup of one model family."""
 
     family: str
     match: tuple[str, ...]
     """Names of its models; `*` stands for anything."""
     tags: tuple[str, ...] = ("think", "thinking")
-    """Which tag names it writes, for reading its answers."""
+    """The tag names that it writes around reasoning."""
     markup: tuple[str, ...] = ()
-    """Which other rows of the inline vocabulary it writes."""
+    """Other rows of the inline vocabulary that it writes."""
     prefix_open: bool = False
-    """Its prompt ends with the opening tag, so that its text starts inside thinking."""
+    """Its prompt ends with the opening tag, so that its text starts inside the reasoning."""
     stutter: bool = False
-    """It may write a line of a few characters and a spare closing tag behind its thinking."""
+    """It may write a line of a few characters and an extra closing tag after its reasoning."""
     ends: tuple[str, ...] = ()
-    """Markers that end its thinking when it forgets to close it."""
+    """Markers that end its reasoning when the closing tag is missing."""
     leaks: tuple[str, ...] = ()
-    """Hosts that separate reasoning, but not that of this family."""
+    """Hosts that separate reasoning from text, except for this family."""
     source: str
-    """Where this is known from, and when it was read."""
+    """Where these facts come from, and when they were read."""
 
 
 class Host(Row, frozen=True, kw_only=True):
-    """Who answers."""
+    """A provider's API: where it is, how to authenticate, and what it expects."""
 
     id: str
     aliases: tuple[str, ...] = ()
@@ -68,31 +68,33 @@ class Host(Row, frozen=True, kw_only=True):
     """Without a key, the token comes from Google's default credentials."""
     dialect: str
     fields: tuple[str, ...]
-    """Where its answers carry reasoning, for people to read."""
+    """Where its answers carry reasoning; documentation only."""
     inline: bool
     """Whether its answers may carry reasoning as markup in the text."""
     cumulative: bool = False
+    """Every delta of the reasoning repeats what came before."""
     separate_reasoning: bool = False
+    """Reports reasoning tokens beside the output tokens, not as part of them."""
     sealed_only: bool = False
-    """Takes reasoning back by its seal, and refuses what is readable of it."""
+    """Accepts sealed reasoning back, and refuses readable reasoning."""
     calls_last: bool = False
-    """Wants the calls of a turn behind all else of it, in the Responses dialect."""
+    """Requires the calls of a turn after everything else of the turn, in the Responses dialect."""
     stops_anywhere: bool = False
-    """Looks for stop strings in all that the model writes, its reasoning included."""
+    """Applies stop strings to the reasoning as well."""
     refuses: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
-    """Members of a message that it refuses, each with the words of the refusal."""
+    """Members of a message that it refuses -> the message of the refusal."""
     exclusive: tuple[tuple[str, str], ...] = ()
-    """Settings that it refuses together."""
+    """Pairs of settings that it refuses in one request."""
     paths: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
-    """Paths of dialects that differ from the usual one; where the model stands in the path, it does not in the body."""
+    """Dialects -> their paths, where they differ; a path with {model} leaves the model out of the body."""
     verbs: dict[str, tuple[str, str]] = {}  # noqa: RUF012 - msgspec copies it
-    """What stands for {verb} in the path of a dialect, for whole and for streamed answers, where it is its own."""
+    """Dialects -> what {verb} in the path stands for, for whole and for streamed answers, where it differs."""
     speaks: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
-    """Names of models that are asked in another dialect there -> that dialect."""
+    """Patterns of models -> the dialect that they speak at this host, where it is not `dialect`."""
     formats: tuple[str, ...] = ()
-    """The types of `response_format` that it has, where they are not all of its dialect's."""
+    """The types of `response_format` that it accepts, where they are not all of its dialect's."""
     members: dict[str, dict[str, str]] = {}  # noqa: RUF012 - msgspec copies it
-    """What it wants in the body beside what a dialect has."""
+    """Dialects -> members that this host requires in the body in addition."""
     otel_name: str | None = None
     """Its name in OpenTelemetry's GenAI conventions, where it is not the id."""
     otel_operations: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
@@ -105,60 +107,61 @@ class Host(Row, frozen=True, kw_only=True):
 
 
 class ModelRow(Row, frozen=True, kw_only=True):
-    """What one model family, at some hosts, accepts when it is asked to reason."""
+    """What a model family accepts at some hosts, above all about reasoning."""
 
     match: tuple[str, ...]
     """Names of its models; `*` stands for anything."""
     hosts: tuple[str, ...] = ("*",)
     dialects: tuple[str, ...] = ()
-    """The dialects this holds for; none: any."""
+    """The dialects that the row applies to; empty for all."""
     control: str
-    """How its wire is written: a name of `wire.controls.CONTROLS`."""
+    """How reasoning is configured on the wire: a name of `wire.controls.CONTROLS`."""
     efforts: tuple[str, ...] = ()
-    """The words it accepts, in rising order, "none" left out."""
+    """The effort levels it accepts, in rising order, without "none"."""
     default: str = "on"
-    """What it does when nothing is sent: "none" is off, "on" is on with a level nobody states."""
+    """The effort when nothing is sent: "none" is off, "on" is on with an undocumented level."""
     off: Literal["value", "omit", "between_tools", "never"] = "value"
-    """How it is switched off: by a value, by sending nothing, or not at all."""
+    """How reasoning is switched off: by a value, by sending nothing, or not at all."""
     budget: tuple[int, int] | None = None
-    """The least and the most tokens it accepts as a budget."""
+    """The minimum and maximum token budget."""
     shown: Show = "full"
-    """What it shows of its reasoning when nothing is asked."""
+    """What it shows of its reasoning by default."""
     showable: tuple[Show, ...] = ()
-    """What a switch can make it show."""
+    """What it can be asked to show."""
     refuses: tuple[str, ...] = ()
-    """Parameters it refuses while it reasons."""
+    """Parameters that it refuses while reasoning is on."""
     refuses_always: tuple[str, ...] = ()
+    """Parameters that it refuses in any case."""
     forced_tools: bool = True
-    """Whether a forced tool choice is accepted while it reasons."""
+    """Whether it accepts a forced tool choice while reasoning is on."""
     tools: bool = True
-    """Whether function tools are accepted while it reasons."""
+    """Whether it accepts function tools while reasoning is on."""
     prefill: bool = True
-    """Whether the last message may be the model's own."""
+    """Whether the last message may be an assistant message (prefill)."""
     prefill_thinking: bool = True
-    """Whether it may be so while the model reasons."""
+    """Whether it accepts prefill while reasoning is on."""
     limit: str = "max_tokens"
-    """The name of the limit on its output."""
+    """The parameter that limits its output."""
     max_output: int | None = None
-    """The most it can write, to fill a limit that the API demands."""
+    """Its maximum output, for APIs that require a limit."""
     replay: Literal["must", "loop", "ignored", "never", "tags"] = "must"
-    """What becomes of reasoning that is sent back."""
+    """What it does with reasoning that is sent back."""
     replay_field: str | None = None
-    """The field in which it goes back; none: the one it came in."""
+    """The field for reasoning that is sent back; by default the one it came in."""
     reads: tuple[str, ...] = ("*",)
-    """Whose reasoning it reads, beside its own: names of models of its family."""
+    """Models of its family whose sealed reasoning it can read."""
     readable_by: tuple[str, ...] = ("*",)
-    """Who can read its reasoning."""
+    """Models of its family that can read its sealed reasoning."""
     bound: Literal["no", "refused", "dropped"] = "no"
-    """What becomes of its reasoning once anything before it has changed."""
+    """What happens to its reasoning when the messages before it have changed."""
     off_up_to: str | None = None
-    """The highest effort beside which it may be switched off."""
+    """The highest effort at which reasoning may be switched off."""
     stream_only: bool = False
-    """Reasons only where the answer is streamed."""
+    """Reasons only in streamed answers."""
     tolerates: tuple[str, ...] = ()
-    """Settings that it takes beside those we write: deprecated, or without effect."""
+    """Settings that it accepts and we never send: deprecated, or without effect."""
     says: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
-    """The words of its refusals where they are not its dialect's usual ones."""
+    """Messages of its refusals, where they differ from those of the dialect."""
     guess: bool = False
-    """Stands for names that nobody here has heard of."""
+    """A fallback for model names that no other row matches."""
     source: str

@@ -10,7 +10,7 @@ __all__ = ["Usage"]
 
 
 class Usage(Value, frozen=True, kw_only=True):
-    """What a response cost; a number that nobody reported is None, not 0."""
+    """The tokens of a response; a number that was not reported is None, not 0."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -21,13 +21,13 @@ class Usage(Value, frozen=True, kw_only=True):
 
     @property
     def total_tokens(self) -> int | None:
-        """Input and output together, where both are known."""
+        """Input and output tokens together, if both were reported."""
         if self.input_tokens is None or self.output_tokens is None:
             return None
         return self.input_tokens + self.output_tokens
 
     def __add__(self, other: Usage) -> Usage:
-        """The counts of two responses together; a number that neither reported stays None."""
+        """The sum of two usages; a number that neither reported stays None, and `raw` is left out."""
         return Usage(**{name: _sum(getattr(self, name), getattr(other, name)) for name in _COUNTS})
 
 

@@ -1,1 +1,1 @@
-"""Who answers and what they write: rows of data, and how a row is found."""
+"""Facts about hosts and models as rows of data, and how rows are looked up."""

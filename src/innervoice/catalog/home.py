@@ -1,7 +1,8 @@
-"""Where reasoning is at home: who can read what a model sealed.
+"""Which target can read the sealed reasoning of a model.
 
-Home is the same host, the same dialect, no other account, and a model that reads the origin's. Models read their
-own family, unless the row of either says otherwise: `reads` of the reader, `readable_by` of the one who wrote.
+A target can read it at the same host, in the same dialect, with the same account (scope), and if its model can read the reasoning of the
+model that wrote it. Models read their own family, unless `reads` in the reader's row or `readable_by` in the writer's row
+says otherwise.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ __all__ = ["is_home", "reads"]
 
 
 def reads(row: ModelRow, model: str, writer: str, host: str | None, dialect: str) -> bool:
-    """Whether a model can read what another one sealed at the same host."""
+    """Whether a model can read the reasoning that another model sealed at the same host."""
     if family_of(model) != family_of(writer):
         return False
     written_by = model_row_of(writer, host, dialect)
@@ -25,7 +26,7 @@ def reads(row: ModelRow, model: str, writer: str, host: str | None, dialect: str
 
 
 def is_home(origin: Origin | None, target: Target) -> bool:
-    """Whether what came from this origin can go back to this target as it came."""
+    """Whether a block of this origin can be sent to this target unchanged."""
     host = target.host
     if origin is None or origin.dialect != target.dialect:
         return False

@@ -1,9 +1,8 @@
 """A provider's name -> its host's row, a model's name -> its card.
 
-The last segment of the name is compared, in lower case, with the patterns of every row: `*` stands
-for anything, and a pattern may begin after a separator of the name (`kimi-k2*` is found in
-`moonshot.kimi-k2-thinking`). The most specific pattern wins, which is the one with most characters that
-are not `*`; a longer name never falls to a shorter family unless that family's pattern says `*`.
+The last segment of the name, in lower case, is matched against the patterns of every row: `*` stands for anything, and a pattern may
+begin after a separator in the name (`kimi-k2*` matches `moonshot.kimi-k2-thinking`). The most specific pattern wins: the one with
+the most characters other than `*`. A pattern without `*` at its end never matches a longer name.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ __all__ = [
 
 
 def host_of(provider: str) -> Host | None:
-    """The row of a provider, by its id or another name of it; None for one nobody has heard of."""
+    """The row of a provider, by its id or an alias; None for an unknown provider."""
     return _hosts_by_name().get(provider.lower())
 
 
@@ -42,14 +41,14 @@ def host_in_langchain(provider: str) -> Host | None:
 
 
 def dialect_at(host: Host, model: str) -> str:
-    """The dialect in which a model is asked at a host."""
+    """The dialect that a model speaks at a host."""
     spoken = (dialect for pattern, dialect in host.speaks.items() if fits((pattern,), model))
     return next(spoken, host.dialect) if host.speaks else host.dialect
 
 
 @lru_cache(maxsize=256)
 def family_of(model: str) -> str:
-    """The family whose models read each other's reasoning: the first word of the name, without a vendor.
+    """The family whose models can read each other's sealed reasoning: the first word of the name, without a vendor.
 
     `us.anthropic.claude-sonnet-4-5-v1:0` and `claude-opus-5` are claude, `gpt-5.6` and `gpt-oss-20b` gpt and gpt-oss.
     """
@@ -67,7 +66,7 @@ _VENDOR = re.compile(
 
 @lru_cache(maxsize=256)
 def model_row_of(model: str, host: str | None, dialect: str) -> ModelRow | None:
-    """What a model accepts at a host in a dialect; a row that names the host wins over one for all."""
+    """What a model accepts at a host in a dialect; a row that names the host wins over one for all hosts."""
     name = _last_segment(model)
     best: tuple[tuple[bool, int], ModelRow] | None = None
     for weight, pattern, row in _model_patterns():
@@ -80,7 +79,7 @@ def model_row_of(model: str, host: str | None, dialect: str) -> ModelRow | None:
 
 @lru_cache(maxsize=256)
 def card_of(model: str) -> Card | None:
-    """The card of a model, or None for one that nobody has heard of."""
+    """The markup card of a model, or None for an unknown model."""
     name = _last_segment(model)
     best: tuple[int, Card] | None = None
     for weight, pattern, card in _patterns():
@@ -115,7 +114,7 @@ _overrides: list[ModelRow] = []
 
 
 def use_overrides(rows: Iterable[ModelRow]) -> None:
-    """Puts rows before our own, for this process; of two that fit equally well the first is taken."""
+    """Puts rows before the built-in ones, for this process; of two equally specific rows the first wins."""
     _overrides[:] = rows
     for cached in (all_model_rows, _model_patterns, model_row_of):
         cached.cache_clear()
@@ -141,7 +140,7 @@ def all_cards() -> tuple[Card, ...]:
 
 
 def _rows(file: str) -> dict[str, Any]:
-    import tomllib  # noqa: PLC0415 - only who names a provider or a model needs it
+    import tomllib  # noqa: PLC0415 - needed only once a provider or model is named
 
     return tomllib.loads(Path(__file__).with_name(file).read_text("utf-8"))
 
@@ -156,7 +155,7 @@ def _patterns() -> tuple[tuple[int, re.Pattern[str], Card], ...]:
 
 
 def fits(patterns: Iterable[str], model: str) -> bool:
-    """Whether one of these patterns is found in a model's name."""
+    """Whether one of these patterns matches a model's name."""
     name = _last_segment(model)
     return any(_compile(pattern).search(name) for pattern in patterns)
 

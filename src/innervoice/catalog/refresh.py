@@ -1,8 +1,7 @@
-"""Newer facts about models -> rows that stand before our own.
+"""Newer facts about models -> rows that override the built-in ones.
 
-Three shapes are known: models.dev's `api.json`, Anthropic's list of models with their capabilities, and
-OpenRouter's list of models. Each gives what it says; all else is taken over from the row that the model has
-today. Nothing is read or written here; a caller does that.
+Three formats are read: models.dev's `api.json`, Anthropic's list of models with their capabilities, and OpenRouter's list of
+models. What a list does not mention is copied from the model's current row. The caller does all input and output.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _WORDS = ("minimal", "low", "medium", "high", "xhigh", "max")
 
 
 def rows_from(data: Any, source: str) -> list[ModelRow]:
-    """Rows for every model that the data says something about."""
+    """A row for every reasoning model in the data."""
     if isinstance(data, dict) and isinstance(data.get("data"), list):
         rows = [*_from_anthropic(data["data"], source), *_from_openrouter(data["data"], source)]
     elif isinstance(data, dict) and any(
@@ -35,7 +34,7 @@ def rows_from(data: Any, source: str) -> list[ModelRow]:
 
 
 def _row(host: str, model: str, source: str, changes: dict[str, Any]) -> ModelRow | None:
-    """The row of a model today, with what is known better."""
+    """The current row of a model with changes; None for a model without a row."""
     found = host_of(host)
     known = model_row_of(model, found.id, dialect_at(found, model)) if found else None
     if found is None or known is None:

@@ -1,7 +1,7 @@
-"""Asking models over HTTP, sync and async with the same verbs.
+"""Clients that ask models over HTTP, synchronous and asynchronous with the same methods.
 
     ask, stream ──► settings ──► exchange ──► http ──► exchange ──► events, Response
-                               (pure: what is sent, what an outcome means, whether it is tried again)
+                               (pure: what is sent, what an outcome means, whether the request is sent again)
 
-`sync.py` and `aio.py` hold nothing but waiting; all they do is decided in `exchange.py`. httpx2 is loaded with the first request.
+`sync.py` and `aio.py` only wait; `exchange.py` decides what they do. httpx2 is imported with the first request.
 """

@@ -1,4 +1,4 @@
-"""The client that awaits, on asyncio or trio. What it does is decided in `exchange.py`; here is only the waiting."""
+"""The asynchronous client, for asyncio and trio. What it does is decided in `exchange.py`; this module only waits."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class AsyncClient:
     def __init__(self, **options: Unpack[ClientOptions]) -> None:
         http = options.get("http")
         if http is not None and not iscoroutinefunction(http.send):
-            raise UsageError("http must be a client that awaits; Client takes others")
+            raise UsageError("http must be an asynchronous client; Client takes synchronous ones")
         self._settings = Settings(options)
         self._own = http is None
         self._limits_silence = http is None or getattr(http, "limits_silence", False) is True
         self._http = http
-        self._parsed: Callable[[str], Any] = str  # what an address is for the HTTP client
+        self._parsed: Callable[[str], Any] = str  # makes of a URL what the HTTP client takes
         self._closed = False
         self._sleep = anyio.sleep
 
@@ -74,7 +74,7 @@ class AsyncClient:
     async def ask(
         self, model: str, messages: Messages, *, schema: Any = None, **fields: Unpack[CallFields]
     ) -> Response:
-        """Asks and waits for the whole answer; with `stream=True` it is streamed on the way, and folded here.
+        """Sends a request and returns the whole response; with `stream=True` it is streamed and folded here.
 
         With `schema` (a dataclass, a TypedDict, a msgspec Struct, a pydantic model or a JSON schema) the answer has that form, and
         the response has it as a value in `data`.
@@ -88,7 +88,7 @@ class AsyncClient:
     def stream(
         self, model: str, messages: Messages, *, schema: Any = None, **fields: Unpack[CallFields]
     ) -> AsyncEvents:
-        """Asks and gives events as they come: `async with client.stream(...) as events`."""
+        """Sends a request and returns its events as they come: `async with client.stream(...) as events`."""
         return AsyncEvents(
             self, self._settings.exchange(model, messages, fields, stream=True, schema=schema)
         )
@@ -101,7 +101,7 @@ class AsyncClient:
         think_at_most: int,
         **fields: Unpack[CallFields],
     ) -> Response:
-        """Asks, and cuts reasoning short that takes more than so many tokens: there is an answer all the same."""
+        """Sends a request and limits its reasoning to about this many tokens, so that an answer comes soon."""
         limit = ThinkingLimit(self.full_name(model), think_at_most, dict(fields))
         async with self.stream(model, messages, **limit.first_fields()) as events:
             async for event in events:
@@ -113,7 +113,7 @@ class AsyncClient:
         return limit.combined(thought, await self.ask(model, messages, **limit.second_fields()))
 
     def full_name(self, model: str) -> str:
-        """A model's name as provider/model, as this client understands it."""
+        """The model's name as `provider/model`, completed with the client's own provider."""
         return "/".join(self._settings.names(model, {}))
 
     def conversation(self, model: str, **options: Unpack[ConversationOptions]) -> AsyncConversation:
@@ -123,7 +123,7 @@ class AsyncClient:
         return AsyncConversation(self, model, **options)
 
     async def close(self) -> None:
-        """Closes the connections; a client that was passed in stays open."""
+        """Closes the connections; an `http` client that was passed in stays open."""
         self._closed = True
         if self._own and self._http is not None:
             await self._http.aclose()
@@ -140,12 +140,12 @@ class AsyncClient:
         await self.close()
 
     def _connected(self) -> Any:
-        """The HTTP client, made when it is first needed."""
+        """The HTTP client, created when it is first needed."""
         if self._closed:
-            raise UsageError("the client was closed")
+            raise UsageError("the client is closed")
         if self._http is None:
             httpx2 = import_module("httpx2")
-            self._parsed = lru_cache(httpx2.URL)  # few addresses, and parsing one is slow
+            self._parsed = lru_cache(httpx2.URL)  # few URLs are used, and parsing one is slow
             self._http = httpx2.AsyncClient(limits=httpx2.Limits(**LIMITS))
         return self._http
 
@@ -153,8 +153,8 @@ class AsyncClient:
 class AsyncEvents:
     """The events of one answer, for the time of an `async with` block; leaving it closes the connection.
 
-    Iterating gives events up to a `Finish`, and goes on where it stopped. An answer that breaks off or ends in an error raises;
-    what came of it is in `response` and in the error.
+    Iterating yields events up to a `Finish`, and continues where it stopped. An interrupted answer, or one that ends in an error,
+    raises; what arrived is in `response` and in the error.
     """
 
     def __init__(self, client: AsyncClient, exchange: Exchange) -> None:
@@ -168,15 +168,15 @@ class AsyncEvents:
 
     @property
     def response(self) -> Response:
-        """The whole answer after the end; before it what came so far, put together anew each time."""
+        """The whole response after the end; before that, what has arrived so far, folded anew on each access."""
         return self._exchange.response
 
     def text(self, *, settled: bool = False) -> AsyncIterator[str]:
         """The answer in pieces, from its beginning.
 
-        A piece may turn out to be reasoning (`Recast`), which this cannot take back. With `settled` only that is given
-        which can no longer change: at once where the host separates reasoning; behind reasoning that was found in the text or
-        came in a field, almost at once; else at the end of the answer.
+        A piece may turn out to be reasoning (`Recast`), and cannot be taken back here. With `settled=True` only text is yielded that
+        can no longer change: immediately where the host separates reasoning, almost immediately after reasoning that came in the
+        text or in a field, and otherwise at the end of the answer.
         """
         return self._pieces("text", settled=settled)
 
@@ -185,22 +185,22 @@ class AsyncEvents:
         return self._pieces("thinking", settled=False)
 
     async def close(self) -> None:
-        """Closes the connection; leaving the `async with` block does so, too."""
+        """Closes the connection; leaving the `async with` block does so as well."""
         answer, self._answer = self._answer, None
         chunks, self._chunks = self._chunks, None
         if answer is None:
             return
-        # A task that is cancelled closes its connection all the same.
+        # A cancelled task still closes its connection.
         with anyio.CancelScope(shield=True):
             if hasattr(chunks, "aclose"):
                 await chunks.aclose()
             await answer.aclose()
-            # httpx leaves the end of an inner generator to the event loop: let it come.
+            # httpx leaves closing an inner generator to the event loop: let the loop run.
             await anyio.lowlevel.checkpoint()
 
     async def __aenter__(self) -> Self:
         if self._entered:
-            raise UsageError("a stream is entered once; ask again for another")
+            raise UsageError("a stream can be entered once; call stream() again for another")
         self._entered = True
         await self._open(0.0)
         return self
@@ -241,7 +241,7 @@ class AsyncEvents:
     # ---- waiting -------------------------------------------------------------------------------
 
     async def _open(self, wait: float) -> None:
-        """Sends the request until an answer begins."""
+        """Sends the request, again if needed, until an answer begins."""
         exchange, client = self._exchange, self._client
         while True:
             if wait:
@@ -266,7 +266,7 @@ class AsyncEvents:
             if problem is not None:
                 wait = exchange.failed(problem)
                 continue
-            # httpx unpacks by several steps for each piece, which plain ones can be spared.
+            # httpx decodes each piece in several steps, which uncompressed ones do not need.
             answer = self._answer
             self._chunks = aiter(answer.stream) if is_uncompressed(answer) else answer.aiter_bytes()
             if exchange.started(answer.status_code, answer.headers):
@@ -279,11 +279,11 @@ class AsyncEvents:
         return self._exchange.outgoing()
 
     async def _pull(self) -> None:
-        """Waits for the next bytes, and sends the request again if that is what comes of them."""
+        """Waits for the next bytes, and sends the request again if they call for it."""
         exchange = self._exchange
         if self._answer is None:
             raise exchange.failure or UsageError(
-                "events are read inside of the async with block, and up to its end"
+                "events can be read only inside the async with block"
             )
         chunk, problem = await self._next()
         try:
@@ -298,12 +298,12 @@ class AsyncEvents:
             await self._open(wait)
 
     async def _next(self) -> tuple[bytes | None, Exception | None]:
-        """The next bytes, None at the end, and what broke the road."""
+        """The next bytes, or None at the end; and the network error, if there was one."""
         deadline = self._exchange.deadline
         limit = deadline.limit()
         since = deadline.clock()
         try:
-            # A limit costs more than most pieces do, and some HTTP clients keep the one on a silence by themselves.
+            # Setting a limit costs more than reading most pieces, and some HTTP clients limit silences themselves.
             if deadline.is_for_silence and self._client._limits_silence:
                 return await anext(self._chunks, None), None
             with anyio.fail_after(limit):
@@ -314,7 +314,7 @@ class AsyncEvents:
             deadline.spend(deadline.clock() - since)
 
     async def _refusal(self) -> bytes:
-        """The body of a refusal, as far as it comes."""
+        """The body of an error response, as far as it arrives."""
         body = b""
         try:
             while len(body) < BODY_LIMIT:

@@ -1,10 +1,10 @@
-"""What lets a request in: a key in a header, or a signature.
+"""Authentication of a request: a key in a header, or a signature.
 
-A key comes from the arguments of the client, else from the environment, in the order in which the host's row names its
-variables. Bedrock takes a bearer key, else static keys of AWS, else whatever botocore finds. Vertex takes a token from the
-environment, else from google-auth. These two packages are extras and are loaded when nothing else is there.
+A key comes from the arguments of the client, else from the environment variables of the host's row, in their order. Without a
+key, a host of AWS uses static AWS keys, else the credentials that botocore finds; a host of Google uses google-auth. These two packages
+are extras, imported only when needed.
 
-The key of one provider never goes to another: `api_key` belongs to `provider`, or to the addresses that the caller gave.
+The key of one provider is never sent to another: `api_key` belongs to `provider`, or to the base URLs that the caller passed.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from innervoice.errors import UsageError
 __all__ = ["Key", "Keyring", "Outgoing", "Whom", "key_headers"]
 
 Key: TypeAlias = str | Callable[[], str]
-"""A key, or a function that gives one whenever it is needed."""
+"""A key, or a function that returns one for each request."""
 
 _BEARER = "authorization"
-# The header that the own host of a dialect reads, for servers that have no row. A fact of the dialect: it moves there.
+# Servers without a row read the key from the header that the dialect's own host reads. A fact of the dialect.
 _HEADERS_OF_DIALECTS = {"anthropic": "x-api-key", "gemini": "x-goog-api-key"}
 _AWS_VARIABLES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 _REGION = re.compile(r"^bedrock(?:-runtime|-mantle)?(?:-fips)?\.([a-z0-9-]+)\.")
@@ -37,7 +37,7 @@ _PRINTABLE = re.compile(r"[\x21-\x7e]+(?: [\x21-\x7e]+)*")
 
 
 class Outgoing(NamedTuple):
-    """A request as it leaves."""
+    """A request that is ready to be sent."""
 
     method: str
     url: str
@@ -45,7 +45,7 @@ class Outgoing(NamedTuple):
     body: bytes
 
     def __repr__(self) -> str:
-        # Headers hold keys, and named tuples print themselves.
+        # Headers contain keys, and named tuples print all members.
         return f"Outgoing({self.method} {self.url})"
 
 
@@ -54,7 +54,7 @@ class Whom(NamedTuple):
 
     target: Target
     ours: bool
-    """Whether the address is the host's usual one, and not one that the caller gave."""
+    """Whether the base URL is the host's own, and not one that the caller passed."""
 
     @property
     def provider(self) -> str:
@@ -73,7 +73,7 @@ class Whom(NamedTuple):
 
 
 class Keyring:
-    """Finds what lets a request in."""
+    """Finds the credentials of a request."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Keyring:
         return host.google_credentials or self._aws_keys() is None
 
     def headers(self, whom: Whom, outgoing: Outgoing) -> dict[str, str]:
-        """The headers that let this request in."""
+        """The headers that authenticate this request."""
         found = self._header_and_key(whom)
         if found:
             name, key = found
@@ -156,7 +156,7 @@ class Keyring:
             variables = " or ".join(whom.host.keys if whom.host else ())
             raise UsageError(
                 f"no key for {whom.provider}: set {variables}, or {' and '.join(_AWS_VARIABLES)},"
-                " or install innervoice[bedrock] for the profiles and roles of AWS"
+                " or install innervoice[bedrock] to use AWS profiles and roles"
             )
         return signature_headers(
             keys,
@@ -174,7 +174,7 @@ class Keyring:
         variables = (self._environ.get(name, "") for name in ("AWS_REGION", "AWS_DEFAULT_REGION"))
         region = named[1] if named else next(filter(None, variables), "")
         if not region:
-            raise UsageError("a signature of AWS needs a region: set AWS_REGION")
+            raise UsageError("an AWS signature needs a region: set AWS_REGION")
         return region
 
 
@@ -197,7 +197,7 @@ def _needs_key(host: Host) -> bool:
 
 
 def _checked(key: Any, where: str) -> str:
-    """A key that can be a header, and is not shown if it cannot."""
+    """The key, if it can be sent in a header; if not, the error does not show it."""
     text = key.strip() if isinstance(key, str) else ""
     if not _PRINTABLE.fullmatch(text):
         raise UsageError(f"{where} must be a key of printable ASCII characters")

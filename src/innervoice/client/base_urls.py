@@ -1,6 +1,6 @@
-"""Where a provider answers: the braces of a host's address filled from the environment.
+"""The base URL of a provider, with the braces in its row filled from environment variables.
 
-A variable that holds a whole address (`AZURE_OPENAI_ENDPOINT`) comes before those that fill a gap in the usual one.
+A variable with the address of a whole server (`AZURE_OPENAI_ENDPOINT`) wins over variables that fill the braces.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _AUTHORITY = re.compile(r"(?:\w+://)?[^/]*")
 
 
 def base_url_of(host: Host, environ: Mapping[str, str]) -> str:
-    """The base URL of a host; what its row leaves open is asked of the environment."""
+    """The base URL of a host; raises a `UsageError` that names the variables which are missing."""
     if "{" not in host.base_url:
         return host.base_url
     for variable in host.server_variables:
@@ -38,10 +38,10 @@ def base_url_of(host: Host, environ: Mapping[str, str]) -> str:
     url = _BRACES.sub(fill, host.base_url)
     if missing:
         whole = " or ".join(host.server_variables)
-        instead = f", {whole} for the whole address," if whole else ""
+        instead = f", or {whole} for the whole address," if whole else ""
         raise UsageError(
-            f"where {host.id} answers is not known: {', '.join(dict.fromkeys(missing))} is missing; set the"
-            f" variable{instead} or pass base_url"
+            f"no base URL for {host.id}: {', '.join(dict.fromkeys(missing))} is missing; set the variable{instead}"
+            " or pass base_url="
         )
     for text, other in host.url_rewrites.items():
         url = url.replace(text, other)
@@ -56,7 +56,7 @@ def _with_path(server: str, path: str) -> str:
 
 
 def with_quoted_model(url: str, model: str, dialect: str) -> str:
-    """A URL whose path has the model's name in it as one segment: names at Bedrock have colons and slashes."""
+    """The URL with the model's name quoted as one segment of its path: names on Bedrock contain colons and slashes."""
     if not dialect_named(dialect).quotes_model:
         return url
     return url.replace(f"/model/{model}/", f"/model/{quote(model, safe='-_.~')}/")

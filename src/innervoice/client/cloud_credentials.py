@@ -1,6 +1,6 @@
-"""Credentials that other packages find: botocore's chain for AWS, google-auth for Google.
+"""Credentials from other packages: botocore for AWS, google-auth for Google.
 
-Both may read files and ask a metadata server, so they block; both keep what they found until it expires.
+Both may read files and ask a metadata server, so they block; both cache credentials until they expire.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 
 
 def aws_chain() -> AwsKeys | None:
-    """The keys that botocore finds, or None without botocore or without keys."""
+    """The keys that botocore finds; None if botocore is not installed or finds none."""
     session = _aws_session()
     found = session.get_credentials() if session else None
     if not found:
@@ -60,7 +60,7 @@ def _google_credentials() -> Any:
 
 
 class _Fetched:
-    """What google-auth reads of an answer."""
+    """A response with the members that google-auth reads."""
 
     def __init__(self, status: int, headers: Any, data: bytes) -> None:
         self.status = status
@@ -76,7 +76,7 @@ def _fetch(
     timeout: float | None = 120.0,
     **_: Any,
 ) -> _Fetched:
-    """How google-auth reaches its servers: over httpx2, which is there, and not over requests, which may not be."""
+    """The transport of google-auth: httpx2, because requests may not be installed."""
     http = import_module("httpx2")
     try:
         answer = http.request(method, url, content=body, headers=headers, timeout=timeout)

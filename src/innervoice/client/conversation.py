@@ -4,7 +4,7 @@
     chat.ask("What is the weather in Paris?")
     chat.switch("gemini/gemini-3.5-flash").ask("And in Rome?")
 
-A request that fails leaves the history as it was before that request, so that it can be asked again.
+A failed request leaves the history unchanged, so that it can be repeated.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Conversation(ConversationBase):
         self, content: Any, *, schema: None = None, **settings: Unpack[CallFields]
     ) -> Response: ...
     def ask(self, content: Any, *, schema: Any = None, **settings: Unpack[CallFields]) -> Response:
-        """Says something, runs the tools that are called, and gives the last answer, of the form `schema` if there is one."""
+        """Sends a message of the user, runs the tools that the model calls, and returns the last response."""
         with self._turn(content):
             for last in self._countdown():
                 fields = self._fields(settings)
@@ -52,7 +52,7 @@ class Conversation(ConversationBase):
 
     @contextmanager
     def stream(self, content: Any, **settings: Unpack[CallFields]) -> Iterator[Iterator[Event]]:
-        """The same, as events: every round of tools ends with a `Finish`, the last one is the answer."""
+        """The same as events: every round of tools ends with a `Finish`, and the last one has the answer."""
         with self._turn(content):
             events = self._rounds(settings)
             try:
@@ -93,7 +93,7 @@ class AsyncConversation(ConversationBase):
     async def ask(
         self, content: Any, *, schema: Any = None, **settings: Unpack[CallFields]
     ) -> Response:
-        """Says something, runs the tools that are called, and gives the last answer, of the form `schema` if there is one."""
+        """Sends a message of the user, runs the tools that the model calls, and returns the last response."""
         with self._turn(content):
             for last in self._countdown():
                 fields = self._fields(settings)
@@ -108,7 +108,7 @@ class AsyncConversation(ConversationBase):
     async def stream(
         self, content: Any, **settings: Unpack[CallFields]
     ) -> AsyncIterator[AsyncIterator[Event]]:
-        """The same, as events: every round of tools ends with a `Finish`, the last one is the answer."""
+        """The same as events: every round of tools ends with a `Finish`, and the last one has the answer."""
         with self._turn(content):
             events = self._rounds(settings)
             try:

@@ -1,4 +1,4 @@
-"""What a conversation keeps, and what it does without waiting: both kinds of conversation share it."""
+"""What both kinds of conversation share: the state, and everything that does not wait."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _UNPLANNED = ("stream", *NOT_OF_A_REQUEST)
 
 
 class ConversationBase:
-    """The history of a conversation, its tools and its costs."""
+    """The history of a conversation, its tools and its usage."""
 
     def __init__(self, client: Any, model: str, **options: Unpack[ConversationOptions]) -> None:
         check_names(options, CONVERSATION_NAMES, "conversation")
@@ -52,7 +52,7 @@ class ConversationBase:
         ]
         self.max_rounds = max_rounds
         self.responses: list[Response] = []
-        """Every answer that came, the rounds of tools included."""
+        """Every response so far, including those of tool rounds."""
         self._tool_arguments: tuple[Any, ...] = tuple(settings.pop("tools", ()))
         self._raises: bool = settings.pop("raise_tool_errors", False)
         self._tools = ToolBox(self._tool_arguments, raises=self._raises)
@@ -61,15 +61,15 @@ class ConversationBase:
         self._last_asked: dict[str, Any] | None = None
         """What the last request was planned with; its plan is made if someone wants to compare with it."""
 
-    # ---- what one can do with it -----------------------------------------------------------------
+    # ---- public methods -----------------------------------------------------------------
 
     def switch(self, model: str) -> Self:
-        """Goes on with another model; what only the old one can read stays in the history for its return."""
+        """Continues with another model; reasoning that only the old one can read stays in the history."""
         self.model = model
         return self
 
     def fork(self) -> Self:
-        """A second conversation that begins where this one is; neither changes the other."""
+        """A copy of this conversation that continues independently."""
         other = type(self)(
             self.client,
             self.model,
@@ -84,17 +84,17 @@ class ConversationBase:
         return other
 
     def trim(self, keep: int) -> Self:
-        """Keeps the last turns of the user and what belongs to them."""
+        """Keeps the last `keep` turns of the user, with everything that belongs to them."""
         self.history = trim(self.history, keep=keep)
         return self
 
     @property
     def usage(self) -> Usage:
-        """What all of it cost so far; a number that no answer had is None."""
+        """The tokens of all responses so far; a number that none reported is None."""
         return sum((response.usage for response in self.responses), Usage())
 
     def plan(self, **settings: Unpack[CallFields]) -> Plan:
-        """What would be sent now, by which rules, and what a prompt cache keeps of what was sent last."""
+        """The plan of the next request: what is sent, by which rules, and how much of the last request a prompt cache can reuse."""
         check_names(settings, CALL_NAMES, "conversation")
         last = plan(**self._last_asked) if self._last_asked else None
         return plan(**self._asked(settings), last=last)
@@ -109,13 +109,13 @@ class ConversationBase:
     # ---- on disk ---------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Writes model, system and history to a file, seals included; tools are not written."""
+        """Writes model, system prompt and history to a file, including sealed reasoning; tools are not saved."""
         head = {"type": _KIND, "version": 1, "model": self.model, "system": self.system}
         body = dump_json(head)[:-1] + b',"messages":' + to_json(self.history) + b"}"
         Path(path).write_bytes(body + b"\n")
 
     def load(self, path: str | Path) -> Self:
-        """Goes on with what `save` wrote; the tools stay those that were given."""
+        """Continues a conversation that `save` wrote; the tools stay as they are."""
         try:
             value = load_json(Path(path).read_bytes())
         except ValueError as error:
@@ -127,11 +127,11 @@ class ConversationBase:
         self.responses, self._last_asked = [], None
         return self
 
-    # ---- one turn after the other ----------------------------------------------------------------
+    # ---- turns ----------------------------------------------------------------
 
     @contextmanager
     def _turn(self, content: Any) -> Iterator[None]:
-        """What the user says stands in the history, unless nothing was answered."""
+        """Appends the user's message, and removes it again if there was no response."""
         mark = len(self.history)
         self.history.append(content if isinstance(content, Message) else user(content))
         try:
@@ -141,11 +141,11 @@ class ConversationBase:
                 del self.history[mark:]
 
     def _countdown(self) -> Iterator[bool]:
-        """Whether each round is the last that may be."""
+        """For each allowed round, whether it is the last."""
         return (number == self.max_rounds - 1 for number in range(self.max_rounds))
 
     def _fields(self, settings: CallFields) -> dict[str, Any]:
-        """What the next request has beside model and messages."""
+        """The fields of the next request, beside model and messages."""
         merged = {**self.settings, **settings}
         if "reasoning" in merged:
             merged["reasoning"] = Reasoning.from_any(merged["reasoning"])
@@ -153,7 +153,7 @@ class ConversationBase:
         return {"system": self.system, "tools": self._tools.offered, **merged}
 
     def _keep(self, response: Response, *, last: bool) -> Sequence[ToolCall]:
-        """Keeps an answer; gives the calls that are to be run now."""
+        """Adds a response to the history; returns the tool calls to run now."""
         calls = [call for call in response.tool_calls if call.complete]
         if isinstance(response, StructuredResponse):
             # The tool that stands for the answer is not run: its arguments are the answer.

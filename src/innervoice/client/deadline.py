@@ -1,7 +1,7 @@
 """How long a call may wait: in all, for a connection, and for the next byte.
 
-Only waiting for the host counts, pauses before another try included: the time that a reader takes between two events of a
-stream is its own. Any byte ends a silence, also one of a comment that says "still thinking".
+Only the time spent waiting for the host counts, including pauses before a retry; the time that the caller takes between two events
+of a stream does not. Any byte ends a silence, even that of a comment such as "still thinking".
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["Deadline"]
 
 
 class Deadline:
-    """The time that is left of one call; `with deadline:` around a wait counts it."""
+    """The remaining time of one call; a wait inside `with deadline:` is counted."""
 
     def __init__(
         self,
@@ -32,13 +32,13 @@ class Deadline:
         self._idle = idle
         self.clock = clock
         self.left = inf if total is None else total
-        """Seconds of waiting that are left; none if it is not above 0."""
+        """Remaining seconds; the time is up at 0 or below."""
         self.is_for_silence = False
-        """Whether the last limit is that on a silence, which is the same for every wait."""
+        """Whether the last limit was `idle_timeout`, which is the same for every wait."""
         self._since = 0.0
 
     def limit(self) -> float | None:
-        """How long the next wait may be; None for ever, 0 if the time is up."""
+        """How long the next wait may take; None for no limit, 0 if the time is up."""
         idle, left = self._idle, self.left
         self.is_for_silence = idle is not None and idle < left
         if self.is_for_silence:
@@ -53,16 +53,16 @@ class Deadline:
         return {"connect": connect, "read": limit, "write": limit, "pool": limit}
 
     def timed_out(self, *, connecting: bool) -> TimedOutError:
-        """What to raise when the last limit was reached."""
+        """The error to raise after the last limit was reached."""
         if connecting:
             seconds = self._connect or self._total or 0
             return TimedOutError(f"no connection within {seconds:g} s", "connect")
         if self.is_for_silence and self.left > 0:
-            return TimedOutError(f"nothing came for {self._idle or 0:g} s", "idle")
-        return TimedOutError(f"not done within {self._total or 0:g} s", "total")
+            return TimedOutError(f"no data for {self._idle or 0:g} s", "idle")
+        return TimedOutError(f"not finished within {self._total or 0:g} s", "total")
 
     def spend(self, seconds: float) -> None:
-        """Counts a wait, or a pause."""
+        """Counts the seconds of a wait or pause."""
         self.left -= seconds
 
     def __enter__(self) -> None:

@@ -1,6 +1,6 @@
-"""An HTTP client that reaches no network: requests are answered by a function of this process.
+"""HTTP clients without a network: an object of this process, such as the emulator, responds to their requests.
 
-The emulator is such a function. It is how the command line works without a key.
+The command line works this way without a key.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["ReplyLike", "Responder", "embedded_async_http", "embedded_http"]
 
 
 class ReplyLike(Protocol):
-    """What a reply has: its status, the kind of its body, and the body in pieces with a pause between two."""
+    """A reply: status, media type, headers, and the body in pieces with a pause between them."""
 
     status: int
     media: str
@@ -26,7 +26,7 @@ class ReplyLike(Protocol):
 
 
 class Responder(Protocol):
-    """Who replies: the emulator, or anything with the same method."""
+    """Responds to requests: the emulator, or anything with the same method."""
 
     def reply(self, method: str, path: str, headers: Any, body: bytes) -> Any:
         """The reply to one request."""
@@ -34,12 +34,12 @@ class Responder(Protocol):
 
 
 def embedded_http(responder: Responder) -> httpx2.Client:
-    """A client whose requests are answered here."""
+    """A synchronous HTTP client that gets its responses from the responder."""
     return httpx2.Client(transport=_Transport(responder))
 
 
 def embedded_async_http(responder: Responder) -> httpx2.AsyncClient:
-    """The same for an `AsyncClient`."""
+    """An asynchronous HTTP client that gets its responses from the responder."""
     return httpx2.AsyncClient(transport=_AsyncTransport(responder))
 
 

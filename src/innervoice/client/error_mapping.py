@@ -1,4 +1,4 @@
-"""What went wrong -> an error of ours: typed by status or by what the road did, with no key in it."""
+"""A failed exchange -> one of our errors: typed by HTTP status or by the kind of network error, with no key in it."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ __all__ = [
 ]
 
 Problem: TypeAlias = DecodeError | TransportError | ProviderError
-"""What can go wrong once something was sent; all of these carry what is known of the exchange."""
+"""The errors of an exchange that was sent; all of them carry facts about it."""
 
 SHOWN = 4000
-"""How many characters of a body an error keeps."""
+"""How many characters of the body an error keeps."""
 
 _STATUSES: dict[int, type[ProviderError]] = {
     400: BadRequestError,
@@ -58,7 +58,7 @@ _STATUSES: dict[int, type[ProviderError]] = {
     503: OverloadedError,
     529: OverloadedError,
 }
-# Words of providers for an error that comes inside an answer, without a status of its own.
+# What providers call an error that comes inside an answer, without an HTTP status.
 _WORDS = (
     ("overloaded", 529),
     ("unavailable", 503),
@@ -96,38 +96,38 @@ _LEAST_SECRET = 6
 
 
 def secrets_of(headers: Mapping[str, str]) -> frozenset[str]:
-    """The values of headers that must not be shown, with and without the word before them."""
+    """The header values that must not be shown, with and without a word such as "Bearer" in front."""
     found = [value for name, value in headers.items() if _SECRET_HEADER.search(name.lower())]
     words = [value.partition(" ")[2] for value in found]
     return frozenset(value for value in (*found, *words) if len(value) >= _LEAST_SECRET)
 
 
 def scrubbed(text: str, secrets: Iterable[str]) -> str:
-    """The text without keys; the longest go first, as one may hold another."""
+    """The text without secrets; the longest are removed first, since one may contain another."""
     for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, "<key removed>")
     return text
 
 
 def request_id_of(headers: Mapping[str, str]) -> str | None:
-    """The host's name for the request."""
+    """The host's id of the request."""
     return next((headers[name] for name in _REQUEST_IDS if headers.get(name)), None)
 
 
-# ---- the host's errors -----------------------------------------------------------------------------
+# ---- errors of the host -----------------------------------------------------------------------------
 
 
 def refusal_error(
     status: int, headers: Mapping[str, str], body: bytes, *, now: float, secrets: Iterable[str]
 ) -> ProviderError:
-    """The error of an answer whose status is one."""
+    """The error for a response with an error status."""
     text = scrubbed(body.decode("utf-8", "replace"), secrets)
     try:
         value = load_json(text)
     except ValueError:
         value = None
     failure = failure_of(value) if value is not None else Failure(message=text.strip()[:300])
-    # Bedrock says the kind in a header, with the address of its definition behind a colon.
+    # Bedrock names the kind in a header, followed by a colon and a URL.
     kind = failure.type or headers.get("x-amzn-errortype", "").partition(":")[0] or None
     error = _class_of(status, kind)(kind, failure.code, failure.message or f"status {status}")
     return error.with_facts(
@@ -139,21 +139,21 @@ def refusal_error(
 
 
 def failure_error(failure: Failure, secrets: Iterable[str]) -> ProviderError:
-    """The error that a provider sent inside an answer."""
+    """The error for a failure that a provider reported inside an answer."""
     message = scrubbed(failure.message, secrets) if failure.message else None
     kind = _class_of(status_of(failure), failure.type)
     return kind(failure.type, failure.code, message or "the answer ended in an error")
 
 
 def status_of(failure: Failure) -> int:
-    """The status that stands for a provider's own words, 0 if they say nothing."""
+    """The HTTP status that corresponds to a provider's words, or 0 if there is none."""
     code = str(failure.code or "")
     if code.isdigit() and 400 <= int(code) < 600:
         return int(code)
-    # Some name no kind, or "error": then the sentence for people is all there is.
-    for said in (f"{failure.type} {code}".lower(), (failure.message or "").lower()):
+    # Some providers send no kind, or just "error"; then only the message is left.
+    for text in (f"{failure.type} {code}".lower(), (failure.message or "").lower()):
         for word, status in _WORDS:
-            if word in said:
+            if word in text:
                 return status
     return 0
 
@@ -164,14 +164,14 @@ def _class_of(status: int, kind: str | None) -> type[ProviderError]:
     return _STATUSES.get(status, ServerError if status >= 500 else ProviderError)
 
 
-# ---- the road's errors -----------------------------------------------------------------------------
+# ---- errors of the network -----------------------------------------------------------------------------
 
 
 def errors_of(http: Any) -> tuple[type[Exception], ...]:
-    """What an HTTP client raises when the road fails: what it says, or what is in the package that its class comes from."""
-    told: tuple[type[Exception], ...] | None = getattr(http, "errors", None)
+    """The network errors that an HTTP client raises: those in its `errors`, or those of the package of its class."""
+    own: tuple[type[Exception], ...] | None = getattr(http, "errors", None)
     kind: Any = type(http)
-    return told or _errors_of_class(kind)
+    return own or _errors_of_class(kind)
 
 
 @cache
@@ -189,21 +189,21 @@ def _errors_of_class(client: type[object]) -> tuple[type[Exception], ...]:
 def network_error(
     error: Exception, *, began: bool, deadline: Deadline, secrets: Iterable[str]
 ) -> UsageError | Problem:
-    """What a failure of the HTTP client means; `began` says whether an answer had begun.
+    """Our error for an exception of the HTTP client; `began` says whether an answer had begun.
 
-    Classes are told by name, because a caller's client may be of httpx or of httpx2.
+    Classes are compared by name, because a caller's client may be of httpx or httpx2.
     """
     names = {kind.__name__ for kind in type(error).__mro__}
-    said = scrubbed(str(error), secrets).strip() or type(error).__name__
+    message = scrubbed(str(error), secrets).strip() or type(error).__name__
     if names & {"InvalidURL", "UnsupportedProtocol"}:
-        return UsageError(f"base_url cannot be used: {said}")
+        return UsageError(f"base_url cannot be used: {message}")
     if "LocalProtocolError" in names:
-        # The client's own message repeats the header that it complains about.
-        return UsageError("the request cannot be sent: something in it is not what HTTP allows")
+        # The message of the HTTP client contains the header, which may hold a key.
+        return UsageError("the request cannot be sent: HTTP does not allow some part of it")
     if names & {"TimeoutException", "TimeoutError"}:
         return deadline.timed_out(connecting="ConnectTimeout" in names)
     if "DecodingError" in names:
-        return DecodeError(f"the answer is not encoded as it says: {said}")
+        return DecodeError(f"the body does not have the encoding that its headers name: {message}")
     if began:
-        return AnswerInterruptedError(f"the answer broke off: {said}")
-    return ConnectionFailedError(f"nobody answered: {said}")
+        return AnswerInterruptedError(f"the answer was interrupted: {message}")
+    return ConnectionFailedError(f"connection failed: {message}")

@@ -1,12 +1,12 @@
-"""One request's life without input and output: what is sent, what an outcome means, and whether it is tried again.
+"""One exchange without input and output: what is sent, what the outcome means, and whether the request is sent again.
 
     Request ──► Wire ──► Outgoing ─ ─ ► failed           ──► wait and send again, or an error
-                                  ─ ─ ► started, refused ──► the same, or a request with less reasoning, or an error
+                                  ─ ─ ► started, refused ──► the same, or send a request with less reasoning
                                   ─ ─ ► started, feed... ──► events
                                         end              ──► Finish, or wait and send again, or an error
 
-A client calls these in order and does the waiting. After output was given out nothing is sent again; a whole answer is
-given out when it is there, so that until then it may be.
+A client calls these methods in order and does the waiting. Once the caller has seen output, nothing is sent again; of an answer
+that is not streamed, the caller sees nothing before its end.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _DAMAGED = ("DecodeError", "FrameError")
 
 
 class Exchange:
-    """One request and what becomes of it."""
+    """One request, its retries and its answer."""
 
     def __init__(
         self,
@@ -74,9 +74,9 @@ class Exchange:
     ) -> None:
         self.deadline = deadline
         self.events = Log()
-        """All that came so far."""
+        """All events so far."""
         self.is_over = False
-        """Whether the whole answer is there."""
+        """Whether the whole answer has arrived."""
         self.failure: InnervoiceError | None = None
         self._request = request
         self._wire = encoded(request, whom.target)
@@ -101,11 +101,11 @@ class Exchange:
 
     @property
     def may_block(self) -> bool:
-        """Whether making the request may ask the disk or the network for a key."""
+        """Whether `outgoing` may read files or ask the network for a key."""
         return self._needs_key and self._keyring.may_block(self._whom)
 
     def outgoing(self) -> Outgoing:
-        """What is to be sent now."""
+        """The request to send now."""
         wire, whom = self._wire, self._whom
         headers = {"user-agent": _AGENT, **wire.headers, **self._extra_headers}
         url = with_quoted_model(wire.url, whom.target.model, wire.dialect)
@@ -118,11 +118,11 @@ class Exchange:
 
     @property
     def _needs_key(self) -> bool:
-        """Who brings an authorization needs no key of ours."""
+        """Whether the caller passed no key in a header."""
         return key_headers().isdisjoint(self._extra_headers)
 
     def failed(self, error: Exception) -> float:
-        """No answer came; gives the seconds to wait before the next try, or raises."""
+        """Handles a network error before any answer; returns the seconds to wait before a retry, or raises."""
         problem = self._network_error(error, began=False)
         connecting = isinstance(problem, TimedOutError) and problem.limit == "connect"
         broken = connecting or isinstance(problem, ConnectionFailedError)
@@ -131,13 +131,13 @@ class Exchange:
     # ---- receiving -----------------------------------------------------------------------------
 
     def started(self, status: int, headers: Mapping[str, str]) -> bool:
-        """An answer began; gives whether it is one, and not a refusal."""
+        """Takes the head of an answer; returns whether its status is a success."""
         self._status = status
         self._received_headers = headers
         self._first = b""
         self._has_output = False
         if not self._request.stream:
-            self.events.clear()  # of an earlier try, which nobody has seen
+            self.events.clear()  # of an earlier attempt, which the caller has not seen
         self._decoder = AnswerDecoder(
             provider=self._whom.provider,
             model=self._whom.target.model,
@@ -148,7 +148,7 @@ class Exchange:
         return 200 <= status < 300
 
     def refused(self, body: bytes) -> float:
-        """The host refused; gives the seconds to wait before the next try, or raises."""
+        """Handles an error response; returns the seconds to wait before a retry, or raises."""
         error = refusal_error(
             self._status, self._lowercase_headers, body, now=time.time(), secrets=self._secrets
         ).with_facts(provider=self._whom.provider)
@@ -166,7 +166,7 @@ class Exchange:
         )
 
     def feed(self, chunk: bytes) -> bool:
-        """Takes bytes of the answer; gives whether more is wanted."""
+        """Takes bytes of the answer; returns whether to read on."""
         decoder = self._decoder
         assert decoder is not None
         if len(self._first) < SHOWN:
@@ -178,9 +178,9 @@ class Exchange:
         return not decoder.failed
 
     def end(self, error: Exception | None = None) -> float | None:
-        """The answer is over, or broke off by this error.
+        """Handles the end of an answer, or the error that interrupted it.
 
-        Gives None if that is the end of it, the seconds to wait before the next try, or raises.
+        Returns None if the exchange is over, else the seconds to wait before a retry; or raises.
         """
         decoder = self._decoder
         assert decoder is not None
@@ -196,12 +196,12 @@ class Exchange:
 
     @property
     def bound(self) -> Bound:
-        """The first place of the text that could still be recast."""
+        """The first position of the text that could still be recast."""
         return self._decoder.bound if self._decoder and not self.is_over else None
 
     @property
     def response(self) -> Response:
-        """The whole answer; before its end what came so far."""
+        """The whole response; before the end, what has arrived so far."""
         if self._response is not None:
             return self._response
         partial = self.failure and getattr(self.failure, "response", None)
@@ -210,22 +210,22 @@ class Exchange:
         folded = fold(self.events)
         return folded.replace(provider=self._whom.provider, model=self._whom.target.model)
 
-    # ---- what it means -------------------------------------------------------------------------
+    # ---- judging the outcome -------------------------------------------------------------------------
 
     @property
     def _secrets(self) -> frozenset[str]:
-        """What no error may show."""
+        """Values that no error may show."""
         return secrets_of(self._sent_headers)
 
     @property
     def _lowercase_headers(self) -> dict[str, str]:
-        """The headers of the answer; few look at them."""
+        """The headers of the answer; converted only when needed."""
         return {name.lower(): value for name, value in self._received_headers.items()}
 
     def _verdict(
         self, response: Response, error: Exception | None
     ) -> tuple[UsageError | Problem | None, bool]:
-        """What is wrong with an answer that is over, and whether another try may mend it."""
+        """The error of an answer that is over, if any, and whether a retry may help."""
         if error is not None:
             if response.ended and response.error is None:
                 self._notebook.add("broken_after_end")
@@ -256,7 +256,7 @@ class Exchange:
         problem = network_error(error, began=began, deadline=self.deadline, secrets=self._secrets)
         if not isinstance(problem, UsageError):
             problem.with_facts(provider=self._whom.provider)
-            # The cause is kept for those who look, unless it shows a key.
+            # The cause is kept for debugging, unless it shows a key.
             if scrubbed(str(error), self._secrets) == str(error):
                 problem.__cause__ = error
         return problem
@@ -276,7 +276,7 @@ class Exchange:
         )
 
     def _again(self, error: UsageError | Problem, *, transient: bool) -> float:
-        """Seconds to wait before the next try, if there is one."""
+        """The seconds to wait before a retry; raises the error if there is none."""
         known = None if isinstance(error, UsageError) else error
         hint = known.retry_after if known else None
         wait = self._backoff.wait(self._tries, hint) if transient else None
@@ -300,6 +300,6 @@ class Exchange:
         return StructuredResponse(**fields, answer_type=self._answer_type)
 
     def _noted(self, response: Response) -> Response:
-        """The answer with what became of the request before what was seen in it."""
+        """The response with the notes of the request in front of its own."""
         notes = (*self._wire.notes, *self._notebook.notes())
         return response.replace(notes=(*notes, *response.notes)) if notes else response

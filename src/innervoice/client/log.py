@@ -1,8 +1,8 @@
-"""All events of one answer, for readers that stand at different places of it.
+"""All events of one answer, for readers at different positions.
 
-A reader may begin at any time, and then with the first event, so nothing that was said is thrown away. But of what all readers
-have passed, pieces of one part are joined, and of counts of tokens only the last is kept, for some hosts count anew with every
-piece: a long stream costs its text then, and not an object for each of its pieces.
+A reader may start at any time, and always with the first event, so no text is thrown away. But behind the last reader, pieces of the
+same part are joined, and only the last token count is kept, because some hosts send one with every piece. The memory of a long
+stream is then that of its text, not of an object for each piece.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from innervoice.canon.events import Event, TextDelta, ThinkingDelta, UsageUpdate
 __all__ = ["Log", "LogPosition"]
 
 _LOOSE = 4096
-"""How many events are kept as they came before some are joined."""
+"""How many events are kept before some are joined."""
 
 
 class LogPosition:
-    """Where a reader stands: the number of the event that comes next for it."""
+    """The position of a reader: the index of its next event."""
 
     __slots__ = ("__weakref__", "index")
 
@@ -33,18 +33,18 @@ class Log(list[Event]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._positions: list[ref[LogPosition]] = []  # of readers that are still there
-        self._joined = 0  # so many of them were joined already
+        self._positions: list[ref[LogPosition]] = []  # of the readers that still exist
+        self._joined = 0  # the number of events that are joined already
         self._most = _LOOSE
 
     def new_position(self) -> LogPosition:
-        """The position of a new reader, which the reader must move on."""
+        """The position of a new reader; the reader advances it."""
         position = LogPosition()
         self._positions.append(ref(position))
         return position
 
     def add(self, events: list[Event]) -> None:
-        """Takes what came."""
+        """Appends events, and joins old ones from time to time."""
         self += events
         if len(self) > self._most:
             self._join()
@@ -54,7 +54,7 @@ class Log(list[Event]):
         self._joined, self._most = 0, _LOOSE
 
     def _join(self) -> None:
-        """Joins what all readers have passed and was not joined before."""
+        """Joins the events that all readers have passed and that are not joined yet."""
         positions = [position for weak in self._positions if (position := weak())]
         self._positions = [ref(position) for position in positions]  # the others are gone
         start = self._joined
@@ -68,7 +68,7 @@ class Log(list[Event]):
 
 
 def _joined(events: list[Event]) -> Iterator[Event]:
-    """The same events with neighbouring pieces of one part as one, and without counts that a later one replaces."""
+    """The same events with adjacent pieces of a part as one, and without token counts that a later one replaces."""
     counts = [event for event in events if isinstance(event, UsageUpdate)]
     last = counts[-1] if counts else None
     lasting = (event for event in events if event is last or not isinstance(event, UsageUpdate))

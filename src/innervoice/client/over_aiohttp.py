@@ -1,7 +1,7 @@
-"""aiohttp as the road of an `AsyncClient`: `AsyncClient(http=OverAiohttp())`, on asyncio, with `innervoice[aiohttp]`.
+"""aiohttp as the HTTP client of an `AsyncClient`: `AsyncClient(http=OverAiohttp())`, on asyncio, with `innervoice[aiohttp]`.
 
-Its parser is written in C and hands over all bytes that are there, where httpx2 hands over one chunk after another. That is worth
-it where one process reads many streams at a time; docs/performance.md has the numbers.
+Its parser is written in C and returns all available bytes at once, where httpx2 returns one chunk after another. That pays off
+where one process reads many streams at the same time; docs/performance.md has the numbers.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ class _AiohttpRequest(NamedTuple):
     timeouts: Mapping[str, float | None]
 
     def __repr__(self) -> str:
-        # Headers hold keys, and named tuples print themselves.
+        # Headers contain keys, and named tuples print all members.
         return f"_AiohttpRequest({self.method} {self.url})"
 
 
-class ConnectTimeout(TimeoutError):  # noqa: N818 - so httpx calls it, and by that name it is told
-    """Nobody took the connection in time."""
+class ConnectTimeout(TimeoutError):  # noqa: N818 - errors are recognised by the name that httpx uses
+    """The connection was not established in time."""
 
 
 class OverAiohttp:
-    """Sends with aiohttp. `session` is a `ClientSession` to use, which is not closed here; without it one is made."""
+    """Sends requests with aiohttp. `session` is a `ClientSession` to use, which is not closed here; by default one is created."""
 
     limits_silence = True
-    """Whether it ends a wait for the next bytes by itself, so that nobody else need set a limit on each."""
+    """Whether the HTTP client itself limits the wait for the next bytes, so that `AsyncClient` need not."""
 
     def __init__(self, session: Any = None) -> None:
         try:
             self._aiohttp = import_module("aiohttp")
         except ImportError:
-            raise UsageError("sending with aiohttp needs it: install innervoice[aiohttp]") from None
+            raise UsageError("aiohttp is not installed: install innervoice[aiohttp]") from None
         self.errors = (OSError, self._aiohttp.ClientError)
         self._session = session
         self._own = session is None
@@ -57,21 +57,21 @@ class OverAiohttp:
         content: bytes,
         extensions: Mapping[str, Any],
     ) -> Any:
-        """A request, as `send` takes it."""
+        """A request for `send`."""
         return _AiohttpRequest(method, url, headers, content, extensions.get("timeout", {}))
 
-    async def send(self, request: Any, *, stream: bool = True) -> Any:  # noqa: ARG002 - as httpx has it
-        """Sends a request; its answer is read by pieces, whatever `stream` says."""
+    async def send(self, request: Any, *, stream: bool = True) -> Any:  # noqa: ARG002 - httpx's signature
+        """Sends a request; its response is always streamed, whatever `stream` says."""
         aiohttp, limits = self._aiohttp, request.timeouts
         if self._session is None:
-            # A session belongs to the event loop that runs when it is made.
+            # A session belongs to the event loop in which it is created.
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=LIMITS["max_connections"]), trust_env=True
             )
         try:
             answer = await self._session.request(
                 request.method,
-                # As it is: what was quoted was also signed.
+                # Not quoted again: the signature covers the URL as it is.
                 import_module("yarl").URL(request.url, encoded=True),
                 headers=request.headers,
                 data=request.content,
@@ -105,20 +105,20 @@ class OverAiohttp:
 
 
 class _AiohttpResponse:
-    """An answer with the members of httpx's that are looked at."""
+    """A response with those members of httpx's `Response` that are read."""
 
     def __init__(self, answer: Any) -> None:
         self._answer = answer
         self.status_code: int = answer.status
         self.headers: Mapping[str, str] = answer.headers
         self.stream: AsyncIterable[bytes] = answer.content.iter_any()
-        """The bytes as they come, as many as there are, and unpacked."""
+        """The decompressed bytes as they come, all that are available at once."""
         self.is_stream_consumed = False
 
     def aiter_bytes(self) -> AsyncIterator[bytes]:
-        """The same, whatever the headers say of how it was packed."""
+        """The same bytes: aiohttp has decompressed them."""
         return aiter(self.stream)
 
     async def aclose(self) -> None:
-        """Gives the connection back, or closes it if the answer was not read to its end."""
+        """Returns the connection to the pool, or closes it if the body was not read to the end."""
         self._answer.release()

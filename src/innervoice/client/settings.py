@@ -1,6 +1,6 @@
-"""What a client was made with, and what a verb was called with -> one exchange.
+"""The arguments of a client and of a call -> one `Exchange`.
 
-Both clients take the same arguments and do with them what is here.
+Shared by both clients.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from innervoice.wire.dialects import DEFAULT
 __all__ = ["BODY_LIMIT", "LIMITS", "Settings", "messages_of"]
 
 LIMITS = {"max_connections": 1000, "max_keepalive_connections": 100}
-"""Connections of a client, as many as the official SDKs have."""
+"""Connection limits of a client, the same as in the official SDKs."""
 
 BODY_LIMIT = 1_000_000
-"""How many bytes of a refusal are read."""
+"""How many bytes of an error response are read."""
 
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
@@ -64,13 +64,11 @@ class Settings:
         for name, seconds in limits.items():
             _check_seconds(name, seconds)
         if isinstance(retries, bool) or retries < 0:
-            raise UsageError(f"retries must be a number, 0 or more, not {retries!r}")
+            raise UsageError(f"retries must be 0 or more, not {retries!r}")
         if inline not in INLINE:
             raise UsageError(f"inline must be one of 'on', 'off', 'all' or None, not {inline!r}")
         if api_key is not None and not (provider or base_url or base_urls):
-            raise UsageError(
-                "whose key it is must be known: pass provider= beside api_key=, or keys={provider: key}"
-            )
+            raise UsageError("api_key needs provider= or base_url=; or pass keys={provider: key}")
         self.provider = _id_of(provider) if provider else None
         environ = options.get("environ")
         self.environ = os.environ if environ is None else environ
@@ -101,7 +99,7 @@ class Settings:
         stream: bool,
         schema: Any = None,
     ) -> Exchange:
-        """One request to come, compiled; nothing is sent yet."""
+        """The exchange for one call; the request is compiled, and nothing is sent yet."""
         check_names(fields, STREAM_NAMES if stream else CALL_NAMES, "stream" if stream else "ask")
         given: dict[str, Any] = dict(fields)
         own = {name: given.pop(name) for name in NOT_OF_A_REQUEST if name in given}
@@ -116,7 +114,7 @@ class Settings:
                 "base_url": base_url,
                 "scope": given.get("scope", self._scope),
                 "stream": stream or bool(given.get("stream")),
-                # What calls itself compatible is so with this, unless it is said otherwise.
+                # Servers that call themselves compatible are so with this, unless the caller says otherwise.
                 "dialect": given.get("dialect") or (None if host else DEFAULT),
             },
         )
@@ -136,26 +134,28 @@ class Settings:
         )
 
     def _headers(self, own: Mapping[str, str] | None) -> Mapping[str, str]:
-        """What one call sends beside its own of the dialect."""
+        """The headers that the caller adds to one call."""
         return {**self.headers, **_checked(own)} if own else self.headers
 
     def _deadline(self, own: Mapping[str, Any], *, stream: bool) -> Deadline:
-        """How long one call waits."""
+        """The time limits of one call."""
         total, idle = self._timeout, self._idle_timeout
         if own:
             total, idle = own.get("timeout", total), own.get("idle_timeout", idle)
             _check_seconds("timeout", total)
             _check_seconds("idle_timeout", idle)
-        # An answer that is not streamed comes after a silence as long as the model thinks.
+        # Without streaming, no byte comes while the model thinks.
         return Deadline(total, self._connect_timeout, idle if stream else None)
 
     def names(self, model: str, given: Mapping[str, Any]) -> tuple[str, str]:
-        """The provider and the name of the model there."""
+        """The provider, and the model's name there."""
         if not isinstance(model, str) or not model:
-            raise UsageError(f"model must be 'provider/model', as 'openai/gpt-5.6'; not {model!r}")
+            raise UsageError(
+                f"model must be 'provider/model', for example 'openai/gpt-5.6', not {model!r}"
+            )
         parsed = split_id(model)
         if self.provider:
-            # One host: names are spelled as it spells them, its own name before them is superfluous.
+            # With one provider, models have the provider's own names; its name in front is optional.
             own = parsed is not None and parsed.provider == self.provider
             return self.provider, parsed.model if parsed and own else model
         if parsed and (parsed.is_known or parsed.provider in self._listed):
@@ -163,11 +163,11 @@ class Settings:
         if self._base_url or given.get("base_url"):
             return "custom", model
         raise UsageError(
-            f"who answers {model!r} is not known; write 'provider/model', as 'openai/gpt-5.6', or pass base_url="
+            f"unknown provider in {model!r}; write 'provider/model', for example 'openai/gpt-5.6', or pass base_url="
         )
 
     def _place(self, provider: str, asked: str | None) -> tuple[str, bool]:
-        """Where the provider answers, and whether that is its usual address."""
+        """The base URL of the provider, and whether it is the provider's own."""
         try:
             listed = self._address_of(provider)
         except LookupError:
@@ -177,7 +177,7 @@ class Settings:
             return url, False
         host = host_of(provider)
         if host is None:
-            raise UsageError(f"where {provider!r} answers is not known; pass base_url=")
+            raise UsageError(f"no base URL for {provider!r}; pass base_url=")
         return base_url_of(host, self.environ), True
 
 
@@ -185,19 +185,19 @@ def _check_seconds(name: str, seconds: Any) -> None:
     number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and seconds > 0
     if seconds is not None and not number:
         raise UsageError(
-            f"{name} must be a number of seconds or None for no limit, not {seconds!r}"
+            f"{name} must be a number of seconds, or None for no limit, not {seconds!r}"
         )
 
 
 def _checked(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers that can be sent; the value of one that cannot may be a key, and is not shown."""
+    """The headers with lowercase names, if all can be sent. Errors never show a value: it may be a key."""
     if not isinstance(headers, Mapping):
         raise UsageError(
             f"headers must be a dict of names and values, not {type(headers).__name__}"
         )
     for name, value in headers.items():
         if not (isinstance(name, str) and _TOKEN.fullmatch(name)):
-            raise UsageError(f"{name!r} is no name of a header")
+            raise UsageError(f"{name!r} is not a valid header name")
         if not (isinstance(value, str) and _VALUE.fullmatch(value)):
             raise UsageError(f"the header {name!r} must be text of printable ASCII characters")
     return {name.lower(): value.strip() for name, value in headers.items()}
@@ -209,7 +209,7 @@ def _id_of(provider: str) -> str:
 
 
 def messages_of(messages: Messages) -> tuple[Message, ...]:
-    """What a call was asked with, as messages."""
+    """The `messages` argument of a call as a tuple of messages."""
     if isinstance(messages, (str, Message, Response)):
         return (_message_of(messages),)
     if not isinstance(messages, Iterable) or isinstance(messages, (bytes, Mapping)):

@@ -1,7 +1,7 @@
-"""AWS Signature Version 4 for a request whose body is known: a request and keys -> the headers that sign it.
+"""AWS Signature Version 4: a request and keys -> the headers that sign it.
 
 After docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html (read 2026-11). Services other
-than S3 encode the path a second time for the signature, so that a `:` which is sent as `%3A` is signed as `%253A`.
+than S3 encode the path a second time for the signature: a `:` that is sent as `%3A` is signed as `%253A`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from urllib.parse import parse_qsl, quote, urlsplit
 __all__ = ["AwsKeys", "signature_headers"]
 
 _ALGORITHM = "AWS4-HMAC-SHA256"
-# A proxy may change these on the way, and they are not worth a refusal.
+# A proxy may change these headers, so they are not signed.
 _UNSIGNED = frozenset({"user-agent", "accept-encoding", "connection", "expect"})
 
 
 class AwsKeys(NamedTuple):
-    """Static keys, or those of a session."""
+    """AWS keys, static or of a session."""
 
     access: str
     secret: str
@@ -42,7 +42,7 @@ def signature_headers(
     service: str,
     now: float,
 ) -> dict[str, str]:
-    """The headers to add; `headers` are signed as well and must be sent as they are."""
+    """The headers to add; `headers` are signed too and must be sent unchanged."""
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
     added = {"x-amz-date": stamp}
     if keys.session:
@@ -92,7 +92,7 @@ def _signing_key(secret: str, scope: str) -> bytes:
 
 
 def _host(url: str) -> str:
-    """The header as an HTTP client sends it: without a port that goes without saying."""
+    """The `host` header as HTTP clients send it: without the default port."""
     parts = urlsplit(url)
     usual = {"http": 80, "https": 443}.get(parts.scheme)
     host = parts.hostname or ""

@@ -1,8 +1,8 @@
-"""The client that waits in its thread. What it does is decided in `exchange.py`; here is only the waiting.
+"""The synchronous client. What it does is decided in `exchange.py`; this module only waits.
 
-A thread that waits for bytes cannot be called off, so the limit for each wait is set when it begins: an answer that falls
-silent just before its time is up runs over by one `idle_timeout`, and headers that trickle in are limited by their pauses alone.
-`aio.py` keeps all limits to the moment.
+A thread that waits for bytes cannot be cancelled, so the limit of each wait is set when the wait begins: an answer that falls
+silent just before `timeout` may take up to one `idle_timeout` longer, and slow headers are limited only by the pauses in them.
+`aio.py` keeps every limit exactly.
 """
 
 from __future__ import annotations
@@ -47,11 +47,13 @@ class Client:
     def __init__(self, **options: Unpack[ClientOptions]) -> None:
         http = options.get("http")
         if http is not None and iscoroutinefunction(http.send):
-            raise UsageError("http must be a client that does not await; AsyncClient takes others")
+            raise UsageError(
+                "http must be a synchronous client; AsyncClient takes asynchronous ones"
+            )
         self._settings = Settings(options)
         self._own = http is None
         self._http = http
-        self._parsed: Callable[[str], Any] = str  # what an address is for the HTTP client
+        self._parsed: Callable[[str], Any] = str  # makes of a URL what the HTTP client takes
         self._closed = False
         self._lock = threading.Lock()
         self._sleep = time.sleep
@@ -76,7 +78,7 @@ class Client:
     def ask(
         self, model: str, messages: Messages, *, schema: Any = None, **fields: Unpack[CallFields]
     ) -> Response:
-        """Asks and waits for the whole answer; with `stream=True` it is streamed on the way, and folded here.
+        """Sends a request and returns the whole response; with `stream=True` it is streamed and folded here.
 
         With `schema` (a dataclass, a TypedDict, a msgspec Struct, a pydantic model or a JSON schema) the answer has that form, and
         the response has it as a value in `data`.
@@ -91,7 +93,7 @@ class Client:
     def stream(
         self, model: str, messages: Messages, *, schema: Any = None, **fields: Unpack[CallFields]
     ) -> Events:
-        """Asks and gives events as they come: `with client.stream(...) as events`."""
+        """Sends a request and returns its events as they come: `with client.stream(...) as events`."""
         return Events(
             self, self._settings.exchange(model, messages, fields, stream=True, schema=schema)
         )
@@ -104,7 +106,7 @@ class Client:
         think_at_most: int,
         **fields: Unpack[CallFields],
     ) -> Response:
-        """Asks, and cuts reasoning short that takes more than so many tokens: there is an answer all the same."""
+        """Sends a request and limits its reasoning to about this many tokens, so that an answer comes soon."""
         limit = ThinkingLimit(self.full_name(model), think_at_most, dict(fields))
         with self.stream(model, messages, **limit.first_fields()) as events:
             for event in events:
@@ -116,7 +118,7 @@ class Client:
         return limit.combined(thought, self.ask(model, messages, **limit.second_fields()))
 
     def full_name(self, model: str) -> str:
-        """A model's name as provider/model, as this client understands it."""
+        """The model's name as `provider/model`, completed with the client's own provider."""
         return "/".join(self._settings.names(model, {}))
 
     def conversation(self, model: str, **options: Unpack[ConversationOptions]) -> Conversation:
@@ -126,7 +128,7 @@ class Client:
         return Conversation(self, model, **options)
 
     def close(self) -> None:
-        """Closes the connections; a client that was passed in stays open."""
+        """Closes the connections; an `http` client that was passed in stays open."""
         self._closed = True
         if self._own and self._http is not None:
             self._http.close()
@@ -143,14 +145,16 @@ class Client:
         self.close()
 
     def _connected(self) -> Any:
-        """The HTTP client, made when it is first needed."""
+        """The HTTP client, created when it is first needed."""
         if self._closed:
-            raise UsageError("the client was closed")
+            raise UsageError("the client is closed")
         if self._http is None:
             with self._lock:
                 if self._http is None:
                     httpx2 = import_module("httpx2")
-                    self._parsed = lru_cache(httpx2.URL)  # few addresses, and parsing one is slow
+                    self._parsed = lru_cache(
+                        httpx2.URL
+                    )  # few URLs are used, and parsing one is slow
                     self._http = httpx2.Client(limits=httpx2.Limits(**LIMITS))
         return self._http
 
@@ -158,8 +162,8 @@ class Client:
 class Events:
     """The events of one answer, for the time of a `with` block; leaving it closes the connection.
 
-    Iterating gives events up to a `Finish`, and goes on where it stopped. An answer that breaks off or ends in an error raises;
-    what came of it is in `response` and in the error.
+    Iterating yields events up to a `Finish`, and continues where it stopped. An interrupted answer, or one that ends in an error,
+    raises; what arrived is in `response` and in the error.
     """
 
     def __init__(self, client: Client, exchange: Exchange) -> None:
@@ -173,15 +177,15 @@ class Events:
 
     @property
     def response(self) -> Response:
-        """The whole answer after the end; before it what came so far, put together anew each time."""
+        """The whole response after the end; before that, what has arrived so far, folded anew on each access."""
         return self._exchange.response
 
     def text(self, *, settled: bool = False) -> Iterator[str]:
         """The answer in pieces, from its beginning.
 
-        A piece may turn out to be reasoning (`Recast`), which this cannot take back. With `settled` only that is given
-        which can no longer change: at once where the host separates reasoning; behind reasoning that was found in the text or
-        came in a field, almost at once; else at the end of the answer.
+        A piece may turn out to be reasoning (`Recast`), and cannot be taken back here. With `settled=True` only text is yielded that
+        can no longer change: immediately where the host separates reasoning, almost immediately after reasoning that came in the
+        text or in a field, and otherwise at the end of the answer.
         """
         return self._pieces("text", settled=settled)
 
@@ -190,7 +194,7 @@ class Events:
         return self._pieces("thinking", settled=False)
 
     def close(self) -> None:
-        """Closes the connection; leaving the `with` block does so, too."""
+        """Closes the connection; leaving the `with` block does so as well."""
         answer, self._answer = self._answer, None
         chunks, self._chunks = self._chunks, iter(())
         if answer is not None:
@@ -199,7 +203,7 @@ class Events:
 
     def __enter__(self) -> Self:
         if self._entered:
-            raise UsageError("a stream is entered once; ask again for another")
+            raise UsageError("a stream can be entered once; call stream() again for another")
         self._entered = True
         self._open(0.0)
         return self
@@ -239,7 +243,7 @@ class Events:
     # ---- waiting -------------------------------------------------------------------------------
 
     def _open(self, wait: float) -> None:
-        """Sends the request until an answer begins."""
+        """Sends the request, again if needed, until an answer begins."""
         exchange, client = self._exchange, self._client
         while True:
             if wait:
@@ -264,9 +268,9 @@ class Events:
             if problem is not None:
                 wait = exchange.failed(problem)
                 continue
-            # httpx looks at this dict again when the body begins.
+            # httpx reads this dict again when the body begins.
             timeouts["read"] = exchange.deadline.limit()
-            # httpx unpacks by several steps for each piece, which plain ones can be spared.
+            # httpx decodes each piece in several steps, which uncompressed ones do not need.
             answer = self._answer
             self._chunks = iter(answer.stream) if is_uncompressed(answer) else answer.iter_bytes()
             if exchange.started(answer.status_code, answer.headers):
@@ -274,12 +278,10 @@ class Events:
             wait = exchange.refused(self._refusal())
 
     def _pull(self) -> None:
-        """Waits for the next bytes, and sends the request again if that is what comes of them."""
+        """Waits for the next bytes, and sends the request again if they call for it."""
         exchange = self._exchange
         if self._answer is None:
-            raise exchange.failure or UsageError(
-                "events are read inside of the with block, and up to its end"
-            )
+            raise exchange.failure or UsageError("events can be read only inside the with block")
         chunk, problem = self._next()
         try:
             if chunk is not None and exchange.feed(chunk):
@@ -293,7 +295,7 @@ class Events:
             self._open(wait)
 
     def _next(self) -> tuple[bytes | None, Exception | None]:
-        """The next bytes, None at the end, and what broke the road."""
+        """The next bytes, or None at the end; and the network error, if there was one."""
         deadline = self._exchange.deadline
         if deadline.left <= 0:
             return None, TimeoutError()
@@ -306,7 +308,7 @@ class Events:
             deadline.spend(deadline.clock() - since)
 
     def _refusal(self) -> bytes:
-        """The body of a refusal, as far as it comes."""
+        """The body of an error response, as far as it arrives."""
         body = b""
         try:
             while len(body) < BODY_LIMIT:

@@ -1,8 +1,8 @@
-"""Cutting thinking short and still getting an answer; both clients share what is decided here.
+"""Limiting the reasoning of one answer, for `answer_now` of both clients.
 
-A host that takes a budget of tokens is given one, and stops by itself. Elsewhere the answer is streamed, and when the model
-has thought for as long as it may without saying anything, the stream is closed and the question is asked once more
-without reasoning. What was thought until then stays in the response, unfinished, and is never sent back.
+Where the model accepts a token budget, the request sets one. Elsewhere the answer is streamed; if the reasoning exceeds the limit
+before any output, the stream is closed and the request is sent again without reasoning. The reasoning up to then stays in the
+response, marked as incomplete, and is never sent back.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from innervoice.wire.dialects import DEFAULT
 __all__ = ["ThinkingLimit"]
 
 _CHARACTERS_A_TOKEN = 4
-"""A guess, and a generous one for most languages: who thinks in fewer is cut a little late."""
+"""A guess that is high for most languages: reasoning in the others is cut a little late."""
 
 
 class ThinkingLimit:
-    """One question that shall be answered soon."""
+    """The limit on the reasoning of one answer."""
 
     def __init__(self, model: str, think_at_most: int, fields: dict[str, Any]) -> None:
         if isinstance(think_at_most, bool) or think_at_most < 1:
@@ -38,7 +38,7 @@ class ThinkingLimit:
         self._characters = 0
         self._has_output = False
         self.is_native = bool(row.budget and row.budget[0] <= think_at_most)
-        """Whether the host can be told, so that one request does."""
+        """Whether the model accepts a budget, so that one request is enough."""
 
     def first_fields(self) -> dict[str, Any]:
         """The fields of the first request."""
@@ -48,7 +48,7 @@ class ThinkingLimit:
         return {**self._fields, "reasoning": asked.replace(effort=None, budget=self._limit)}
 
     def is_exceeded(self, event: Event) -> bool:
-        """Takes an event; tells whether the model has thought enough and said nothing."""
+        """Takes an event; returns whether the reasoning exceeds the limit before any output."""
         match event:
             case ThinkingDelta():
                 self._characters += len(event.text)
@@ -59,11 +59,11 @@ class ThinkingLimit:
         return not self._has_output and self._characters > self._limit * _CHARACTERS_A_TOKEN
 
     def second_fields(self) -> dict[str, Any]:
-        """The fields of the second request: the same, without reasoning as far as the model lets it be."""
+        """The fields of the second request: the same, with reasoning off if the model allows it."""
         return {**self._fields, "reasoning": Reasoning("none")}
 
     def combined(self, thought: Response, answer: Response) -> Response:
-        """The answer, and before it what was thought."""
+        """The second response with the reasoning of the first in front, and the usage of both."""
         parts = tuple(
             part.replace(complete=False) for part in thought.parts if isinstance(part, Thinking)
         )

@@ -1,7 +1,7 @@
-"""Functions that a model may call: their schemas, and running them.
+"""Functions that a model may call: their schemas, and how they are run.
 
-A plain function becomes a tool by its name, its docstring and its type hints. What goes wrong in it is told to
-the model, which can often help itself; it does not end the conversation.
+A plain function becomes a tool by its name, docstring and type hints. If it raises, the error is sent to the model, which can often
+correct its call; the conversation goes on.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_THREADS = 16
 
 
 class ToolBox:
-    """The tools of a conversation: what is offered, and what is run."""
+    """The tools of a conversation: those that are offered, and the functions behind them."""
 
     def __init__(self, tools: Iterable[Any] = (), *, raises: bool = False) -> None:
         self._functions: dict[str, Callable[..., Any]] = {}
@@ -37,14 +37,14 @@ class ToolBox:
         return any(call.name in self._functions for call in calls)
 
     def run(self, calls: Sequence[ToolCall]) -> list[Message]:
-        """Runs the calls, several at once, and gives their results in order."""
+        """Runs the calls in parallel and returns their results in order."""
         if len(calls) < 2:
             return [self._run_one(call) for call in calls]
         with ThreadPoolExecutor(min(len(calls), _MOST_THREADS)) as threads:
             return list(threads.map(self._run_one, calls))
 
     async def run_async(self, calls: Sequence[ToolCall]) -> list[Message]:
-        """The same, without blocking the loop: a plain function runs in a thread."""
+        """The same without blocking the event loop: a synchronous function runs in a thread."""
         return list(await asyncio.gather(*map(self._run_one_async, calls)))
 
     def _tool(self, tool: Any) -> Tool:
@@ -62,7 +62,7 @@ class ToolBox:
     def _run_one(self, call: ToolCall) -> Message:
         try:
             value = _awaited(self._call(call))
-        except Exception as error:  # noqa: BLE001 - the model is told of it
+        except Exception as error:  # noqa: BLE001 - the model gets the error
             return self._failed(call, error)
         return tool_result(call.id, _content(value))
 
@@ -72,7 +72,7 @@ class ToolBox:
             return await asyncio.to_thread(self._run_one, call)
         try:
             value = await self._call(call)
-        except Exception as error:  # noqa: BLE001 - it is the model that hears of it
+        except Exception as error:  # noqa: BLE001 - the model gets the error
             return self._failed(call, error)
         return tool_result(call.id, _content(value))
 
@@ -85,23 +85,23 @@ class ToolBox:
         function = self._functions.get(call.name)
         if function is None:
             known = ", ".join(self._functions) or "none"
-            raise UsageError(f"there is no tool {call.name!r}; there are {known}")
+            raise UsageError(f"unknown tool {call.name!r}; the tools are {known}")
         try:
             arguments = load_json(call.arguments or "{}")
         except ValueError:
-            raise UsageError(f"the arguments are no JSON: {call.arguments[:200]}") from None
+            raise UsageError(f"the arguments are not valid JSON: {call.arguments[:200]}") from None
         if not isinstance(arguments, dict):
-            raise UsageError("the arguments must be an object")
+            raise UsageError("the arguments must be a JSON object")
         return function(**convert_arguments(function, arguments))
 
 
 def _awaited(value: Any) -> Any:
-    """The value of a coroutine, in a loop of its own; any other as it is."""
+    """The result of a coroutine, run in a loop of its own; any other value unchanged."""
     return asyncio.run(value) if inspect.iscoroutine(value) else value
 
 
 def _content(value: Any) -> Any:
-    """What a function gave, as the content of a result: text, parts, or JSON."""
+    """The value that a function returned as the content of a tool result: text, parts, or JSON."""
     if isinstance(value, (str, Text, Media, Opaque)):
         return value
     is_parts = isinstance(value, (list, tuple)) and value

@@ -1,8 +1,8 @@
 """OpenTelemetry: requests and responses as attributes of spans, in the GenAI vocabulary or in OpenInference's.
 
-    request, response ──► genai, openinference: plain dicts, which need nothing ──► spans: emitted around a client
+    request, response ──► genai, openinference: plain dicts, without dependencies ──► spans: emitted around a client
 
-Content is off unless it is asked for; seals and keys are in none of it, ever.
+Message content is left out unless it is switched on; signatures, encrypted reasoning and keys are always left out.
 """
 
 from innervoice.bridges.otel.genai import (

@@ -1,4 +1,4 @@
-"""One request -> one span, and an event if it is asked for."""
+"""One request -> one span, and one event if events are on."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SCOPE = "innervoice"
 
 
 class Tracing:
-    """Where spans go, and what they say."""
+    """Where spans go, and what they contain."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Tracing:
             self.trace = import_module("opentelemetry.trace")
         except ModuleNotFoundError:
             raise UsageError(
-                "spans need opentelemetry-api: pip install 'innervoice[otel]'"
+                "opentelemetry-api is not installed: pip install 'innervoice[otel]'"
             ) from None
         on_event = capture in ("EVENT_ONLY", "SPAN_AND_EVENT")
         self.on_span = capture in ("SPAN_ONLY", "SPAN_AND_EVENT")
@@ -61,7 +61,7 @@ class Tracing:
         self._logger_provider = logger_provider
 
     def emit(self, attributes: dict[str, Any], span: Any) -> None:
-        """Writes the event that tells of a whole exchange."""
+        """Emits the event with the details of a call."""
         logs = import_module("opentelemetry._logs")
         logger = logs.get_logger(_SCOPE, logger_provider=self._logger_provider)
         context = self.trace.set_span_in_context(span)
@@ -93,18 +93,18 @@ class Call:
         return self
 
     def current(self) -> Any:
-        """Makes the span the current one, so that the road's own spans stand below it."""
+        """Makes the span the current one, so that spans of the HTTP client become its children."""
         return self._tracing.trace.use_span(
             self._span, end_on_exit=False, record_exception=False, set_status_on_exception=False
         )
 
     def saw_output(self) -> None:
-        """Takes the time of the first output."""
+        """Records the time of the first output."""
         if self._first is None:
             self._first = time.monotonic() - self._began
 
     def end(self, response: Response | None, error: BaseException | None = None) -> None:
-        """Tells what came of it, and ends the span."""
+        """Writes the outcome to the span and ends it."""
         tracing, span = self._tracing, self._span
         found = response or getattr(error, "response", None)
         attributes = response_attributes(found) if isinstance(found, Response) else {}
@@ -133,13 +133,13 @@ class Call:
             )
             self._span.set_attributes(flat)
         if tracing.emits:
-            said = content if tracing.on_event else {}
+            on_event = content if tracing.on_event else {}
             tracing.emit(
-                {**request_attributes(request, self._wire), **attributes, **said}, self._span
+                {**request_attributes(request, self._wire), **attributes, **on_event}, self._span
             )
 
     def _on_span(self, attributes: dict[str, Any]) -> dict[str, Any]:
-        """What the span says in this vocabulary; errors belong to all."""
+        """The attributes for the span in this vocabulary; `error.type` belongs to both."""
         if self._tracing.vocabulary != "openinference":
             return attributes
         return {name: value for name, value in attributes.items() if name == "error.type"}
@@ -148,16 +148,16 @@ class Call:
 def _request_of(
     model: str, messages: Messages, fields: CallFields, *, stream: bool
 ) -> tuple[Request, Wire | None]:
-    """The request as its caller meant it, and as it leaves, where that can be known."""
+    """The request of a call, and its wire form; None if it cannot be compiled here."""
     settings: dict[str, Any] = {
         name: value for name, value in fields.items() if name not in NOT_OF_A_REQUEST
     }
     settings["stream"] = stream or bool(settings.get("stream"))
     try:
         request = Request(model, messages_of(messages), **settings)
-    except (TypeError, UsageError):  # the client says itself what is wrong
+    except (TypeError, UsageError):  # the client reports the mistake itself
         return Request(str(model), ()), None
     try:
         return request, encode(request)
-    except UsageError:  # or it knows more of who answers
+    except UsageError:  # the client may have a base URL for this provider
         return request, None

@@ -1,8 +1,8 @@
 """A request and a response -> attributes of the GenAI conventions, as plain dicts.
 
-The names are those of github.com/open-telemetry/semantic-conventions-genai, which has tagged no release yet (read
-2026-11-15); they stand here and nowhere else. A message is a role and parts, and of reasoning as much is described as the
-policy of `innervoice.show` lets through. A block that nobody here understands is described by its kind alone: it may hold a seal.
+The names follow github.com/open-telemetry/semantic-conventions-genai, which has no release yet (read 2026-11-15). A message has a role and
+parts; the policy of `innervoice.show` decides how much of its reasoning is included. Of an unknown block only the type is written,
+because it may contain a signature.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ __all__ = [
     "tool_definition",
 ]
 
-_UNKNOWN = "custom"  # the row for servers that have none of their own
-# Members of a body that hold what was said, where no setting is looked for.
+_UNKNOWN = "custom"  # the row for servers without a row of their own
+# Members of a body that hold content, not settings.
 _CONTENT_MEMBERS = frozenset({"messages", "contents", "input", "system", "instructions", "tools"})
 _LEVELS = frozenset({"effort", "reasoning_effort", "thinkingLevel", "thinking_level"})
 _CACHE_WRITES = ("cache_creation_input_tokens", "cacheWriteInputTokens")
 
 
 def request_attributes(request: Request, wire: Wire | None = None) -> dict[str, Any]:
-    """What is asked of whom; with what `encode` made of the request also where, and at which level of reasoning."""
+    """The attributes of a request; its `wire` form adds the server and the level of reasoning."""
     provider, model = names_of(None, request.model)
     attributes: dict[str, Any] = {
         "gen_ai.operation.name": operation_of(request, wire),
@@ -60,7 +60,7 @@ def request_attributes(request: Request, wire: Wire | None = None) -> dict[str, 
 
 
 def response_attributes(response: Response) -> dict[str, Any]:
-    """What came, and what it cost; a number that nobody reported is left out."""
+    """The attributes of a response, with its usage; numbers that were not reported are left out."""
     usage = response.usage
     raw = usage.raw if isinstance(usage.raw, dict) else {}
     return _without_none(
@@ -82,7 +82,7 @@ def response_attributes(response: Response) -> dict[str, Any]:
 def content_attributes(
     request: Request, response: Response | None, show: Policy = "full"
 ) -> dict[str, Any]:
-    """What was said, in structured form; only for those who asked for it."""
+    """The content of a request and its response, as structured attributes."""
     system = [{"type": "text", "content": request.system}] if request.system else None
     return _without_none(
         {
@@ -95,7 +95,7 @@ def content_attributes(
 
 
 def input_messages(messages: Sequence[Message], show: Policy = "full") -> list[dict[str, Any]]:
-    """A history, with as much of its reasoning as the policy lets through."""
+    """The messages of a request, with as much reasoning as the policy allows."""
     check_policy(show)
     return [
         {"role": message.role, "parts": list(_parts(message.parts, show))} for message in messages
@@ -103,7 +103,7 @@ def input_messages(messages: Sequence[Message], show: Policy = "full") -> list[d
 
 
 def output_messages(response: Response, show: Policy = "full") -> list[dict[str, Any]]:
-    """The answer, and its alternatives if there are any."""
+    """The messages of a response: the answer, and its alternatives if there are any."""
     check_policy(show)
     return [
         {"role": "assistant", "parts": list(_parts(choice.parts, show))}
@@ -115,7 +115,7 @@ def output_messages(response: Response, show: Policy = "full") -> list[dict[str,
 
 
 def operation_of(request: Request, wire: Wire | None) -> str:
-    """What the conventions call this kind of request."""
+    """The `gen_ai.operation.name` of a request."""
     provider, model = names_of(None, request.model)
     host = host_of(provider or _UNKNOWN) or host_of(_UNKNOWN)
     assert host is not None
@@ -124,13 +124,13 @@ def operation_of(request: Request, wire: Wire | None) -> str:
 
 
 def _provider_name(provider: str | None) -> str:
-    """What the conventions call a provider."""
+    """The `gen_ai.provider.name` of a provider."""
     host = host_of(provider or _UNKNOWN)
     return (host and host.otel_name) or provider or _UNKNOWN
 
 
 def level_of(body: dict[str, Any]) -> str | None:
-    """The word for the level of reasoning, exactly as it is sent; None where none is."""
+    """The level of reasoning as it is sent; None if the body has none."""
     if isinstance(body.get("think"), str):  # Ollama's
         return str(body["think"])
     pending: list[Any] = [{key: item for key, item in body.items() if key not in _CONTENT_MEMBERS}]
@@ -152,13 +152,13 @@ def _place(url: str) -> dict[str, Any]:
 
 
 def _conversation(value: Any) -> str | None:
-    """The id that the caller gave; none is ever invented."""
+    """The id that the caller passed, if any."""
     name = value.get("id") if isinstance(value, dict) else value
     return name if isinstance(name, str) else None
 
 
 def tool_definition(tool: Tool) -> dict[str, Any]:
-    """A tool; of a provider's own its kind and name, because its settings may hold keys."""
+    """The definition of a tool; of a provider's own tool only type and name, because its settings may contain keys."""
     own = isinstance(tool.raw, dict) and "" not in tool.raw
     if own:
         return _without_none({"type": str(tool.raw.get("type") or "other"), "name": tool.name})
@@ -170,7 +170,7 @@ def tool_definition(tool: Tool) -> dict[str, Any]:
 
 
 def finish_reasons(response: Response) -> list[str]:
-    """One for each choice; an answer that was cut off ended in an error."""
+    """A finish reason for each choice; "error" for an interrupted answer."""
     return [
         "error" if choice.status == "interrupted" else choice.finish_reason or "stop"
         for choice in (response, *response.alternatives)
@@ -189,14 +189,14 @@ def _parts(parts: Sequence[Part], show: Policy) -> Iterator[dict[str, Any]]:
 
 
 def _thoughts(run: list[Part], show: Policy) -> Iterator[dict[str, Any]]:
-    """Neighbouring reasoning; where its text is not described, or not all of it, its length is."""
+    """Adjacent reasoning parts; where the text is not shown in full, its length is added."""
     for thought in thought_about(run, show):
-        described: dict[str, Any] = {"type": "reasoning", "content": thought.text}
+        attributes: dict[str, Any] = {"type": "reasoning", "content": thought.text}
         if thought.hidden_blocks:
-            described["hidden_blocks"] = thought.hidden_blocks
+            attributes["hidden_blocks"] = thought.hidden_blocks
         elif len(thought.text) != thought.characters:
-            described["characters"] = thought.characters
-        yield described
+            attributes["characters"] = thought.characters
+        yield attributes
 
 
 def _part(part: Part) -> dict[str, Any]:

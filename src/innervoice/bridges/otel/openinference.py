@@ -1,7 +1,7 @@
 """A request and a response -> attributes of OpenInference (0.1.42), as a plain dict.
 
-Its attributes are flat: every message and part has its number in the name. It has names for signatures and encrypted
-content, which are not written here.
+Its attributes are flat: the names contain the index of each message and part. It also has names for signatures and encrypted content,
+which are never written here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def openinference_attributes(
     content: bool = False,
     show: Policy = "full",
 ) -> dict[str, Any]:
-    """What was asked and what came; what was said only if `content` is on."""
+    """The attributes of a request and its response; message content only with `content=True`."""
     provider, model = names_of(None, request.model)
     usage = response.usage if response else None
     attributes: dict[str, Any] = {
@@ -51,17 +51,17 @@ def openinference_attributes(
 
 def _parameters(request: Request, wire: Wire | None) -> dict[str, Any]:
     named = ("max_tokens", "temperature", "top_p", "stop")
-    described = {name: getattr(request, name) for name in named}
-    described["reasoning_effort"] = level_of(wire.body) if wire else None
-    return {name: value for name, value in described.items() if value is not None}
+    parameters = {name: getattr(request, name) for name in named}
+    parameters["reasoning_effort"] = level_of(wire.body) if wire else None
+    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def _content(
     request: Request, response: Response | None, show: Policy
 ) -> Iterator[tuple[str, Any]]:
     system = {"role": "system", "parts": [{"type": "text", "content": request.system}]}
-    said = [system] if request.system else []
-    yield from _messages("llm.input_messages", [*said, *input_messages(request.messages, show)])
+    first = [system] if request.system else []
+    yield from _messages("llm.input_messages", [*first, *input_messages(request.messages, show)])
     if response:
         yield from _messages("llm.output_messages", output_messages(response, show))
     for number, tool in enumerate(request.tools):
@@ -69,7 +69,7 @@ def _content(
 
 
 def _messages(name: str, messages: Sequence[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Messages; a result stands for itself, as it does in OpenAI's chat."""
+    """Messages; each tool result is a message of its own, as in OpenAI's chat."""
     number = 0
     for message in messages:
         results = [part for part in message["parts"] if part["type"] == "tool_call_response"]
@@ -102,8 +102,8 @@ def _parts(head: str, parts: Sequence[dict[str, Any]]) -> Iterator[tuple[str, An
         arguments = call["arguments"]
         yield f"{place}.id", call["id"]
         yield f"{place}.function.name", call["name"]
-        described = arguments if isinstance(arguments, str) else _json(arguments)
-        yield f"{place}.function.arguments", described
+        text = arguments if isinstance(arguments, str) else _json(arguments)
+        yield f"{place}.function.arguments", text
 
 
 def _json(value: Any) -> str:

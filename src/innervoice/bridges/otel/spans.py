@@ -2,8 +2,8 @@
 
     client = instrument(iv.Client())
 
-It needs opentelemetry-api; what becomes of the spans is up to the application and its SDK. Content is written if
-`OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` says so: on the span (`SPAN_ONLY`), on an event (`EVENT_ONLY`), or on both
+It needs opentelemetry-api; the application and its SDK decide where the spans go. Message content is written if
+`OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` is set: to the span (`SPAN_ONLY`), to an event (`EVENT_ONLY`), or to both
 (`SPAN_AND_EVENT`). A stream's span ends with its `with` block.
 """
 
@@ -37,9 +37,9 @@ def instrument(
     logger_provider: Any = None,
     environ: Mapping[str, str] | None = None,
 ) -> ClientT:
-    """A client with the same verbs, whose answers are traced.
+    """A client with the same methods that traces its calls.
 
-    `capture` overrides the environment, `show` says how much of the reasoning is part of captured content.
+    `capture` overrides the environment variable, `show` decides how much reasoning the captured content includes.
     """
     check_policy(show)
     if vocabulary not in get_args(Vocabulary):
@@ -57,12 +57,12 @@ def instrument(
     traced = (
         TracedAsyncClient if iscoroutinefunction(getattr(client, "ask", None)) else TracedClient
     )
-    # Not of the client's class, but with its methods: so type checkers see the arguments of each.
+    # Not an instance of the client's class, but with its methods: type checkers see their arguments this way.
     return cast("ClientT", traced(client, settings))
 
 
 def _captured(word: str | None) -> Capture:
-    """The mode that a word stands for; some libraries take true for content on spans."""
+    """The capture mode of a setting; "true" means spans, as in some other libraries."""
     known = (word or "").strip().upper()
     for mode in get_args(Capture):
         if known == mode:

@@ -1,6 +1,6 @@
-"""Clients and streams that tell a span what becomes of them.
+"""Clients and streams that write spans.
 
-What they do not trace is the client's own. A stream's span begins when its `with` block is entered and ends with it.
+What they do not trace is forwarded to the client. The span of a stream begins and ends with its `with` block.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["TracedAsyncClient", "TracedClient"]
 
 
 class _Traced:
-    """What both clients share; what they do not trace is the client's own."""
+    """What both clients share; other attributes are forwarded to the client."""
 
     def __init__(self, client: Any, tracing: Tracing) -> None:
         self._client = client
@@ -36,7 +36,7 @@ class _Traced:
     def _call(
         self, model: str, messages: Messages, fields: CallFields, *, stream: bool = False
     ) -> tuple[Call, Messages]:
-        """The call, and its messages once more: they may be an iterator."""
+        """The call and its messages; an iterator is read into a list, because both need it."""
         if isinstance(messages, Iterator):
             messages = list(messages)
         return Call(self._tracing, model, messages, fields, stream=stream), messages
@@ -101,7 +101,7 @@ class TracedAsyncClient(_Traced):
 
 
 class _TracedStream:
-    """What both kinds of streams share."""
+    """What both kinds of stream share."""
 
     def __init__(self, call: Call, events: Any) -> None:
         self._call = call
@@ -118,7 +118,7 @@ class _TracedStream:
 
     @contextmanager
     def _watching(self) -> Iterator[None]:
-        """Keeps what breaks the stream; what its reader does wrong is not of it."""
+        """Records an error of the stream; errors of the code that reads it are not recorded."""
         try:
             yield
         except InnervoiceError as error:
@@ -127,7 +127,7 @@ class _TracedStream:
 
     @contextmanager
     def _opening(self) -> Iterator[None]:
-        """An answer that never began ends its span here: nobody leaves a block that was not entered."""
+        """Ends the span if no answer begins: `__exit__` does not run for a block that was not entered."""
         try:
             with self._call.begin().current():
                 yield
