@@ -5,8 +5,8 @@ import json
 import pytest
 
 from cli.runs import run
-from history.test_foreign import as_constructor, conversation
-from history.test_sessions import codex, file_of, poisoned
+from repairing.test_transcripts import codex, file_of, poisoned
+from sessions.langchain_messages import as_constructor, conversation
 from wire.fixtures import ANSWERS
 
 CLAUDE = ANSWERS[0].whole["content"]

@@ -10,8 +10,8 @@ import click
 from innervoice.canon.jsontext import dump_json
 from innervoice.errors import DecodeError, InnervoiceError
 from innervoice.history.lint import Problem, lint
+from innervoice.repairing.transcripts import lint_session
 from innervoice.sessions.foreign import History, history_from
-from innervoice.sessions.repair import lint_session
 
 __all__ = ["command", "problems_of", "read_file", "read_history", "told"]
 
@@ -80,7 +80,7 @@ def command(*, file: str, target: str, as_json: bool) -> None:
         for line, problem in problems:
             click.echo(told(line, problem))
         refused = sum(problem.severity == "refused" for _, problem in problems)
-        others = len(history.session.conversations) - 1 if history.session else 0
+        others = len(history.session.threads) - 1 if history.session else 0
         more = f" and {others} of subagents" if others else ""
         click.echo(
             f"{len(history.messages)} messages ({history.kind}){more}, {refused} would be refused by {target}"

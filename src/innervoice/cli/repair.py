@@ -14,10 +14,10 @@ from innervoice.cli.lint import problems_of, read_file, read_history, told
 from innervoice.errors import DecodeError, InnervoiceError
 from innervoice.history.lint import Problem
 from innervoice.history.repair import repair
+from innervoice.repairing.changes import mend
+from innervoice.repairing.langchain import repair_langchain
+from innervoice.repairing.transcripts import repair_session
 from innervoice.sessions.foreign import MEMBERS, History, history_from
-from innervoice.sessions.langchain import repair_langchain
-from innervoice.sessions.mending import mend
-from innervoice.sessions.repair import repair_session
 from innervoice.wire.dialects import writer_of
 
 __all__ = ["command"]

@@ -15,7 +15,7 @@ from innervoice.canon.response import Response
 from innervoice.canon.storage import from_json
 from innervoice.errors import DecodeError
 from innervoice.sessions.langchain import from_object, is_langchain, read_langchain
-from innervoice.sessions.transcripts import Session, read_session
+from innervoice.sessions.transcripts import SessionFile, read_session
 from innervoice.wire.dialects import request_reader_of
 from innervoice.wire.json_access import as_text
 from innervoice.wire.objects import json_of
@@ -50,7 +50,7 @@ class History(NamedTuple):
     """The body of a request they stood in; None for a bare list."""
     items: list[Any] | None = None
     """The list as it was kept."""
-    session: Session | None = None
+    session: SessionFile | None = None
     """The session file they stood in; its main conversation are the messages."""
 
 

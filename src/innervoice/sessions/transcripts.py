@@ -25,7 +25,15 @@ from innervoice.errors import DecodeError
 from innervoice.wire.dialects import request_reader_of
 from innervoice.wire.json_access import as_dict, as_list, as_text
 
-__all__ = ["OUTPUTS", "Conversation", "Line", "Session", "Spot", "Turn", "read_session"]
+__all__ = [
+    "OUTPUTS",
+    "Line",
+    "LinePosition",
+    "SessionFile",
+    "SessionThread",
+    "SessionTurn",
+    "read_session",
+]
 
 OUTPUTS = ("function_call_output", "custom_tool_call_output")
 """Items of Codex that hold a result: of a function, and of a tool that takes text."""
@@ -33,7 +41,7 @@ _UNSENT = {"ghost_snapshot"}
 """Items that Codex keeps for itself."""
 
 
-class Spot(NamedTuple):
+class LinePosition(NamedTuple):
     """Where a part stands: the number of its line, and of its block there; None for all that the line says."""
 
     line: int
@@ -48,27 +56,27 @@ class Line(NamedTuple):
     entry: Any
 
 
-class Turn:
+class SessionTurn:
     """A message, put together from the lines it is spread over."""
 
     def __init__(self, message: Message, name: str | None = None) -> None:
         self.message = message.replace(parts=())
         self.name = name
-        self.spots: list[Spot] = []
+        self.spots: list[LinePosition] = []
         self.lines: list[int] = []
 
     def add(self, line: int, block: int | None, parts: list[Part]) -> None:
         """More of it."""
         self.message = self.message.replace(parts=(*self.message.parts, *parts))
-        self.spots += [Spot(line, block)] * len(parts)
+        self.spots += [LinePosition(line, block)] * len(parts)
         if line not in self.lines:
             self.lines.append(line)
 
 
-class Conversation(NamedTuple):
+class SessionThread(NamedTuple):
     """The turns of one conversation; a session may hold several."""
 
-    turns: list[Turn]
+    turns: list[SessionTurn]
 
     @property
     def messages(self) -> list[Message]:
@@ -82,27 +90,27 @@ class Conversation(NamedTuple):
         return (turn.spots[part].line if known and part is not None else turn.lines[0]) + 1
 
 
-class Session(NamedTuple):
-    """A session file; its first conversation is the main one."""
+class SessionFile(NamedTuple):
+    """A session file; its first thread is the main conversation."""
 
     kind: str
     """Either "claude-code" or "codex"."""
     lines: list[Line]
-    conversations: list[Conversation]
+    threads: list[SessionThread]
 
     @property
     def messages(self) -> list[Message]:
         """The main conversation."""
-        return self.conversations[0].messages
+        return self.threads[0].messages
 
 
-def read_session(data: bytes) -> Session:
+def read_session(data: bytes) -> SessionFile:
     """Reads a session file; raises `DecodeError` for what is none. A line that was cut off is left alone."""
     lines = [_line(line) for line in data.splitlines(keepends=True)]
     entries = [as_dict(line.entry) for line in lines]
     for kind, turns in (("codex", _codex(entries)), ("claude-code", _claude_code(entries))):
         if turns:
-            return Session(kind, lines, [Conversation(thread) for thread in turns])
+            return SessionFile(kind, lines, [SessionThread(thread) for thread in turns])
     for number, line in enumerate(lines, 1):
         if line.entry is None and line.text.strip():
             raise DecodeError(f"expected JSON, or JSON on every line; line {number} is none")
@@ -120,8 +128,8 @@ def _line(raw: bytes) -> Line:
     return Line(text, raw[len(text) :], entry)
 
 
-def _claude_code(entries: list[dict[str, Any]]) -> list[list[Turn]]:
-    threads: dict[str, list[Turn]] = {"": []}
+def _claude_code(entries: list[dict[str, Any]]) -> list[list[SessionTurn]]:
+    threads: dict[str, list[SessionTurn]] = {"": []}
     chains: dict[Any, str] = {}
     for number, entry in enumerate(entries):
         thread = _thread(entry, chains)
@@ -134,7 +142,7 @@ def _claude_code(entries: list[dict[str, Any]]) -> list[list[Turn]]:
         name = as_text(message.get("id")) if role == "assistant" else None
         turn = _same(turns, name)
         if turn is None:
-            turn = Turn(Message(role), name)
+            turn = SessionTurn(Message(role), name)
             turns.append(turn)
         turn.add(number, None, [])
         content = message.get("content")
@@ -155,7 +163,7 @@ def _thread(entry: dict[str, Any], chains: dict[Any, str]) -> str:
     return thread
 
 
-def _same(turns: list[Turn], name: str | None) -> Turn | None:
+def _same(turns: list[SessionTurn], name: str | None) -> SessionTurn | None:
     """The message that a line goes on with, looked for behind results of its first calls."""
     for turn in reversed(turns) if name is not None else ():
         if turn.name == name:
@@ -174,8 +182,8 @@ def _blocks(message: dict[str, Any], role: str, block: Any) -> list[Part]:
     return [_owned(_paired(part), provider, model) for part in made.parts]
 
 
-def _codex(entries: list[dict[str, Any]]) -> list[list[Turn]]:
-    turns: list[Turn] = []
+def _codex(entries: list[dict[str, Any]]) -> list[list[SessionTurn]]:
+    turns: list[SessionTurn] = []
     provider = model = None
     for number, entry in enumerate(entries):
         kind, payload = entry.get("type"), as_dict(entry.get("payload"))
@@ -187,7 +195,7 @@ def _codex(entries: list[dict[str, Any]]) -> list[list[Turn]]:
         elif kind == "response_item" and payload and as_text(payload.get("type")) not in _UNSENT:
             for message in request_reader_of("openai-responses")({"input": [payload]}).messages:
                 goes_on = turns and turns[-1].message.role == message.role == "assistant"
-                turn = turns[-1] if goes_on else Turn(message)
+                turn = turns[-1] if goes_on else SessionTurn(message)
                 if not goes_on:
                     turns.append(turn)
                 parts = [_owned(_paired(part), provider, model) for part in message.parts]

@@ -17,8 +17,14 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import ToolCall
 from innervoice.history.lint import Problem, lint
 from innervoice.history.turns import UNANSWERED
-from innervoice.sessions.mending import NEXT, Change, mend
-from innervoice.sessions.transcripts import OUTPUTS, Session, Spot, Turn, read_session
+from innervoice.repairing.changes import NEXT, Change, mend
+from innervoice.sessions.transcripts import (
+    OUTPUTS,
+    LinePosition,
+    SessionFile,
+    SessionTurn,
+    read_session,
+)
 from innervoice.wire.json_access import as_dict, as_list, as_text
 
 __all__ = ["lint_session", "repair_session"]
@@ -31,12 +37,12 @@ _ENVELOPE = {
 _PARENTS = ("parentUuid", "logicalParentUuid")
 
 
-def lint_session(session: Session, target: str) -> list[tuple[int, Problem]]:
+def lint_session(session: SessionFile, target: str) -> list[tuple[int, Problem]]:
     """What would be refused when the user goes on, each with the number of its line."""
     found = [
-        (conversation.line_of(problem.message, problem.part), problem)
-        for conversation in session.conversations
-        for problem in lint([*conversation.messages, NEXT], target)
+        (thread.line_of(problem.message, problem.part), problem)
+        for thread in session.threads
+        for problem in lint([*thread.messages, NEXT], target)
     ]
     return sorted(found, key=lambda pair: pair[0])
 
@@ -46,11 +52,11 @@ def repair_session(data: bytes, target: str) -> tuple[bytes, list[str]]:
     session = read_session(data)
     edits = _Edits(session)
     told: list[tuple[int, str]] = []
-    for conversation in session.conversations:
-        for change in mend(conversation.messages, target, goes_on=True):
-            line = conversation.line_of(change.message, change.part)
+    for thread in session.threads:
+        for change in mend(thread.messages, target, goes_on=True):
+            line = thread.line_of(change.message, change.part)
             text = change.told(f"line {line}")
-            if edits.note(conversation.turns[change.message], change):
+            if edits.note(thread.turns[change.message], change):
                 told.append((line, text))
     told.sort(key=lambda pair: pair[0])
     return edits.written(), [text for _, text in told]
@@ -59,16 +65,16 @@ def repair_session(data: bytes, target: str) -> tuple[bytes, list[str]]:
 class _Edits:
     """What changes in the lines of a session, written into them at the end."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: SessionFile) -> None:
         self._session = session
         self._gone: dict[int, set[int | None]] = {}
         self._names: dict[int, dict[int | None, str]] = {}
-        self._answers: dict[int, list[tuple[Turn, ToolCall, str]]] = {}
+        self._answers: dict[int, list[tuple[SessionTurn, ToolCall, str]]] = {}
 
-    def note(self, turn: Turn, change: Change) -> bool:
+    def note(self, turn: SessionTurn, change: Change) -> bool:
         """Takes a change; False if it was known, as where several parts are one item."""
         if change.part is None:
-            spots = [Spot(line, None) for line in turn.lines]
+            spots = [LinePosition(line, None) for line in turn.lines]
         else:
             spots = [turn.spots[change.part]]
         if change.step == "removed":

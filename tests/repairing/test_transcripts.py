@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import innervoice as iv
 from innervoice.catalog.lookup import host_of, model_row_of
+from innervoice.repairing.transcripts import lint_session, repair_session
 from innervoice.sessions.foreign import history_from
-from innervoice.sessions.repair import lint_session, repair_session
 from innervoice.wire.dialects import rules_of
 from innervoice.wire.refusals import Target
 
