@@ -18,6 +18,7 @@ from innervoice.fitting.request import FittedRequest
 from innervoice.history.plan import Plan, Planner
 from innervoice.wire.controls import Choice, fields_of
 from innervoice.wire.dialects import request_reader_of, writer_of
+from innervoice.wire.write import dropped_members
 
 __all__ = ["decode_request", "encode"]
 
@@ -71,14 +72,16 @@ class _Encoding:
 
     def wire(self) -> Wire:
         request, settled = self.request, self.settled
-        named = self.row.limit != "max_tokens"
-        limit = self.row.limit if named else _LIMITS.get(self.dialect, "max_tokens")
+        limit = self.row.limit
+        limit = _LIMITS.get(self.dialect, limit) if limit == "max_tokens" else limit
         _check_results(request.messages)
         planned = self._planned()
         messages = _alternating(planned) if self.dialect in _UNJOINED else planned.messages
         if messages != request.messages:
             request = request.replace(messages=messages)
         body = writer_of(self.dialect)(request, self.model, limit)
+        if request.tools:
+            self._note_tools(request)
         fields = fields_of(settled.choice, self.row) if settled.choice else {}
         if self.dialect == "bedrock-converse" and fields:
             fields = {"additionalModelRequestFields": fields}
@@ -114,6 +117,12 @@ class _Encoding:
             self.notebook.add("reasoning_off_for_loop")
             self.settled.choice = Choice(off=True)
         return planned
+
+    def _note_tools(self, request: Request) -> None:
+        for tool in request.tools:
+            if tool.members:
+                for name in dropped_members(tool, self.dialect):
+                    self.notebook.add("tool_member_dropped", name)
 
     @property
     def _path(self) -> str:

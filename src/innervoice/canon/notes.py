@@ -72,6 +72,7 @@ SENTENCES: dict[str, str] = {
     "reasoning_off_unstreamed": "The model reasons only where its answer is streamed; reasoning is off.",
     "reasoning_off_for_loop": "A tool loop began at another model, which this one refuses while it reasons; reasoning is off.",
     "signature_filled": "Nobody signed a call that must be signed; the documented value that skips the check was sent.",
+    "tool_member_dropped": "This dialect has no place for a member of a tool's definition; the tool is sent without it.",
     "error_flag_dropped": "This dialect cannot mark a tool result as an error; its text is sent alone.",
     "id_mapped": "A call's id is refused by this host; another stands for it, there and in its result.",
     "reasoning_filled": "The host wants the reasoning of every turn with calls; it is unknown here and sent empty.",

@@ -10,6 +10,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.notes import Note
 from innervoice.canon.reasoning import Reasoning, ReasoningReport
 from innervoice.canon.response import Response
+from innervoice.canon.tools import Tool, tools_from
 from innervoice.canon.value import Value
 from innervoice.errors import UsageError
 
@@ -17,42 +18,6 @@ __all__ = ["Foreign", "Mode", "Request", "Tool", "Wire"]
 
 Mode: TypeAlias = Literal["strict", "clamp", "passthrough"]
 Foreign: TypeAlias = Literal["omit", "text"]
-
-
-class Tool(Value, frozen=True):
-    """A function that the model may call, or a provider's own tool, which passes through as it is."""
-
-    name: str
-    description: str | None = None
-    parameters: Any = None
-    raw: Any = None
-
-    @classmethod
-    def of(cls, value: Any) -> Tool:
-        """Takes a tool, a dict of its fields, OpenAI's nested form, or a provider's own dict."""
-        if isinstance(value, Tool):
-            return value
-        if not isinstance(value, dict):
-            raise UsageError(f"a tool must be a Tool or a dict, not {type(value).__name__}")
-        inner = value.get("function") if value.get("type") == "function" else None
-        fields: dict[str, Any] = inner if isinstance(inner, dict) else value
-        name, kind = fields.get("name"), value.get("type")
-        if not isinstance(name, str) or kind not in (None, "function", "custom"):
-            return cls(str(name or kind or "tool"), raw=value)
-        if kind == "custom" and "input_schema" not in fields:
-            return cls(name, raw=value)
-        schema = fields.get("input_schema", fields.get("parameters"))
-        return cls(name, fields.get("description"), schema, _rest(fields))
-
-
-def _rest(rest: dict[str, Any]) -> Any:
-    """What a tool's dict has beside the usual members, such as `strict`."""
-    more = {
-        key: value
-        for key, value in rest.items()
-        if key not in ("description", "parameters", "type")
-    }
-    return {"": more} if more else None
 
 
 class _Head(Value, frozen=True):
@@ -95,7 +60,7 @@ class Request(_Head, frozen=True, kw_only=True):
             if not isinstance(message, Message):
                 raise UsageError(f"messages must be Message values, not {type(message).__name__}")
         put(self, "messages", messages)
-        put(self, "tools", tuple(Tool.of(tool) for tool in self.tools or ()))
+        put(self, "tools", self.tools and tuple(tools_from(self.tools)) or ())
         put(self, "reasoning", Reasoning.from_any(self.reasoning))
         if isinstance(self.stop, str):
             put(self, "stop", (self.stop,))

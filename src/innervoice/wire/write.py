@@ -24,8 +24,35 @@ from innervoice.errors import UsageError
 from innervoice.wire.json_access import parsed
 
 __all__ = [
-    "block_of", "call_names", "data_url", "input_of", "json_schema", "result_text", "split_system", "tool_members", "turns_of", "wholes",
+    "block_of",
+    "call_names",
+    "data_url",
+    "dropped_members",
+    "function_members",
+    "input_of",
+    "json_schema",
+    "result_text",
+    "split_system",
+    "turns_of",
+    "wholes",
 ]  # fmt: skip
+
+_OPEN = ("anthropic", "openai-chat", "openai-responses", "mistral")
+"""Dialects whose functions may have members that are not listed here."""
+_CLAUDE = ("anthropic",)
+_GEMINI = ("gemini",)
+# Members of a function beside name, description and schema -> the dialects that have a place for them.
+_MEMBERS = {
+    "strict": _OPEN,
+    "defer_loading": ("anthropic", "openai-responses"),
+    "cache_control": _CLAUDE,
+    "allowed_callers": _CLAUDE,
+    "eager_input_streaming": _CLAUDE,
+    "input_examples": _CLAUDE,
+    "behavior": _GEMINI,
+    "response": _GEMINI,
+    "responseJsonSchema": _GEMINI,
+}
 
 
 def block_of(part: Part) -> Any:
@@ -88,9 +115,15 @@ def turns_of(
     return turns
 
 
-def tool_members(tool: Tool) -> dict[str, Any]:
-    """What a tool's dict had beside the usual members."""
-    return tool.raw.get("", {}) if isinstance(tool.raw, dict) else {}
+def function_members(tool: Tool, dialect: str) -> dict[str, Any]:
+    """Further members of a function that a dialect has a place for."""
+    dropped = dropped_members(tool, dialect)
+    return {key: value for key, value in tool.members.items() if key not in dropped}
+
+
+def dropped_members(tool: Tool, dialect: str) -> list[str]:
+    """Further members of a function that a dialect has no place for."""
+    return [name for name in tool.members if dialect not in _MEMBERS.get(name, _OPEN)]
 
 
 def call_names(messages: Iterable[Message]) -> dict[str, str]:

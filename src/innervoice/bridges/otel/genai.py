@@ -163,9 +163,8 @@ def _conversation(value: Any) -> str | None:
 
 def told_tool(tool: Tool) -> dict[str, Any]:
     """A tool; of a provider's own its kind and name, because its settings may hold keys."""
-    own = isinstance(tool.raw, dict) and "" not in tool.raw
-    if own:
-        return _known({"type": str(tool.raw.get("type") or "other"), "name": tool.name})
+    if tool.own is not None:
+        return _known({"type": str(tool.own.get("type") or "other"), "name": tool.name})
     described = {"description": tool.description, "parameters": tool.parameters}
     return _known({"type": "function", "name": tool.name, **described})
 

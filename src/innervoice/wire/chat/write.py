@@ -20,8 +20,8 @@ from innervoice.wire.chat.reasoning import DETAILS
 from innervoice.wire.write import (
     block_of,
     data_url,
+    function_members,
     json_schema,
-    tool_members,
     wholes,
 )
 
@@ -184,14 +184,13 @@ def _content(parts: list[Part]) -> Any:
 
 
 def _tool(tool: Tool) -> Any:
-    more = tool_members(tool)
-    if tool.raw is not None and not more:
-        return tool.raw
+    if tool.own is not None:
+        return tool.own
     function = {
         "name": tool.name,
         "description": tool.description,
         "parameters": tool.parameters,
-        **more,
+        **function_members(tool, "openai-chat"),
     }
     return {
         "type": "function",

@@ -11,6 +11,7 @@ from innervoice.wire.json_access import parsed
 from innervoice.wire.write import (
     block_of,
     call_names,
+    function_members,
     input_of,
     json_schema,
     result_text,
@@ -96,13 +97,9 @@ def _response(part: ToolResult, names: dict[str, str]) -> dict[str, Any]:
 
 
 def _tools(tools: tuple[Tool, ...]) -> list[Any]:
-    declared = [_declaration(tool) for tool in tools if not _is_own(tool)]
+    declared = [_declaration(tool) for tool in tools if tool.own is None]
     made: list[Any] = [{"functionDeclarations": declared}] if declared else []
-    return made + [tool.raw for tool in tools if _is_own(tool)]
-
-
-def _is_own(tool: Tool) -> bool:
-    return isinstance(tool.raw, dict) and "" not in tool.raw
+    return made + [tool.own for tool in tools if tool.own is not None]
 
 
 def _declaration(tool: Tool) -> dict[str, Any]:
@@ -110,6 +107,7 @@ def _declaration(tool: Tool) -> dict[str, Any]:
         "name": tool.name,
         "description": tool.description,
         "parametersJsonSchema": tool.parameters,
+        **function_members(tool, "gemini"),
     }
     return {key: value for key, value in made.items() if value is not None}
 
