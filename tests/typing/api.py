@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, assert_type
+
 import innervoice as iv
 
 result: iv.Response = iv.split(
@@ -35,3 +37,20 @@ for event in events:
             pass
 
 setting = iv.Reasoning("high", budget=8000, show="summary")
+
+
+def narrowed(part: iv.Part) -> None:
+    """`part.type` tells the class of a part, as `isinstance` and `match` do."""
+    if part.type == "text":
+        assert_type(part, iv.Text)
+    elif part.type == "thinking":
+        assert_type(part, iv.Thinking)
+    elif part.type == "tool_call":
+        assert_type(part, iv.ToolCall)
+    elif part.type == "tool_result":
+        assert_type(part, iv.ToolResult)
+    elif part.type == "media":
+        assert_type(part, iv.Media)
+    else:
+        assert_type(part, iv.Opaque)
+        assert_type(part.type, Literal["opaque"])

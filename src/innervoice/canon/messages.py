@@ -19,7 +19,7 @@ Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 class Message(Value, frozen=True, tag="message", tag_field="type"):
     """One turn. `origin` holds what the wire said of the message itself, beside its parts."""
 
-    type: ClassVar[str] = "message"
+    type: ClassVar[Literal["message"]] = "message"
 
     role: Role
     parts: tuple[Part, ...] = ()

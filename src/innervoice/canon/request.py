@@ -60,7 +60,7 @@ class Request(_Head, frozen=True, kw_only=True):
             if not isinstance(message, Message):
                 raise UsageError(f"messages must be Message values, not {type(message).__name__}")
         put(self, "messages", messages)
-        put(self, "tools", self.tools and tuple(tools_from(self.tools)) or ())
+        put(self, "tools", tuple(tools_from(self.tools)) if self.tools else ())
         put(self, "reasoning", Reasoning.from_any(self.reasoning))
         if isinstance(self.stop, str):
             put(self, "stop", (self.stop,))

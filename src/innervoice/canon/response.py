@@ -48,7 +48,7 @@ class Failure(Value, frozen=True, kw_only=True):
 class Response(Value, frozen=True, kw_only=True, tag="response", tag_field="type"):
     """An answer, whole or as far as it came."""
 
-    type: ClassVar[str] = "response"
+    type: ClassVar[Literal["response"]] = "response"
 
     parts: tuple[Part, ...] = ()
     provider: str | None = None
