@@ -46,7 +46,7 @@ def test_lists_and_bodies(kind, in_body, tmp_path):
         linted = run("lint", str(file), "--for", target)
         assert linted.returncode in (0, 1), linted.stderr
         assert f"({kind})".encode() in linted.stdout
-        assert 0 == run("repair", str(file), "--for", target, "-o", str(out)).returncode
+        assert 0 == run("repair", str(file), "--for", target, "-o", str(out), "--force").returncode
         left = json.loads(run("lint", str(out), "--for", target, "--json").stdout)
         # Only Gemini's own format can hold what skips its check; encode puts it there. What is lost stays lost.
         unmended = {"reasoning_missing"} | (set() if kind == "gemini" else {"signature_filled"})
@@ -146,7 +146,7 @@ def test_a_repair_says_what_it_did_to_a_list(tmp_path):
     assert 1 == done.returncode  # only who asks can end it with words of the user
 
     file.write_text(json.dumps(HISTORIES["anthropic"], indent=1))
-    done = run("repair", str(file), "--for", "anthropic/claude-opus-4-6", "-o", str(out))
+    done = run("repair", str(file), "--for", "anthropic/claude-opus-4-6", "-o", str(out), "--force")
     assert 0 == done.returncode
     assert done.stdout.startswith(b"no change")
     assert file.read_bytes() == out.read_bytes()

@@ -7,13 +7,12 @@ from typing import Any
 
 import click
 
-from innervoice.canon.events import Finish
 from innervoice.canon.storage import to_json
 from innervoice.cli.connect import chosen_model, connect, setting_of, tools_in
-from innervoice.cli.output import Output
+from innervoice.cli.files import read_file
+from innervoice.cli.output import Output, show_events
 from innervoice.errors import InnervoiceError
 from innervoice.show.export import export_json
-from innervoice.show.live import Live
 from innervoice.show.policy import Remark, thought_about, view_of
 
 __all__ = ["command"]
@@ -67,7 +66,7 @@ def command(
     raw: bool,
 ) -> None:
     """Ask a model QUESTION (or what stands in a pipe, with -) and show what it thinks apart from what it says."""
-    text = sys.stdin.read() if question == "-" else question
+    text = read_file("-").decode("utf-8", "replace") if question == "-" else question
     name = chosen_model(model)
     try:
         settings = {"reasoning": setting_of(effort, show), "max_tokens": max_tokens}
@@ -80,21 +79,11 @@ def command(
             click.echo(to_json(response) if raw else export_json(response, show))
         elif sys.stdout.isatty():
             with chat.stream(text) as events:
-                _follow(events, show, keep=keep)
+                show_events(events, show, keep=keep)
         else:
             _piped(chat.ask(text), show)
     except InnervoiceError as error:
         raise click.ClickException(str(error)) from None
-
-
-def _follow(events: Any, show: Any, *, keep: bool) -> None:
-    """One display for each round of tools."""
-    live = Live(show=show, keep=keep)
-    for event in events:
-        live.feed(event)
-        if isinstance(event, Finish):
-            live.close()
-            live = Live(show=show, keep=keep)
 
 
 def _piped(response: Any, show: Any) -> None:

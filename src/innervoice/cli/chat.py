@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-from innervoice.canon.events import Finish
 from innervoice.cli.connect import Connection, chosen_model, connect, setting_of, tools_in
+from innervoice.cli.files import standard_input
+from innervoice.cli.output import show_events
 from innervoice.errors import InnervoiceError
-from innervoice.show.live import Live
 from innervoice.show.policy import check_policy
 
 __all__ = ["command"]
@@ -102,7 +101,7 @@ class Session:
 
     def run(self) -> None:
         """Reads lines to the end."""
-        interactive = sys.stdin.isatty()
+        interactive = standard_input().isatty()
         if interactive:
             click.echo(f"{self.chat.model}; /help lists what can be done.", err=True)
         while True:
@@ -114,12 +113,14 @@ class Session:
             except (InnervoiceError, OSError) as error:
                 click.echo(f"! {error}", err=True)
             except KeyboardInterrupt:
+                if not interactive:
+                    raise
                 click.echo("! stopped", err=True)
 
     def _line(self, *, interactive: bool) -> str | None:
         try:
-            return input("> ") if interactive else sys.stdin.readline() or None
-        except (EOFError, KeyboardInterrupt):
+            return input("> ") if interactive else standard_input().readline() or None
+        except EOFError:
             return None
 
     def _take(self, line: str) -> None:
@@ -137,12 +138,7 @@ class Session:
 
     def _say(self, text: str) -> None:
         with self.chat.stream(text) as events:
-            live = Live(show=self._show, keep=self._keep)
-            for event in events:
-                live.feed(event)
-                if isinstance(event, Finish):
-                    live.close()
-                    live = Live(show=self._show, keep=self._keep)
+            show_events(events, self._show, keep=self._keep)
 
     def set_effort(self, effort: str | None) -> None:
         """Takes an effort for all turns from now on."""

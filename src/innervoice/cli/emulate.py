@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from innervoice.catalog.lookup import all_hosts
+from innervoice.cli.running import INTERRUPTED
 from innervoice.emulator.routes import base_urls
 
 __all__ = ["command"]
@@ -48,3 +49,4 @@ def command(*, host: str, port: int) -> None:
         click.echo(f"{provider:16} {dialects[provider]:17} {url}")
     click.echo("Any key is accepted; two keys are two accounts. Stop with Ctrl+C.")
     run(host, port)
+    raise click.exceptions.Exit(INTERRUPTED)  # it serves until Ctrl+C

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,6 +12,7 @@ from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.canon.storage import to_json
 from innervoice.cli.captures import answers_in
+from innervoice.cli.files import read_file
 from innervoice.cli.output import Output
 from innervoice.decoding import decode
 from innervoice.errors import InnervoiceError
@@ -51,7 +51,7 @@ def command(*, file: str, as_json: bool, hide_thinking: bool, **hints: Any) -> N
 
     Seals are named, never shown. Exits with 1 if an answer could not be read.
     """
-    data = _bytes_of(file)
+    data = read_file(file)
     bodies = answers_in(data)
     output = Output()
     failed = 0
@@ -70,15 +70,6 @@ def command(*, file: str, as_json: bool, hide_thinking: bool, **hints: Any) -> N
             output.answer("".join(f"{line}\n" for line in [*lines, ""]))
     if failed:
         raise click.exceptions.Exit(1)
-
-
-def _bytes_of(file: str) -> bytes:
-    if file == "-":
-        return sys.stdin.buffer.read()
-    try:
-        return Path(file).read_bytes()
-    except OSError as error:
-        raise click.UsageError(f"Cannot read {file}: {error.strerror}.") from None
 
 
 def _watched(bodies: list[Any], size: int) -> Iterable[Any]:

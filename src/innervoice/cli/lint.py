@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import click
 
 from innervoice.canon.jsontext import dump_json
+from innervoice.cli.files import read_file
 from innervoice.errors import DecodeError, InnervoiceError
 from innervoice.history.lint import Problem, lint
 from innervoice.repairing.transcripts import lint_session
 from innervoice.sessions.foreign import History, history_from
 
-__all__ = ["command", "problems_of", "read_file", "read_history", "told"]
+__all__ = ["command", "problems_of", "read_history", "told"]
 
 _EPILOG = """\
 \b
@@ -26,14 +24,6 @@ Reads lists of messages of OpenAI, Anthropic, Gemini and LangChain, bodies of re
 
 Exits with 0 if nothing is wrong, 1 if something is, 2 if the file or the target cannot be used.
 """
-
-
-def read_file(file: str) -> bytes:
-    """The content of a file, or of the standard input for `-`."""
-    try:
-        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    except OSError as error:
-        raise click.UsageError(f"Cannot read {file}: {error.strerror}.") from None
 
 
 def read_history(file: str, data: bytes) -> History:

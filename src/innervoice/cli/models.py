@@ -18,11 +18,13 @@ from innervoice.catalog.lookup import (
     all_model_rows,
     card_of,
     dialect_at,
+    host_of,
     model_row_of,
     names_of,
     use_overrides,
 )
 from innervoice.catalog.refresh import rows_from
+from innervoice.cli.files import FileError, read_file, write_file
 from innervoice.errors import InnervoiceError
 
 __all__ = ["command", "overrides_file"]
@@ -31,6 +33,7 @@ _EPILOG = """\
 \b
 Examples:
   innervoice models                                  the hosts, and how many rows each has
+  innervoice models anthropic                        the rows of a provider
   innervoice models anthropic/claude-opus-5-5        what it accepts, what it writes, and the sources
   innervoice models refresh api.json                 take over a models.dev style file
   innervoice models refresh https://.../v1/models    or a provider's own list, by URL
@@ -51,8 +54,17 @@ def overrides_file() -> Path:
 def load_overrides() -> None:
     """Takes the user's own rows into use."""
     file = overrides_file()
-    if file.is_file():
-        use_overrides(ModelRow.from_row(row) for row in load_json(file.read_bytes()))
+    try:
+        rows = [ModelRow.from_row(row) for row in load_json(file.read_bytes())]
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise FileError(f"Cannot read {file}: {error.strerror}.") from None
+    except (TypeError, ValueError) as error:
+        raise FileError(
+            f'{file} is damaged: {error}. Delete it, or write it anew with "innervoice models refresh SOURCE".'
+        ) from None
+    use_overrides(rows)
 
 
 @click.command("models", epilog=_EPILOG)
@@ -66,7 +78,7 @@ def command(*, name: str | None, source: str | None, dialect: str | None) -> Non
             _refresh(source)
             return
         load_overrides()
-        for line in _overview() if name is None else _shown(name, dialect):
+        for line in _lines(name, dialect):
             click.echo(line)
     except (InnervoiceError, ValueError) as error:
         raise click.UsageError(str(error)) from None
@@ -76,6 +88,22 @@ def _overview() -> Iterator[str]:
     for host in all_hosts():
         count = sum(host.id in row.hosts for row in all_model_rows())
         yield f"{host.id:15} {host.dialect:17} {count:3} rows  {host.base_url}"
+
+
+def _lines(name: str | None, dialect: str | None) -> Iterator[str]:
+    if name is None:
+        return _overview()
+    host = host_of(name) if "/" not in name else None
+    return _rows(host) if host else _shown(name, dialect)
+
+
+def _rows(host: Host) -> Iterator[str]:
+    """The rows of a provider, in the order in which they are looked up."""
+    yield from _host_lines(host, host.dialect)
+    for row in all_model_rows():
+        if host.id in row.hosts:
+            efforts = ", ".join(row.efforts) or "no efforts"
+            yield f"  {', '.join(row.match[:2]):45} {row.control:20} {efforts}"
 
 
 def _shown(name: str, dialect: str | None) -> Iterator[str]:
@@ -141,8 +169,11 @@ def _refresh(source: str | None) -> None:
     if not rows:
         raise click.UsageError(f"{source} says nothing about a model of a host that is known here")
     file = overrides_file()
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(dump_json([_plain(row) for row in rows]))
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"Cannot write {file}: {error.strerror}.") from None
+    write_file(str(file), dump_json([_plain(row) for row in rows]), force=True)
     click.echo(f"{len(rows)} rows written to {file}")
 
 
@@ -153,17 +184,14 @@ def _plain(row: ModelRow) -> dict[str, Any]:
 
 def _fetched(source: str) -> bytes:
     if not source.startswith(("http://", "https://")):
-        try:
-            return Path(source).read_bytes()
-        except OSError as error:
-            raise click.UsageError(f"Cannot read {source}: {error.strerror}.") from None
+        return read_file(source)
     request = urllib.request.Request(source, headers=_headers(source))  # noqa: S310 - http and https only
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:  # noqa: S310
             data: bytes = answer.read()
             return data
     except OSError as error:
-        raise click.UsageError(f"Cannot fetch {source}: {error}.") from None
+        raise FileError(f"Cannot fetch {source}: {error}.") from None
 
 
 def _headers(source: str) -> dict[str, str]:

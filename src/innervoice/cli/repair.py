@@ -10,7 +10,8 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
 from innervoice.canon.storage import to_json
-from innervoice.cli.lint import problems_of, read_file, read_history, told
+from innervoice.cli.files import read_file, write_file
+from innervoice.cli.lint import problems_of, read_history, told
 from innervoice.errors import DecodeError, InnervoiceError
 from innervoice.history.lint import Problem
 from innervoice.history.repair import repair
@@ -43,25 +44,23 @@ _FILLED = {"signature_filled", "reasoning_filled", "calls_moved"}
 @click.option(
     "-o", "--output", required=True, help="Where the repaired history goes; never the input itself."
 )
-def command(*, file: str, target: str, output: str) -> None:
+@click.option("--force", is_flag=True, help="Replace the output file if it exists.")
+def command(*, file: str, target: str, output: str, force: bool) -> None:
     """Write the history in FILE, with the smallest change that the target accepts, to another file.
 
     It comes back in its own format. Of a session file of Claude Code or Codex, lines that need no change keep every
     byte, a block that would be refused goes, and a call that was never answered gets a line that says so. The
     input is never written over.
     """
-    if file != "-" and Path(output).exists() and Path(output).samefile(file):
-        raise click.UsageError("the input is never written over; name another file")
+    if _is_same(file, output):
+        raise click.UsageError("The input is never written over; name another file.")
     data = read_file(file)
     history = read_history(file, data)
     try:
         written, changes = _repaired(data, history, target)
     except InnervoiceError as error:
         raise click.UsageError(str(error)) from None
-    try:
-        Path(output).write_bytes(written)
-    except OSError as error:
-        raise click.UsageError(f"Cannot write {output}: {error.strerror}.") from None
+    write_file(output, written, force=force)
     left = _left(written, target)
     if not history.session:
         # What the target wants beside the parts, where the format has a place for it.
@@ -83,6 +82,13 @@ def command(*, file: str, target: str, output: str) -> None:
     count = f"{len(changes)} change{'' if len(changes) == 1 else 's'}" if changes else "no change"
     click.echo(f"{count} for {target}, written to {output}")
     raise click.exceptions.Exit(1 if lasting else 0)
+
+
+def _is_same(file: str, output: str) -> bool:
+    try:
+        return file != "-" and Path(output).samefile(file)
+    except OSError:  # one of them does not exist, or cannot be read
+        return False
 
 
 def _left(written: bytes, target: str) -> list[tuple[int | None, Problem]]:
