@@ -243,6 +243,21 @@ class TestMissing:
         loop = self.loop("openai", "gpt-5.6", "openai-responses")
         assert [] == decided(loop, "openai/gpt-5.6")
 
+    def test_a_field_that_is_filled_is_not_missing(self):
+        """DeepSeek wants it, and gets it empty; Z.AI only does better with it."""
+        deepseek = self.loop("deepseek", "deepseek-v4-pro", "openai-chat")
+        assert ["reasoning_filled"] == [row[5] for row in decided(deepseek, "deepseek/deepseek-v4-pro")]  # fmt: skip
+        zai = self.loop("zai", "glm-4.6", "openai-chat")
+        assert [*self.MISSING] == decided(zai, "zai/glm-4.6")
+
+    def test_gemini_and_claude_have_rules_of_their_own(self):
+        for provider, model, dialect in (
+            ("gemini", "gemini-3-flash-preview", "gemini"),
+            ("anthropic", "claude-sonnet-4-5", "anthropic"),
+        ):
+            loop = self.loop(provider, model, dialect)
+            assert "reasoning_missing" not in {row[5] for row in decided(loop, f"{provider}/{model}")}  # fmt: skip
+
     def test_while_it_does_not_reason(self):
         loop = self.loop("cohere", "command-a-reasoning-08-2025", "cohere")
         target = "cohere/command-a-reasoning-08-2025"

@@ -307,6 +307,7 @@ class TestLoopBegunElsewhere:
             ([*calling(), iv.assistant("A"), iv.user("y")], SONNET, False),
             ([iv.user("x"), iv.tool_result("a", "1")], SONNET, False),
             ([], SONNET, False),
+            (calling()[1:], SONNET, True),
         ],
     )
     def test_thinking_goes_off(self, history, target, off):
