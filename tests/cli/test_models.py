@@ -52,7 +52,7 @@ def test_a_model():
         "anthropic-adaptive",
         "low, medium, high, xhigh, max",
         "can be switched off: no",
-        "known from",
+        "source  ",
         "ANTHROPIC_API_KEY",
     ):
         assert word in shown

@@ -33,8 +33,8 @@ def test_langchain_comes_back_in_its_form(form):
     assert [
         "message 4: thinking removed: it came from deepseek/deepseek-v4-pro",
         "message 6: thinking removed: it was never signed",
-        "message 6: result added behind it for the call 'toolu_2': it was never answered",
-        "message 7: tool result removed: it answers a call that nobody made",
+        "message 6: result added after it for the call 'toolu_2': it has no result",
+        "message 7: tool result removed: there is no call with its id",
     ] == told
     assert items[:4] == repaired[:4]
     assert [items[5], items[8]] == [repaired[5], repaired[8]]

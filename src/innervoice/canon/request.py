@@ -1,4 +1,4 @@
-"""What one asks of a model: one request for every provider."""
+"""A request, the same for every provider, and its encoded form."""
 
 from __future__ import annotations
 
@@ -44,15 +44,17 @@ class Request(_Head, frozen=True, kw_only=True):
     foreign: Foreign = "omit"
     store: bool = False
     scope: str | None = None
-    """The account it is sent from; reasoning that another account sealed is not sent."""
+    """The account that sends the request; reasoning sealed for another account is not sent."""
     base_url: str | None = None
     extra: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it for each request
 
     def __post_init__(self) -> None:
         put = msgspec.structs.force_setattr
         if isinstance(self.messages, (str, Message)):
-            raise UsageError("messages must be a list of messages; innervoice.user(text) makes one")
-        # A response stands for its message: people append what they got.
+            raise UsageError(
+                "messages must be a list of messages; create one with innervoice.user(text)"
+            )
+        # People append a response to the history as it is; its message is used.
         messages = tuple(
             item.message if isinstance(item, Response) else item for item in self.messages
         )
@@ -83,7 +85,7 @@ class Request(_Head, frozen=True, kw_only=True):
 
 
 class Wire(Value, frozen=True, kw_only=True):
-    """A request as it would leave. Nothing is sent, and it holds no credentials."""
+    """An encoded request: URL, headers and body. It is not sent, and has no credentials."""
 
     method: str = "POST"
     url: str
@@ -93,5 +95,5 @@ class Wire(Value, frozen=True, kw_only=True):
     notes: tuple[Note, ...] = ()
     reasoning: ReasoningReport | None = None
     prefix: str | None = None
-    """The digest of all that is sent, which what the model then says may be bound to."""
+    """The digest of everything that is sent; the reasoning of the answer may be bound to it."""
     scope: str | None = None

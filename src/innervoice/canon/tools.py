@@ -1,4 +1,4 @@
-"""Tools that a model may call, and the forms in which people write them down.
+"""Tools that a model may call, and the forms in which they are defined.
 
     OpenAI chat   {"type": "function", "function": {"name", "description", "parameters", "strict"}}
     Responses     {"type": "function", "name", "description", "parameters", "strict"}

@@ -10,18 +10,18 @@ __all__ = ["Usage"]
 
 
 class Usage(Value, frozen=True, kw_only=True):
-    """What a response cost; a number that nobody reported is None, not 0."""
+    """The token counts of a response; a count that the provider did not report is None, not 0."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     reasoning_tokens: int | None = None
     cached_input_tokens: int | None = None
     raw: Any = None
-    """What the provider itself reported."""
+    """The counts as the provider reported them."""
 
     @property
     def total_tokens(self) -> int | None:
-        """Input and output together, where both are known."""
+        """Input and output together, if both are reported."""
         if self.input_tokens is None or self.output_tokens is None:
             return None
         return self.input_tokens + self.output_tokens

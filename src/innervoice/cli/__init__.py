@@ -1,4 +1,4 @@
-"""The command line: `innervoice COMMAND`, one module a command."""
+"""The command line: `innervoice COMMAND`, with a module for each command."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Runs the command line, or says what it needs."""
+    """Runs the command line, or prints which packages it needs."""
     try:
         from innervoice.cli.commands import innervoice
         from innervoice.cli.running import run

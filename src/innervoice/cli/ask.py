@@ -24,26 +24,26 @@ Examples:
   innervoice ask -m gemini/gemini-3.5-flash -e high "Why is the sky blue?" --show summary
   cat question.txt | innervoice ask - -m deepseek/deepseek-v4-pro --show none > answer.txt
   innervoice ask "The weather in Paris?" --tools tools.py      functions of a file as tools
-  innervoice ask "Why?" --raw > turn.json                      everything, seals included, to send back later
+  innervoice ask "Why?" --raw > turn.json                      the complete response, to send back later
 
 In a pipe the answer goes to stdout and the reasoning to stderr; if there is no answer, the exit status is 1. Without
-a key an emulator answers.
+a key, an emulator answers.
 """
 
 
 @click.command("ask", epilog=_EPILOG)
 @click.argument("question")
-@click.option("-m", "--model", help="Who is asked, as provider/model.")
+@click.option("-m", "--model", help="The model, as provider/model.")
 @click.option(
     "-e", "--effort", help="none, minimal, low, medium, high, xhigh, max, or a number of tokens."
 )
-@click.option("-s", "--system", help="What the model is told before all else.")
+@click.option("-s", "--system", help="The system prompt.")
 @click.option("--show", type=click.Choice(["full", "summary", "length", "none"]), default="full", show_default=True, help="How much of the reasoning is shown.")  # fmt: skip
 @click.option("--keep", is_flag=True, help="Leave the reasoning standing in the terminal.")
 @click.option("--tools", "tools_file", help="A Python file whose functions the model may call.")
-@click.option("--max-tokens", type=int, help="The most it may write, reasoning included.")
+@click.option("--max-tokens", type=int, help="The limit on output tokens, reasoning included.")
 @click.option("--base-url", help="Another address for the provider's API.")
-@click.option("--emulate", is_flag=True, help="Let the emulator answer, even if there is a key.")
+@click.option("--emulate", is_flag=True, help="Use the emulator, even if there is a key.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON, without seals.")
 @click.option(
     "--raw",
@@ -65,7 +65,7 @@ def command(
     as_json: bool,
     raw: bool,
 ) -> None:
-    """Ask a model QUESTION (or what stands in a pipe, with -) and show what it thinks apart from what it says."""
+    """Ask a model QUESTION (or standard input, with -), and show its reasoning separately from its answer."""
     text = read_file("-").decode("utf-8", "replace") if question == "-" else question
     name = chosen_model(model)
     try:
@@ -97,6 +97,6 @@ def _piped(response: Any, show: Any) -> None:
     output.answer(response.text)
     output.end()
     if not response.text.strip():
-        # Whoever puts the answer into a file must not take an empty one for it.
+        # A script that writes the answer to a file must notice that there is none.
         said = [item.text for item in view_of(response, show)[0].items if isinstance(item, Remark)]
         raise click.ClickException(said[-1] if said else "no answer")

@@ -15,11 +15,11 @@ import click
 __all__ = ["FileError", "read_file", "standard_input", "write_file"]
 
 _WITHOUT_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
-"""What file systems answer that have no hard links."""
+"""Error numbers of file systems without hard links."""
 
 
 class FileError(click.ClickException):
-    """A file that cannot be used: one sentence, without the usage of the command, which was right."""
+    """A file that cannot be used; printed without the usage of the command, which is correct."""
 
     exit_code = 2
 
@@ -88,7 +88,7 @@ def _mode(path: Path) -> int:
 
 
 def _put(temporary: str, path: Path, *, force: bool) -> None:
-    """Gives a whole file its name; without `force` a file that came to be there meanwhile stays."""
+    """Moves the temporary file to its final name; without `force`, a file created there meanwhile is kept."""
     if not force:
         try:
             os.link(temporary, path)

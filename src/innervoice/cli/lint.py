@@ -1,4 +1,4 @@
-"""`innervoice lint`: what would be refused of a history, before it is sent."""
+"""`innervoice lint`: the parts of a history that a model would refuse."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Examples:
 
 Reads lists of messages of OpenAI, Anthropic, Gemini and LangChain, bodies of requests, and session files.
 
-Exits with 0 if nothing is wrong, 1 if something is, 2 if the file or the target cannot be used.
+Exits with 0 if there is no problem, 1 if there is one, 2 if the file or the target cannot be used.
 """
 
 
 def read_history(file: str, data: bytes) -> History:
-    """The history in the content of a file, or a usage error that says why there is none."""
+    """The history in the content of a file, or a usage error that says why it cannot be read."""
     try:
         return history_from(data)
     except DecodeError as error:
@@ -35,7 +35,7 @@ def read_history(file: str, data: bytes) -> History:
 
 
 def problems_of(history: History, target: str) -> list[tuple[int | None, Problem]]:
-    """What is wrong with it, each with the number of its line in a session file."""
+    """The problems of a history, each with its line number in a session file."""
     try:
         if history.session:
             return [*lint_session(history.session, target)]
@@ -45,7 +45,7 @@ def problems_of(history: History, target: str) -> list[tuple[int | None, Problem
 
 
 def told(line: int | None, problem: Problem) -> str:
-    """A problem in a line, for people."""
+    """A problem as one line of text."""
     if line is None:
         return str(problem)
     return f"line {line}: {problem.why} ({problem.code}, {problem.severity}); {problem.fix}"
@@ -53,10 +53,12 @@ def told(line: int | None, problem: Problem) -> str:
 
 @click.command("lint", epilog=_EPILOG)
 @click.argument("file")
-@click.option("--for", "target", required=True, help="Who it would be sent to, as provider/model.")
+@click.option(
+    "--for", "target", required=True, help="The model it would be sent to, as provider/model."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the problems as JSON.")
 def command(*, file: str, target: str, as_json: bool) -> None:
-    """Say what of the history in FILE the target would refuse, or silently degrade, and what to do about it."""
+    """List what the target would refuse or silently ignore of the history in FILE, and how to fix it."""
     history = read_history(file, read_file(file))
     problems = problems_of(history, target)
     if as_json:

@@ -1,4 +1,4 @@
-"""`innervoice models`: what a model accepts and writes, where that is known from, and newer facts about it."""
+"""`innervoice models`: what a model accepts and writes, with sources, and updates of that data."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ __all__ = ["command", "overrides_file"]
 _EPILOG = """\
 \b
 Examples:
-  innervoice models                                  the hosts, and how many rows each has
+  innervoice models                                  the providers, and how many rows each has
   innervoice models anthropic                        the rows of a provider
   innervoice models anthropic/claude-opus-5-5        what it accepts, what it writes, and the sources
-  innervoice models refresh api.json                 take over a models.dev style file
+  innervoice models refresh api.json                 update from a models.dev style file
   innervoice models refresh https://.../v1/models    or a provider's own list, by URL
 """
 _TIMEOUT = 30
 
 
 def overrides_file() -> Path:
-    """Where the user's own rows are kept."""
+    """The file with the user's own rows."""
     home = (
         os.environ.get("INNERVOICE_HOME")
         or os.environ.get("XDG_CONFIG_HOME")
@@ -52,7 +52,7 @@ def overrides_file() -> Path:
 
 
 def load_overrides() -> None:
-    """Takes the user's own rows into use."""
+    """Activates the user's own rows."""
     file = overrides_file()
     try:
         rows = [ModelRow.from_row(row) for row in load_json(file.read_bytes())]
@@ -62,7 +62,7 @@ def load_overrides() -> None:
         raise FileError(f"Cannot read {file}: {error.strerror}.") from None
     except (TypeError, ValueError) as error:
         raise FileError(
-            f'{file} is damaged: {error}. Delete it, or write it anew with "innervoice models refresh SOURCE".'
+            f'{file} is damaged: {error}. Delete it, or create it again with "innervoice models refresh SOURCE".'
         ) from None
     use_overrides(rows)
 
@@ -72,7 +72,7 @@ def load_overrides() -> None:
 @click.argument("source", required=False)
 @click.option("--dialect", help="The wire format, where a host speaks several.")
 def command(*, name: str | None, source: str | None, dialect: str | None) -> None:
-    """Show what a model accepts when it is asked to reason, or take over newer facts with "refresh SOURCE"."""
+    """Show which reasoning settings a model accepts, or update that data with "refresh SOURCE"."""
     try:
         if name == "refresh":
             _refresh(source)
@@ -111,14 +111,14 @@ def _shown(name: str, dialect: str | None) -> Iterator[str]:
     host = next((host for host in all_hosts() if host.id == provider), None)
     if host is None or model is None:
         raise click.UsageError(
-            f"name a model as provider/model, such as openai/gpt-5.6; not {name!r}"
+            f"expected a model as provider/model, such as openai/gpt-5.6, or a provider; not {name!r}"
         )
     dialect = dialect or dialect_at(host, model)
     row = model_row_of(model, host.id, dialect)
     yield f"{host.id}/{model}"
     yield from _host_lines(host, dialect)
     if row is None:
-        yield "  accepts     nothing is known about how it is asked to reason"
+        yield "  accepts     its reasoning settings are unknown"
     else:
         yield from _row_lines(row)
     card = card_of(model)
@@ -152,14 +152,14 @@ def _row_lines(row: ModelRow) -> Iterator[str]:
         yield "  refuses     function tools while it reasons"
     field = f", in {row.replay_field}" if row.replay_field else ""
     yield f"  sent back   {row.replay}{field}"
-    yield f"  known from  {row.source} (row {', '.join(row.match[:2])})"
+    yield f"  source      {row.source} (row {', '.join(row.match[:2])})"
 
 
 def _card_lines(card: Card) -> Iterator[str]:
     written = [*card.tags, *card.markup]
     opened = "; its text starts inside thinking" if card.prefix_open else ""
     yield f"  writes      {', '.join(written)}{opened}"
-    yield f"  known from  {card.source}"
+    yield f"  source      {card.source}"
 
 
 def _refresh(source: str | None) -> None:
@@ -167,7 +167,7 @@ def _refresh(source: str | None) -> None:
         raise click.UsageError("refresh needs a SOURCE: the path or the URL of a JSON file")
     rows = rows_from(load_json(_fetched(source)), f"{source}, {datetime.now(UTC):%Y-%m-%d}")
     if not rows:
-        raise click.UsageError(f"{source} says nothing about a model of a host that is known here")
+        raise click.UsageError(f"{source} has no model of a supported provider")
     file = overrides_file()
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -195,7 +195,7 @@ def _fetched(source: str) -> bytes:
 
 
 def _headers(source: str) -> dict[str, str]:
-    """The key of the host that is asked, if it is in the environment; it goes to that host alone."""
+    """The key of the host in the URL, if it is in the environment; it is sent to that host only."""
     host = next(
         (
             host

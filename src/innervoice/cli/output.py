@@ -1,7 +1,7 @@
 """Writing to a terminal or a pipe: the answer to stdout, the reasoning dimmed to stderr.
 
-A pipe gets the text byte for byte. A terminal gets control characters as visible ones, so that no
-text can move the cursor, set a title or hide what stands before it.
+A pipe gets the text byte for byte. On a terminal, control characters are replaced by visible ones, so that
+no text can move the cursor, set a title or hide other text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 
 
 class Output:
-    """Where answer and reasoning go."""
+    """Writes the answer to stdout and the reasoning to stderr."""
 
     def __init__(self, *, hide_thinking: bool = False) -> None:
         self._hide_thinking = hide_thinking
@@ -30,13 +30,13 @@ class Output:
         self._thought = ""
 
     def answer(self, text: str) -> None:
-        """Writes some of the answer."""
+        """Writes a piece of the answer."""
         if text:
             _write(sys.stdout, text)
             self._answered = text
 
     def thinking(self, text: str) -> None:
-        """Writes some of the reasoning, unless it is to be hidden."""
+        """Writes a piece of the reasoning, unless it is hidden."""
         if text and not self._hide_thinking:
             _write(sys.stderr, text, dim=True)
             self._thought = text
@@ -54,7 +54,7 @@ class Output:
             _write(sys.stdout, "\n")
 
     def remark(self, text: str) -> None:
-        """Tells a person something; pipes and files do not get it."""
+        """Writes a remark to a terminal; pipes and files do not get it."""
         if sys.stderr.isatty():
             _write(sys.stderr, f"{text}\n", dim=True)
 

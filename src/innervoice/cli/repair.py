@@ -29,18 +29,20 @@ Examples:
   innervoice repair history.json --for openai/gpt-5.6 -o repaired.json
   innervoice repair session.jsonl --for anthropic/claude-opus-5-5 -o repaired.jsonl
 
-Prints a line for each change: where, what, and why.
+Prints a line for each change: where, what and why.
 
-Exits with 0 if the target accepts what was written, 1 if something is left that only you can mend, 2 if the file
+Exits with 0 if the target accepts what was written, 1 if a problem is left that only you can fix, 2 if the file
 or the target cannot be used.
 """
 _FILLED = {"signature_filled", "reasoning_filled", "calls_moved"}
-"""What is not a part of a history, and is added when it is sent."""
+"""Problems that are fixed when a history is sent, not in the history itself."""
 
 
 @click.command("repair", epilog=_EPILOG)
 @click.argument("file")
-@click.option("--for", "target", required=True, help="Who it shall be sent to, as provider/model.")
+@click.option(
+    "--for", "target", required=True, help="The model it will be sent to, as provider/model."
+)
 @click.option(
     "-o", "--output", required=True, help="Where the repaired history goes; never the input itself."
 )
@@ -49,11 +51,11 @@ def command(*, file: str, target: str, output: str, force: bool) -> None:
     """Write the history in FILE, with the smallest change that the target accepts, to another file.
 
     It comes back in its own format. Of a session file of Claude Code or Codex, lines that need no change keep every
-    byte, a block that would be refused goes, and a call that was never answered gets a line that says so. The
-    input is never written over.
+    byte, a block that would be refused is removed, and a call without a result gets one that says so. The
+    input file is never overwritten.
     """
     if _is_same(file, output):
-        raise click.UsageError("The input is never written over; name another file.")
+        raise click.UsageError("The output must not be the input file; choose another name.")
     data = read_file(file)
     history = read_history(file, data)
     try:
@@ -63,7 +65,7 @@ def command(*, file: str, target: str, output: str, force: bool) -> None:
     write_file(output, written, force=force)
     left = _left(written, target)
     if not history.session:
-        # What the target wants beside the parts, where the format has a place for it.
+        # What the target requires in addition to the parts, where the format has a place for it.
         missing = {problem.code for _, problem in left}
         changes += [
             f"message {problem.message}: {problem.why}: {problem.fix}"
@@ -92,10 +94,10 @@ def _is_same(file: str, output: str) -> bool:
 
 
 def _left(written: bytes, target: str) -> list[tuple[int | None, Problem]]:
-    """What the target would still refuse, or degrade."""
+    """The problems that are left for the target."""
     try:
         return problems_of(history_from(written), target)
-    except DecodeError:  # nothing is left
+    except DecodeError:  # no message is left
         return []
 
 

@@ -30,7 +30,7 @@ def run(command: click.Command) -> int:
         status = _status(command)
         sys.stdout.flush()
     except BrokenPipeError:
-        _discard_output()  # whoever read the output has read enough
+        _discard_output()  # the reader of the output is gone
         return 1
     except OSError as error:
         _discard_output()
@@ -62,7 +62,7 @@ def _failed(message: str) -> int:
 
 
 def _discard_output() -> None:
-    """Lets the interpreter flush at its end what could not be written."""
+    """Redirects stdout to the null device, so that the interpreter can flush it when it exits."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
     os.close(null)

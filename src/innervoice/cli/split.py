@@ -1,4 +1,4 @@
-"""`innervoice split`: reasoning out of a text."""
+"""`innervoice split`: the reasoning and the answer of a text."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Examples:
 @click.option(
     "--stream",
     is_flag=True,
-    help="Write while reading. What a later tag recasts cannot be unprinted; --json tells it.",
+    help="Write while reading. Output that a later tag reclassifies stays; --json has an event for it.",
 )
 @click.option("-R", "--hide-thinking", is_flag=True, help="Leave the reasoning out.")
 @click.option(
@@ -139,7 +139,7 @@ def _print_live(chunks: Iterator[str], hints: dict[str, Any], output: Output) ->
                 case Recast():
                     kinds = ", ".join(part.type for part in event.parts)
                     output.remark(
-                        f"- what was shown from part {event.index} on was really: {kinds}"
+                        f"- the output since part {event.index} was reclassified: {kinds}"
                     )
     output.end()
 

@@ -16,7 +16,7 @@ __all__ = ["repair_langchain"]
 
 
 def repair_langchain(items: list[Any], target: str) -> tuple[list[Any], list[str]]:
-    """The list as a target accepts it, and a line about each change."""
+    """The repaired list, and a line of text for each change."""
     read = [read_message(item) for item in items]
     changes = mend([message for message, _ in read], target)
     by_message: dict[int, list[Change]] = {}
@@ -40,7 +40,7 @@ def repair_langchain(items: list[Any], target: str) -> tuple[list[Any], list[str
 def _changed(
     item: dict[str, Any], message: Message, spots: list[MemberPosition], changes: list[Change]
 ) -> dict[str, Any] | None:
-    """The message without what was removed, under other ids; None if nothing of it is left."""
+    """The message without the removed parts and with new ids; None if no part is left."""
     gone = {change.part for change in changes if change.step == "removed"}
     dropped = {spots[part] for part in gone if part is not None}
     if None in gone or dropped.issuperset(spots):
@@ -66,7 +66,7 @@ def _changed(
 
 
 def _renamed(members: dict[str, Any], part: Part, name: str) -> dict[str, Any]:
-    """The call of a part, or its result, under another id, wherever the message names it."""
+    """The members with another id for a call or result, wherever the id occurs."""
     if isinstance(part, ToolResult):
         return {**members, "tool_call_id": name}
     assert isinstance(part, ToolCall)
@@ -89,7 +89,7 @@ def _under(entry: Any, old: str, name: str) -> Any:
 
 
 def _answer(item: dict[str, Any], call: Part, name: str) -> dict[str, Any]:
-    """A message with a result, in the form of the one with the call."""
+    """A message with a result, in the form of the message with the call."""
     members: dict[str, Any] = {
         "content": UNANSWERED,
         "additional_kwargs": {},

@@ -1,7 +1,7 @@
-"""Histories that others keep -> messages, with what is needed to write them back.
+"""Histories of other programs -> messages, with the form they were stored in.
 
-Known are lists of OpenAI-style and Anthropic messages, Gemini contents, Responses items and LangChain messages, each
-bare or in the body of a request; what `to_json` wrote; and the session files of Claude Code and Codex.
+Supported are lists of OpenAI-style and Anthropic messages, Gemini contents, Responses items and LangChain messages, each
+on its own or in the body of a request; what `to_json` wrote; and the session files of Claude Code and Codex.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MEMBERS = {
     "gemini": "contents",
     "openai-responses": "input",
 }
-"""Where the body of a request keeps its history, by dialect."""
+"""The member of a request body that contains the history, by dialect."""
 _BLOCKS = {"thinking", "redacted_thinking", "tool_use", "tool_result"}
 _ITEMS = {
     "reasoning",
@@ -41,23 +41,23 @@ _ITEMS = {
 
 
 class History(NamedTuple):
-    """Messages, and how they were kept."""
+    """Messages, and the form they were stored in."""
 
     messages: list[Message]
     kind: str
     """A dialect, "langchain", "innervoice", "claude-code" or "codex"."""
     body: dict[str, Any] | None = None
-    """The body of a request they stood in; None for a bare list."""
+    """The request body that contained the list; None for a list on its own."""
     items: list[Any] | None = None
-    """The list as it was kept."""
+    """The list as it was stored."""
     session: SessionFile | None = None
-    """The session file they stood in; its main conversation are the messages."""
+    """The session file; the messages are its main conversation."""
 
 
 def history_from(data: bytes | str | dict[str, Any] | Sequence[Any]) -> History:
-    """Reads a history that someone keeps; raises `DecodeError` for what is none.
+    """Reads a history of another program; raises `DecodeError` for other data.
 
-    `data` is the content of a file, or JSON that was read already, or a list of LangChain messages or an SDK's objects.
+    `data` is the content of a file, parsed JSON, or a list of LangChain messages or of objects of an SDK.
     """
     if isinstance(data, (str, bytes)):
         raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
@@ -99,13 +99,13 @@ def _from_value(value: Any) -> History:
 
 
 def _is_ours(value: Any) -> bool:
-    """Whether `to_json` wrote it."""
+    """Whether `to_json` wrote the value."""
     kinds = ("message", "response")
     return isinstance(value, dict) and value.get("type") in kinds and "parts" in value
 
 
 def _is_session_line(value: Any) -> bool:
-    """Whether a file of one line is a session all the same."""
+    """Whether the only line of a file is a line of a session."""
     match value:
         case {"type": "response_item", "payload": dict()}:
             return True
@@ -130,7 +130,7 @@ def _dialect(items: list[Any]) -> str:
         if isinstance(item.get("content"), list)
         for block in item["content"]
     ]
-    # Before the items: whole answers of Claude are of the type "message", too.
+    # Checked before the items: responses of Claude have the type "message", too.
     if any(isinstance(block, dict) and as_text(block.get("type")) in _BLOCKS for block in contents):
         return "anthropic"
     if any(as_text(item.get("type")) in _ITEMS for item in dicts):

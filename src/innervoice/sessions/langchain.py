@@ -2,8 +2,8 @@
 
 People keep them in three forms: as `messages_to_dict` gives them (`type` and `data`), as `dumpd` does (`lc`, `id`
 and `kwargs`), and flat (`model_dump`, LangGraph's server). The members are the same.
-Reasoning is a block of the content, or a member of `additional_kwargs`; calls stand in `tool_calls`,
-and once more as blocks of the content where the provider has them there (langchain-core 1.7.2, 2026-11-20).
+Reasoning is a block of the content, or a member of `additional_kwargs`; calls are in `tool_calls`,
+and also blocks of the content for providers that put them there (langchain-core 1.7.2, 2026-11-20).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MEMBERS = (
     "content", "additional_kwargs", "response_metadata", "type", "name", "id", "role", "tool_calls",
     "invalid_tool_calls", "usage_metadata", "tool_call_id", "artifact", "status",
 )  # fmt: skip
-# LangChain's names of providers that are not ours.
+# LangChain's provider names that differ from ours.
 _PROVIDERS = {
     "google_genai": "gemini",
     "google_vertexai": "vertex",
@@ -52,7 +52,7 @@ _SIGNATURES = "__gemini_function_call_thought_signatures__"
 
 
 class MemberPosition(NamedTuple):
-    """Where a part stands: in which member, and under which number there."""
+    """The position of a part: the member of the message, and the index in it."""
 
     member: str
     number: int | None = None
@@ -72,7 +72,7 @@ def from_object(message: Any) -> Any:
 
 
 def read_langchain(items: list[Any]) -> list[Message]:
-    """The messages, one for each."""
+    """One message for each item."""
     return [read_message(item)[0] for item in items]
 
 
@@ -178,12 +178,12 @@ def _native(block: Any, provider: str | None) -> dict[str, Any] | None:
 
 
 def _calls(members: dict[str, Any]) -> list[tuple[Part, MemberPosition]]:
-    """The calls that are no blocks of the content."""
+    """The tool calls that are not blocks of the content."""
     known = {block.get("call_id") or block.get("id") for block in _call_blocks(members)}
     extra = as_dict(members.get("additional_kwargs"))
     signatures = as_dict(extra.get(_SIGNATURES))
     calls = [*as_list(members.get("tool_calls")), *as_list(members.get("invalid_tool_calls"))]
-    if not calls:  # as older versions kept them
+    if not calls:  # the form of older versions
         calls = [
             {
                 "id": as_dict(call).get("id"),

@@ -1,15 +1,15 @@
-"""Session files of Claude Code and Codex -> conversations that know where each part stands.
+"""Session files of Claude Code and Codex -> conversations, with the line of each part.
 
-Both are JSONL, and neither format is documented; what is read here was seen in public files (2026-11-20).
+Both are JSONL, and neither format is documented; this follows public session files (2026-11-20).
 
   Claude Code  A line of type user or assistant holds a message, often one block of it only: lines with the same
                `message.id` are one message, also where results of its first calls stand between them. Lines are
-               chained by `uuid` and `parentUuid`; a sidechain is the conversation of a subagent. What the API
-               said when it refused stands in lines with `isApiErrorMessage`, which are never sent.
+               chained by `uuid` and `parentUuid`; a sidechain is the conversation of a subagent. Error
+               messages of the API are lines with `isApiErrorMessage`, which are never sent.
   Codex        A line of type response_item holds an item of the Responses API; `turn_context` names the model
-               that answers from there on, `session_meta` the provider.
+               of the following turns, `session_meta` the provider.
 
-All branches of a session are read, also those that the user went back from.
+All branches of a session are read, including those that the user abandoned.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ __all__ = [
 ]
 
 OUTPUTS = ("function_call_output", "custom_tool_call_output")
-"""Items of Codex that hold a result: of a function, and of a tool that takes text."""
+"""Items of Codex that contain a result: of a function, and of a tool that takes text."""
 _UNSENT = {"ghost_snapshot"}
-"""Items that Codex keeps for itself."""
+"""Items that Codex does not send."""
 
 
 class LinePosition(NamedTuple):
-    """Where a part stands: the number of its line, and of its block there; None for all that the line says."""
+    """The position of a part: the index of its line, and of its block there; None for the whole line."""
 
     line: int
     block: int | None
 
 
 class Line(NamedTuple):
-    """A line of a file; `entry` is its JSON, None if it is none."""
+    """A line of a file; `entry` is its parsed JSON, None if it is not valid JSON."""
 
     text: bytes
     ending: bytes
@@ -57,7 +57,7 @@ class Line(NamedTuple):
 
 
 class SessionTurn:
-    """A message, put together from the lines it is spread over."""
+    """A message, assembled from the lines that contain it."""
 
     def __init__(self, message: Message, name: str | None = None) -> None:
         self.message = message.replace(parts=())
@@ -66,7 +66,7 @@ class SessionTurn:
         self.lines: list[int] = []
 
     def add(self, line: int, block: int | None, parts: list[Part]) -> None:
-        """More of it."""
+        """Adds parts from a line."""
         self.message = self.message.replace(parts=(*self.message.parts, *parts))
         self.spots += [LinePosition(line, block)] * len(parts)
         if line not in self.lines:
@@ -80,11 +80,11 @@ class SessionThread(NamedTuple):
 
     @property
     def messages(self) -> list[Message]:
-        """What was said."""
+        """The messages of the conversation."""
         return [turn.message for turn in self.turns]
 
     def line_of(self, message: int, part: int | None) -> int:
-        """The number of the line where a part stands, as people count."""
+        """The line number of a part, starting at 1."""
         turn = self.turns[message]
         known = part is not None and part < len(turn.spots)
         return (turn.spots[part].line if known and part is not None else turn.lines[0]) + 1
@@ -105,7 +105,7 @@ class SessionFile(NamedTuple):
 
 
 def read_session(data: bytes) -> SessionFile:
-    """Reads a session file; raises `DecodeError` for what is none. A line that was cut off is left alone."""
+    """Reads a session file; raises `DecodeError` for other data. A truncated line is ignored."""
     lines = [_line(line) for line in data.splitlines(keepends=True)]
     entries = [as_dict(line.entry) for line in lines]
     for kind, turns in (("codex", _codex(entries)), ("claude-code", _claude_code(entries))):
@@ -113,7 +113,7 @@ def read_session(data: bytes) -> SessionFile:
             return SessionFile(kind, lines, [SessionThread(thread) for thread in turns])
     for number, line in enumerate(lines, 1):
         if line.entry is None and line.text.strip():
-            raise DecodeError(f"expected JSON, or JSON on every line; line {number} is none")
+            raise DecodeError(f"expected JSON, or JSON on every line; line {number} is not JSON")
     raise DecodeError(
         "expected a session file of Claude Code or Codex: no line of it is a message or an item"
     )
@@ -218,7 +218,7 @@ def _paired(part: Part) -> Part:
 
 
 def _owned(part: Part, provider: str | None, model: str | None) -> Part:
-    """A part that says who wrote it."""
+    """The part with the provider and model that wrote it."""
     if part.origin is None or model is None:
         return part
     return part.replace(origin=part.origin.replace(provider=provider, model=model))
