@@ -21,6 +21,7 @@ from innervoice.fitting.response_format import fit_response_format
 from innervoice.history.plan import Plan, Planned, planned
 from innervoice.wire.controls import Choice, fields_of
 from innervoice.wire.dialects import dialect_named, request_reader_of
+from innervoice.wire.write import dropped_members
 
 __all__ = ["decode_request", "encode", "encoded"]
 
@@ -60,6 +61,8 @@ class _Encoding:
         messages = plan.messages if dialect.joins_turns else _alternating(plan)
         messages = fit_media(messages, dialect, fitted.notebook)
         body = dialect.writer(self._in_form(fitted.with_messages(messages)), self._model, limit)
+        if self._request.tools:
+            self._note_tools()
         fields = fields_of(fitted.choice, self._row) if fitted.choice else {}
         if fields and dialect.wraps_reasoning:
             fields = {dialect.wraps_reasoning: fields}
@@ -102,6 +105,13 @@ class _Encoding:
         if plan.thinking_off and fitted.choice and not fitted.choice.off:
             notebook.add("reasoning_off_for_loop")
             fitted.choice = Choice(off=True)
+
+    def _note_tools(self) -> None:
+        """Notes the members of tools that the dialect has no place for."""
+        for tool in self._request.tools:
+            if tool.members:
+                for name in dropped_members(tool, self._dialect):
+                    self._fitted.notebook.add("tool_member_dropped", name)
 
     @property
     def _path(self) -> str:

@@ -1,24 +1,24 @@
-"""Every error innervoice raises, and whose fault each one is.
+"""Every error that innervoice raises, and the cause of each.
 
 InnervoiceError
-├── UsageError                  yours: an argument, a setting or a file that cannot be used
-│   └── RuleError               a request that the model would refuse, by the rule it names
-├── DecodeError                 the wire's: what came is not what it claims to be
-├── TransportError              the road's: no answer came through, or not all of it
-│   ├── ConnectionFailedError   nobody answered: refused, unreachable, broken before an answer began
-│   ├── TimedOutError           connecting, a silence or the whole took longer than allowed
-│   └── AnswerInterruptedError  an answer began and broke off
-└── ProviderError               the host's: it answered with an error
-    ├── BadRequestError         400, 413, 422: it does not take this request
-    ├── AuthenticationError     401, 403: the key is missing, wrong, or may not do this
-    ├── NotFoundError           404: no such model, or nobody answers at this path
-    ├── RateLimitError          429: too many requests or tokens, or no money left
-    └── ServerError             5xx: it failed by itself
-        └── OverloadedError     503, 529: it is too busy
+├── UsageError                  the caller: an argument, a setting or a file that cannot be used
+│   └── RuleError               a request that the model would refuse; names the rule
+├── DecodeError                 the data: a response or a stored value that cannot be read
+├── TransportError              the network: no response, or only part of one
+│   ├── ConnectionFailedError   connection failed: refused, unreachable, or closed before a response began
+│   ├── TimedOutError           a limit on connecting, on waiting or on the whole request was exceeded
+│   └── AnswerInterruptedError  the connection failed in the middle of a response
+└── ProviderError               the provider: it responded with an error
+    ├── BadRequestError         400, 413, 422: the request is invalid
+    ├── AuthenticationError     401, 403: the key is missing, wrong, or lacks a permission
+    ├── NotFoundError           404: no such model or path
+    ├── RateLimitError          429: too many requests or tokens, or no credit left
+    └── ServerError             5xx: an internal error
+        └── OverloadedError     503, 529: the provider is overloaded
 
-An error that a client raises after it sent something carries what is known of the exchange: `provider`, `status`,
-`request_id`, `retry_after` (seconds), `body` (the first of what came, keys removed) and `response` (what arrived of the
-answer before it broke off).
+An error that a client raises after it sent a request carries details of the exchange: `provider`, `status`,
+`request_id`, `retry_after` (seconds), `body` (the start of the response body, without keys) and `response` (the part
+of the answer that was received).
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ __all__ = [
 
 
 class InnervoiceError(Exception):
-    """The root: `except innervoice.InnervoiceError` catches all of ours and nothing else."""
+    """The base class: `except innervoice.InnervoiceError` catches every error of innervoice and no other."""
 
 
 class UsageError(InnervoiceError, ValueError):
-    """What the caller passed cannot be used; the message says what was expected and what came."""
+    """An argument, a setting or a file cannot be used; the message says what was expected and what was passed."""
 
 
 class RuleError(UsageError):
-    """A request that the model would refuse; `rule` is the code of the note it would be in another mode."""
+    """A request that the model would refuse; `rule` is the code of the note that other modes add instead."""
 
     def __init__(self, rule: str, message: str) -> None:
         self.rule = rule
@@ -61,22 +61,22 @@ class RuleError(UsageError):
 
 
 class _ExchangeError(InnervoiceError):
-    """What is known of the exchange that failed; None where it is unknown, or where nothing was sent."""
+    """An error with details of the exchange; a field is None if it is unknown or nothing was sent."""
 
     provider: str | None = None
     status: int | None = None
-    """The status of HTTP."""
+    """The HTTP status code."""
     request_id: str | None = None
-    """The host's name for the request, for its support."""
+    """The provider's id for the request, to quote to its support."""
     retry_after: float | None = None
-    """In how many seconds it may be tried again, if the host says so."""
+    """The number of seconds to wait before a retry, if the provider sent it."""
     body: str | None = None
-    """The first of what came, keys removed."""
+    """The start of the response body, without keys."""
     response: Any = None
-    """What arrived of the answer, a `Response`."""
+    """The part of the answer that was received, a `Response`."""
 
     def with_facts(self, **facts: Any) -> Self:
-        """The same error with what is known of its exchange."""
+        """The same error with details of the exchange."""
         for name, value in facts.items():
             setattr(self, name, value)
         return self
@@ -93,19 +93,19 @@ class _ExchangeError(InnervoiceError):
 
 
 class DecodeError(_ExchangeError):
-    """What came from outside is no answer, or no value that innervoice stored."""
+    """The data is not a response of a provider, or not a value that innervoice stored."""
 
 
 class TransportError(_ExchangeError):
-    """No answer came through, or not all of it."""
+    """A network error: no response was received, or only part of one."""
 
 
 class ConnectionFailedError(TransportError):
-    """Nobody answered."""
+    """The connection failed before a response began."""
 
 
 class TimedOutError(TransportError):
-    """It took longer than allowed; `limit` says which limit it was: "connect", "idle" or "total"."""
+    """A time limit was exceeded; `limit` says which: "connect", "idle" or "total"."""
 
     def __init__(self, message: str, limit: str = "total") -> None:
         self.limit = limit
@@ -113,11 +113,11 @@ class TimedOutError(TransportError):
 
 
 class AnswerInterruptedError(TransportError):
-    """An answer began and broke off; `response` has what arrived."""
+    """The connection failed in the middle of a response; `response` has the part that was received."""
 
 
 class ProviderError(_ExchangeError):
-    """The provider answered with an error of its own."""
+    """The provider responded with an error."""
 
     def __init__(self, type: str | None, code: str | int | None, message: str | None) -> None:  # noqa: A002
         self.type = type
@@ -130,15 +130,15 @@ class ProviderError(_ExchangeError):
 
 
 class BadRequestError(ProviderError):
-    """It does not take this request."""
+    """The provider rejects the request as invalid."""
 
 
 class AuthenticationError(ProviderError):
-    """The key is missing, wrong, or may not do this."""
+    """The key is missing, wrong, or lacks a permission."""
 
 
 class NotFoundError(ProviderError):
-    """It knows no such model, or nobody answers at this path."""
+    """The provider has no such model or path."""
 
 
 class RateLimitError(ProviderError):
@@ -146,8 +146,8 @@ class RateLimitError(ProviderError):
 
 
 class ServerError(ProviderError):
-    """It failed by itself."""
+    """An internal error of the provider."""
 
 
 class OverloadedError(ServerError):
-    """It is too busy."""
+    """The provider is overloaded."""

@@ -8,25 +8,12 @@ from __future__ import annotations
 from decimal import Decimal
 from importlib import import_module
 
+from innervoice.canon.cost import Cost
 from innervoice.canon.response import Response
-from innervoice.canon.value import Value
 from innervoice.catalog.lookup import host_of
 from innervoice.errors import UsageError
 
 __all__ = ["Cost", "cost"]
-
-
-class Cost(Value, frozen=True, kw_only=True):
-    """A cost in dollars at list prices, without discounts and batch prices."""
-
-    total: Decimal
-    input: Decimal
-    output: Decimal
-    """Reasoning included."""
-    reasoning: Decimal | None = None
-    """The share of reasoning in `output`; None if its tokens were not reported."""
-    model: str
-    """The model whose prices were used, as genai-prices names it."""
 
 
 def cost(response: Response) -> Cost | None:

@@ -51,7 +51,7 @@ def test_report():
         "       | " + "R" * 69 + "...",
         "  1  text            4 characters",
         "       | A B",
-        "  - field_thinking: Reasoning came apart from the text.",
+        "  - field_thinking: The reasoning was received in a separate field.",
         "",
     ]
     assert "RRR" not in run("inspect", "-", "-R", stdin=json.dumps(answer).encode()).stdout.decode()

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from cli.runs import run
-from history.test_foreign import as_constructor, conversation
-from history.test_sessions import codex, file_of, poisoned
+from repairing.test_transcripts import codex, file_of, poisoned
+from sessions.langchain_messages import as_constructor, conversation
 from wire.fixtures import ANSWERS
 
 CLAUDE = ANSWERS[0].whole["content"]
@@ -46,7 +46,7 @@ def test_lists_and_bodies(kind, in_body, tmp_path):
         linted = run("lint", str(file), "--for", target)
         assert linted.returncode in (0, 1), linted.stderr
         assert f"({kind})".encode() in linted.stdout
-        assert 0 == run("repair", str(file), "--for", target, "-o", str(out)).returncode
+        assert 0 == run("repair", str(file), "--for", target, "-o", str(out), "--force").returncode
         left = json.loads(run("lint", str(out), "--for", target, "--json").stdout)
         # Only Gemini's own format can hold what skips its check; encode puts it there. What is lost stays lost.
         unmended = {"reasoning_missing"} | (set() if kind == "gemini" else {"signature_filled"})
@@ -81,15 +81,15 @@ REPORTS = {
         "line 7: thinking removed: it came from glm-4.7",
         "line 10: thinking removed: it was never signed",
         "line 13: thinking removed: it was never signed",
-        "line 17: result added behind it for the call 'toolu_4': it was never answered",
+        "line 17: result added after it for the call 'toolu_4': it has no result",
         "4 changes for anthropic/claude-opus-4-6",
     ],
     "codex": [
         "line 5: thinking removed: it came from openai/gpt-oss-120b",
         "line 9: thinking removed: nothing is stored, and it has no encrypted content",
-        "line 14: result added behind it for the call 'call_2': it was never answered",
-        "line 15: result added behind it for the call 'call_3': it was never answered",
-        "line 17: tool result removed: it answers a call that nobody made",
+        "line 14: result added after it for the call 'call_2': it has no result",
+        "line 15: result added after it for the call 'call_3': it has no result",
+        "line 17: tool result removed: there is no call with its id",
         "5 changes for openai/gpt-5.6",
     ],
 }
@@ -140,13 +140,13 @@ def test_a_repair_says_what_it_did_to_a_list(tmp_path):
     done = run("repair", str(file), "--for", "anthropic/claude-opus-4-6", "-o", str(out))
     lines = done.stdout.decode().splitlines()
 
-    assert "message 3, part 0: tool result removed: it answers a call that nobody made" == lines[0]
+    assert "message 3, part 0: tool result removed: there is no call with its id" == lines[0]
     assert lines[1].startswith("left: message 3: the last message is the model's own")
     assert "1 change for anthropic/claude-opus-4-6" in lines[2]
     assert 1 == done.returncode  # only who asks can end it with words of the user
 
     file.write_text(json.dumps(HISTORIES["anthropic"], indent=1))
-    done = run("repair", str(file), "--for", "anthropic/claude-opus-4-6", "-o", str(out))
+    done = run("repair", str(file), "--for", "anthropic/claude-opus-4-6", "-o", str(out), "--force")
     assert 0 == done.returncode
     assert done.stdout.startswith(b"no change")
     assert file.read_bytes() == out.read_bytes()

@@ -52,7 +52,7 @@ def test_a_model():
         "anthropic-adaptive",
         "low, medium, high, xhigh, max",
         "can be switched off: no",
-        "known from",
+        "source  ",
         "ANTHROPIC_API_KEY",
     ):
         assert word in shown
@@ -124,3 +124,10 @@ def test_refresh_by_url(tmp_path):
 )
 def test_bad_usage(arguments, tmp_path):
     assert 2 == run("models", *arguments, INNERVOICE_HOME=str(tmp_path)).returncode
+
+
+def test_the_rows_of_a_provider():
+    lines = run("models", "anthropic").stdout.decode().splitlines()
+    assert "api.anthropic.com" in lines[0]
+    assert any("claude-opus-5-5" in line and "anthropic-adaptive" in line for line in lines)
+    assert not any("gpt" in line for line in lines)

@@ -4,7 +4,7 @@ import pytest
 
 import innervoice as iv
 from innervoice.show import view_of
-from innervoice.show.policy import Answer, Block, Call, Remark, Result, Thought, Turn
+from innervoice.show.policy import Answer, Block, Remark, Result, ShownCall, ShownTurn, Thought
 
 OPENING = "I need to multiply fifteen by twenty-three."
 LONG = f"{OPENING} So 15 * 20 = 300.\nThen 15 * 3 = 45."
@@ -131,7 +131,9 @@ def test_the_order_of_reasoning_calls_and_text_is_kept():
         iv.Text("a2"),
     )
 
-    assert [Thought, Answer, Call, Thought, Block, Answer] == [type(item) for item in items(value)]
+    assert [Thought, Answer, ShownCall, Thought, Block, Answer] == [
+        type(item) for item in items(value)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -190,9 +192,9 @@ def test_a_history_has_roles_and_results_know_their_calls():
 
     asked, called, result, answered = view_of(history, "length")
 
-    assert Turn((Answer("15 * 23?"),), "user") == asked
-    assert Call(1, "mul", "{}") == called.items[1]
-    assert Turn((Result("345", call=Call(1, "mul", "{}")),), "tool") == result
+    assert ShownTurn((Answer("15 * 23?"),), "user") == asked
+    assert ShownCall(1, "mul", "{}") == called.items[1]
+    assert ShownTurn((Result("345", call=ShownCall(1, "mul", "{}")),), "tool") == result
     assert "assistant" == answered.role
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypedDict, assert_type
+from typing import Literal, TypedDict, assert_type
 
 import innervoice as iv
 from innervoice.bridges.otel import instrument
@@ -39,6 +39,23 @@ for event in events:
             pass
 
 setting = iv.Reasoning("high", budget=8000, show="summary")
+
+
+def narrowed(part: iv.Part) -> None:
+    """`part.type` tells the class of a part, as `isinstance` and `match` do."""
+    if part.type == "text":
+        assert_type(part, iv.Text)
+    elif part.type == "thinking":
+        assert_type(part, iv.Thinking)
+    elif part.type == "tool_call":
+        assert_type(part, iv.ToolCall)
+    elif part.type == "tool_result":
+        assert_type(part, iv.ToolResult)
+    elif part.type == "media":
+        assert_type(part, iv.Media)
+    else:
+        assert_type(part, iv.Opaque)
+        assert_type(part.type, Literal["opaque"])
 
 
 def use_client(client: iv.Client) -> str:

@@ -70,8 +70,8 @@ def test_members(name):
             assert isinstance(value, Callable), member
         elif kind.startswith("dict"):
             assert isinstance(value, dict), member
-        elif kind.startswith("tuple"):
-            assert isinstance(value, tuple), member
+        elif kind.startswith(("tuple", "frozenset")):
+            assert isinstance(value, (tuple, frozenset)), member
             assert all(isinstance(item, str) for item in value), member
         else:
             assert isinstance(value, plain[kind]), member

@@ -17,9 +17,9 @@ Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 
 class Message(Value, frozen=True, tag="message", tag_field="type"):
-    """One turn. `origin` holds what the wire said of the message itself, beside its parts."""
+    """One turn. `origin` holds wire members of the message that belong to none of its parts."""
 
-    type: ClassVar[str] = "message"
+    type: ClassVar[Literal["message"]] = "message"
 
     role: Role
     parts: tuple[Part, ...] = ()
@@ -37,16 +37,16 @@ class Message(Value, frozen=True, tag="message", tag_field="type"):
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """The calls it asks for, in order."""
+        """The tool calls of the message, in order."""
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
     def _repr_html_(self) -> str:
-        """How a notebook shows it."""
+        """The message as HTML, for notebooks."""
         return str(import_module("innervoice.show.html").render_html(self))
 
 
 def system(text: str) -> Message:
-    """What the model is told before all else."""
+    """A system message."""
     return Message("system", _parts(text))
 
 
@@ -56,12 +56,12 @@ def user(content: Any) -> Message:
 
 
 def assistant(content: Any) -> Message:
-    """A turn of the model that no model gave."""
+    """A turn of the model, written by the caller."""
     return Message("assistant", _parts(content))
 
 
 def tool_result(call_id: str, content: Any, error: bool = False) -> Message:
-    """What a call gave: text, parts, or any JSON value."""
+    """The result of a tool call: text, parts, or any JSON value."""
     if not isinstance(call_id, str) or not call_id:
         raise UsageError(f"a tool result needs the id of its call, a string, not {call_id!r}")
     if isinstance(content, str):

@@ -41,13 +41,13 @@ class Origin(Value, frozen=True, kw_only=True):
     item: str | None = None
     """The id of the wire item that several parts share."""
     led_by: str | None = None
-    """The id of the reasoning item that it came behind, without which a host that stores items refuses it."""
+    """The id of the reasoning item before it; a host that stores items refuses the part without that item."""
     prefix: str | None = None
-    """Digest of all that stood before the part when it was made, for blocks bound to it."""
+    """Digest of everything before the part when the model wrote it, for blocks that are bound to it."""
     markup: tuple[Markup, ...] | None = None
     """What was removed from the text; None for a part that was never inside a text."""
     invented: tuple[str, ...] = ()
-    """Fields of the part that the wire did not have and we filled."""
+    """Fields of the part that were missing on the wire and filled by innervoice."""
 
 
 def weave(text: str, markup: tuple[Markup, ...]) -> str:

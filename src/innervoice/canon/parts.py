@@ -31,7 +31,7 @@ Form: TypeAlias = Literal["full", "summary", "hidden"]
 class Text(Value, frozen=True, tag="text", tag_field="type"):
     """A piece of the answer."""
 
-    type: ClassVar[str] = "text"
+    type: ClassVar[Literal["text"]] = "text"
 
     text: str
     complete: bool = True
@@ -39,9 +39,9 @@ class Text(Value, frozen=True, tag="text", tag_field="type"):
 
 
 class Thinking(Value, frozen=True, tag="thinking", tag_field="type"):
-    """A piece the model did not mean as its answer; `text` is "" when the provider hides it."""
+    """A piece of reasoning; `text` is "" if the provider hides it."""
 
-    type: ClassVar[str] = "thinking"
+    type: ClassVar[Literal["thinking"]] = "thinking"
 
     text: str = ""
     form: Form = "full"
@@ -50,9 +50,9 @@ class Thinking(Value, frozen=True, tag="thinking", tag_field="type"):
 
 
 class ToolCall(Value, frozen=True, tag="tool_call", tag_field="type"):
-    """A call the model asks for; `arguments` is text, JSON unless the model wrote something else."""
+    """A tool call; `arguments` is text, JSON unless the model wrote something else."""
 
-    type: ClassVar[str] = "tool_call"
+    type: ClassVar[Literal["tool_call"]] = "tool_call"
 
     id: str
     name: str
@@ -62,9 +62,9 @@ class ToolCall(Value, frozen=True, tag="tool_call", tag_field="type"):
 
 
 class ToolResult(Value, frozen=True, tag="tool_result", tag_field="type"):
-    """What a call gave, for the model to read."""
+    """The result of a tool call, for the model to read."""
 
-    type: ClassVar[str] = "tool_result"
+    type: ClassVar[Literal["tool_result"]] = "tool_result"
 
     call_id: str
     content: str | tuple[Text | Media | Opaque, ...] = ""
@@ -73,9 +73,9 @@ class ToolResult(Value, frozen=True, tag="tool_result", tag_field="type"):
 
 
 class Media(Value, frozen=True, tag="media", tag_field="type"):
-    """An image, a document, a sound: by its base64 data or by a URL."""
+    """An image, a document or audio, as base64 data or by its URL."""
 
-    type: ClassVar[str] = "media"
+    type: ClassVar[Literal["media"]] = "media"
     hidden: ClassVar[frozenset[str]] = frozenset({"data"})
 
     mime: str | None = None
@@ -88,9 +88,9 @@ class Media(Value, frozen=True, tag="media", tag_field="type"):
 
 
 class Opaque(Value, frozen=True, tag="opaque", tag_field="type"):
-    """A block we carry without understanding it; `value` is its JSON, whatever that is."""
+    """A block that innervoice passes on without interpreting it; `value` is its JSON."""
 
-    type: ClassVar[str] = "opaque"
+    type: ClassVar[Literal["opaque"]] = "opaque"
     hidden: ClassVar[frozenset[str]] = frozenset({"value"})
 
     value: Any

@@ -1,4 +1,4 @@
-"""What one asks of a model: one request for every provider."""
+"""A request, the same for every provider, and its encoded form."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.notes import Note
 from innervoice.canon.reasoning import Reasoning, ReasoningReport
 from innervoice.canon.response import Response
+from innervoice.canon.tools import Tool, tools_from
 from innervoice.canon.value import Value
 from innervoice.errors import UsageError
 
@@ -17,42 +18,6 @@ __all__ = ["Foreign", "Mode", "Request", "Tool", "Wire"]
 
 Mode: TypeAlias = Literal["strict", "clamp", "passthrough"]
 Foreign: TypeAlias = Literal["omit", "text"]
-
-
-class Tool(Value, frozen=True):
-    """A function that the model may call, or a provider's own tool, which passes through as it is."""
-
-    name: str
-    description: str | None = None
-    parameters: Any = None
-    raw: Any = None
-
-    @classmethod
-    def of(cls, value: Any) -> Tool:
-        """Takes a tool, a dict of its fields, OpenAI's nested form, or a provider's own dict."""
-        if isinstance(value, Tool):
-            return value
-        if not isinstance(value, dict):
-            raise UsageError(f"a tool must be a Tool or a dict, not {type(value).__name__}")
-        inner = value.get("function") if value.get("type") == "function" else None
-        fields: dict[str, Any] = inner if isinstance(inner, dict) else value
-        name, kind = fields.get("name"), value.get("type")
-        if not isinstance(name, str) or kind not in (None, "function", "custom"):
-            return cls(str(name or kind or "tool"), raw=value)
-        if kind == "custom" and "input_schema" not in fields:
-            return cls(name, raw=value)
-        schema = fields.get("input_schema", fields.get("parameters"))
-        return cls(name, fields.get("description"), schema, _rest(fields))
-
-
-def _rest(rest: dict[str, Any]) -> Any:
-    """What a tool's dict has beside the usual members, such as `strict`."""
-    more = {
-        key: value
-        for key, value in rest.items()
-        if key not in ("description", "parameters", "type")
-    }
-    return {"": more} if more else None
 
 
 class _Head(Value, frozen=True):
@@ -79,15 +44,17 @@ class Request(_Head, frozen=True, kw_only=True):
     foreign: Foreign = "omit"
     store: bool = False
     scope: str | None = None
-    """The account it is sent from; reasoning that another account sealed is not sent."""
+    """The account that sends the request; reasoning sealed for another account is not sent."""
     base_url: str | None = None
     extra: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it for each request
 
     def __post_init__(self) -> None:
         put = msgspec.structs.force_setattr
         if isinstance(self.messages, (str, Message)):
-            raise UsageError("messages must be a list of messages; innervoice.user(text) makes one")
-        # A response stands for its message: people append what they got.
+            raise UsageError(
+                "messages must be a list of messages; create one with innervoice.user(text)"
+            )
+        # People append a response to the history as it is; its message is used.
         messages = tuple(
             item.message if isinstance(item, Response) else item for item in self.messages
         )
@@ -95,7 +62,7 @@ class Request(_Head, frozen=True, kw_only=True):
             if not isinstance(message, Message):
                 raise UsageError(f"messages must be Message values, not {type(message).__name__}")
         put(self, "messages", messages)
-        put(self, "tools", tuple(Tool.of(tool) for tool in self.tools or ()))
+        put(self, "tools", tuple(tools_from(self.tools)) if self.tools else ())
         put(self, "reasoning", Reasoning.from_any(self.reasoning))
         if isinstance(self.stop, str):
             put(self, "stop", (self.stop,))
@@ -118,7 +85,7 @@ class Request(_Head, frozen=True, kw_only=True):
 
 
 class Wire(Value, frozen=True, kw_only=True):
-    """A request as it would leave. Nothing is sent, and it holds no credentials."""
+    """An encoded request: URL, headers and body. It is not sent, and has no credentials."""
 
     method: str = "POST"
     url: str
@@ -128,5 +95,5 @@ class Wire(Value, frozen=True, kw_only=True):
     notes: tuple[Note, ...] = ()
     reasoning: ReasoningReport | None = None
     prefix: str | None = None
-    """The digest of all that is sent, which what the model then says may be bound to."""
+    """The digest of everything that is sent; the reasoning of the answer may be bound to it."""
     scope: str | None = None

@@ -6,9 +6,10 @@ Status, text, thinking and the message are computed from the parts, never stored
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 
 from innervoice.canon.answer_type import AnswerType
+from innervoice.canon.cost import Cost
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Note
 from innervoice.canon.origin import Origin
@@ -17,9 +18,6 @@ from innervoice.canon.reasoning import ReasoningReport
 from innervoice.canon.usage import Usage
 from innervoice.canon.value import Value
 from innervoice.canon.views import answer_of, thinking_of
-
-if TYPE_CHECKING:
-    from innervoice.pricing import Cost
 
 __all__ = ["Failure", "FinishReason", "Response", "Status", "StructuredResponse"]
 
@@ -54,7 +52,7 @@ class Failure(Value, frozen=True, kw_only=True):
 class Response(Value, frozen=True, kw_only=True, tag="response", tag_field="type"):
     """An answer, whole or as far as it came."""
 
-    type: ClassVar[str] = "response"
+    type: ClassVar[Literal["response"]] = "response"
 
     parts: tuple[Part, ...] = ()
     provider: str | None = None

@@ -10,14 +10,14 @@ __all__ = ["Usage"]
 
 
 class Usage(Value, frozen=True, kw_only=True):
-    """The tokens of a response; a number that was not reported is None, not 0."""
+    """The token counts of a response; a count that the provider did not report is None, not 0."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     reasoning_tokens: int | None = None
     cached_input_tokens: int | None = None
     raw: Any = None
-    """What the provider itself reported."""
+    """The counts as the provider reported them."""
 
     @property
     def total_tokens(self) -> int | None:

@@ -1,4 +1,4 @@
-"""The command line: `innervoice COMMAND`, one module a command."""
+"""The command line: `innervoice COMMAND`, with a module for each command."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Runs the command line, or says what it needs."""
+    """Runs the command line, or prints which packages it needs."""
     try:
         from innervoice.cli.commands import innervoice
+        from innervoice.cli.running import run
     except ModuleNotFoundError as error:
         if error.name not in ("click", "rich"):
             raise
@@ -19,4 +20,6 @@ def main() -> None:
             file=sys.stderr,
         )
         raise SystemExit(2) from None
-    innervoice(prog_name="innervoice")
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    raise SystemExit(run(innervoice))

@@ -7,13 +7,12 @@ from typing import Any
 
 import click
 
-from innervoice.canon.events import Finish
 from innervoice.canon.storage import to_json
 from innervoice.cli.connect import chosen_model, connect, setting_of, tools_in
-from innervoice.cli.output import Output
+from innervoice.cli.files import read_file
+from innervoice.cli.output import Output, show_events
 from innervoice.errors import InnervoiceError
 from innervoice.show.export import export_json
-from innervoice.show.live import Live
 from innervoice.show.policy import Remark, thought_about, view_of
 
 __all__ = ["command"]
@@ -25,26 +24,26 @@ Examples:
   innervoice ask -m gemini/gemini-3.5-flash -e high "Why is the sky blue?" --show summary
   cat question.txt | innervoice ask - -m deepseek/deepseek-v4-pro --show none > answer.txt
   innervoice ask "The weather in Paris?" --tools tools.py      functions of a file as tools
-  innervoice ask "Why?" --raw > turn.json                      everything, seals included, to send back later
+  innervoice ask "Why?" --raw > turn.json                      the complete response, to send back later
 
 In a pipe the answer goes to stdout and the reasoning to stderr; if there is no answer, the exit status is 1. Without
-a key an emulator answers.
+a key, an emulator answers.
 """
 
 
 @click.command("ask", epilog=_EPILOG)
 @click.argument("question")
-@click.option("-m", "--model", help="Who is asked, as provider/model.")
+@click.option("-m", "--model", help="The model, as provider/model.")
 @click.option(
     "-e", "--effort", help="none, minimal, low, medium, high, xhigh, max, or a number of tokens."
 )
-@click.option("-s", "--system", help="What the model is told before all else.")
+@click.option("-s", "--system", help="The system prompt.")
 @click.option("--show", type=click.Choice(["full", "summary", "length", "none"]), default="full", show_default=True, help="How much of the reasoning is shown.")  # fmt: skip
 @click.option("--keep", is_flag=True, help="Leave the reasoning standing in the terminal.")
 @click.option("--tools", "tools_file", help="A Python file whose functions the model may call.")
-@click.option("--max-tokens", type=int, help="The most it may write, reasoning included.")
+@click.option("--max-tokens", type=int, help="The limit on output tokens, reasoning included.")
 @click.option("--base-url", help="Another address for the provider's API.")
-@click.option("--emulate", is_flag=True, help="Let the emulator answer, even if there is a key.")
+@click.option("--emulate", is_flag=True, help="Use the emulator, even if there is a key.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON, without seals.")
 @click.option(
     "--raw",
@@ -66,8 +65,8 @@ def command(
     as_json: bool,
     raw: bool,
 ) -> None:
-    """Ask a model QUESTION (or what stands in a pipe, with -) and show what it thinks apart from what it says."""
-    text = sys.stdin.read() if question == "-" else question
+    """Ask a model QUESTION (or standard input, with -), and show its reasoning separately from its answer."""
+    text = read_file("-").decode("utf-8", "replace") if question == "-" else question
     name = chosen_model(model)
     try:
         settings: dict[str, Any] = {"reasoning": setting_of(effort, show), "max_tokens": max_tokens}
@@ -80,21 +79,11 @@ def command(
             click.echo(to_json(response) if raw else export_json(response, show))
         elif sys.stdout.isatty():
             with chat.stream(text) as events:
-                _follow(events, show, keep=keep)
+                show_events(events, show, keep=keep)
         else:
             _piped(chat.ask(text), show)
     except InnervoiceError as error:
         raise click.ClickException(str(error)) from None
-
-
-def _follow(events: Any, show: Any, *, keep: bool) -> None:
-    """One display for each round of tools."""
-    live = Live(show=show, keep=keep)
-    for event in events:
-        live.feed(event)
-        if isinstance(event, Finish):
-            live.close()
-            live = Live(show=show, keep=keep)
 
 
 def _piped(response: Any, show: Any) -> None:
@@ -108,6 +97,6 @@ def _piped(response: Any, show: Any) -> None:
     output.answer(response.text)
     output.end()
     if not response.text.strip():
-        # Whoever puts the answer into a file must not take an empty one for it.
+        # A script that writes the answer to a file must notice that there is none.
         said = [item.text for item in view_of(response, show)[0].items if isinstance(item, Remark)]
         raise click.ClickException(said[-1] if said else "no answer")

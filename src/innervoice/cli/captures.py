@@ -1,4 +1,4 @@
-"""A captured file -> the answers in it: one body, one stream, or many bodies, one a line."""
+"""A captured file -> the responses in it: one body, one stream, or one body per line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WRAPPERS = ("response", "body")
 
 
 def answers_in(data: bytes) -> list[Any]:
-    """What to decode, one by one: values of a file of lines, or the whole of the file."""
+    """The values to decode: one for each line, or the whole file."""
     text = data.lstrip(b"\xef\xbb\xbf \r\n\t")
     if not text.startswith((b"{", b"[")) or b"\n" not in text.strip():
         return [_unwrapped(data)]

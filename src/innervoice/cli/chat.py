@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-from innervoice.canon.events import Finish
 from innervoice.cli.connect import Connection, chosen_model, connect, setting_of, tools_in
+from innervoice.cli.files import standard_input
+from innervoice.cli.output import show_events
 from innervoice.errors import InnervoiceError
-from innervoice.show.live import Live
 from innervoice.show.policy import check_policy
 
 __all__ = ["command"]
 
 _COMMANDS = """\
-/model [NAME]    who answers; NAME, as provider/model, goes on with another
-/effort [WORD]   how hard it thinks: none, low, medium, high, ..., a number of tokens, or default
-/show [WORD]     how much of the reasoning is shown: full, summary, length, none
-/plan            what of the history would be sent now, and why the rest stays
-/usage           tokens so far
-/save FILE       writes the session to a file; /load FILE goes on with it
-/trim N          forgets all but the last N turns
-/help            this
-/quit            ends it, as Ctrl+D does"""
+/model [NAME]    show the model; NAME, as provider/model, continues with another one
+/effort [WORD]   the reasoning effort: none, low, medium, high, ..., a number of tokens, or default
+/show [WORD]     how much reasoning is shown: full, summary, length, none
+/plan            what would be sent of the history now, and why the rest would not
+/usage           token counts so far
+/save FILE       save the session to a file; /load FILE continues it
+/trim N          keep only the last N turns
+/help            list the commands
+/quit            end the session, as Ctrl+D does"""
 
 _EPILOG = """\
 \b
@@ -39,16 +38,16 @@ In the session:
 
 
 @click.command("chat", epilog=_EPILOG)
-@click.option("-m", "--model", help="Who answers first, as provider/model.")
+@click.option("-m", "--model", help="The first model, as provider/model.")
 @click.option(
     "-e", "--effort", help="none, minimal, low, medium, high, xhigh, max, or a number of tokens."
 )
-@click.option("-s", "--system", help="What the model is told before all else.")
+@click.option("-s", "--system", help="The system prompt.")
 @click.option("--show", type=click.Choice(["full", "summary", "length", "none"]), default="full", show_default=True, help="How much of the reasoning is shown.")  # fmt: skip
 @click.option("--keep", is_flag=True, help="Leave the reasoning standing in the terminal.")
 @click.option("--tools", "tools_file", help="A Python file whose functions the model may call.")
-@click.option("--load", "saved", help="A session to go on with.")
-@click.option("--emulate", is_flag=True, help="Let the emulator answer, even if there is a key.")
+@click.option("--load", "saved", help="Continue a saved session.")
+@click.option("--emulate", is_flag=True, help="Use the emulator, even if there is a key.")
 def command(
     *,
     model: str | None,
@@ -60,7 +59,7 @@ def command(
     saved: str | None,
     emulate: bool,
 ) -> None:
-    """Talk with a model; switch to another in the middle, and back."""
+    """Chat with a model; switch to another model and back at any time."""
     name = chosen_model(model)
     try:
         session = Session(
@@ -101,10 +100,10 @@ class Session:
         self.chat = connection.client.conversation(model, tools=tools)
 
     def run(self) -> None:
-        """Reads lines to the end."""
-        interactive = sys.stdin.isatty()
+        """Reads lines until the end of the input."""
+        interactive = standard_input().isatty()
         if interactive:
-            click.echo(f"{self.chat.model}; /help lists what can be done.", err=True)
+            click.echo(f"{self.chat.model}; /help lists the commands.", err=True)
         while True:
             line = self._line(interactive=interactive)
             if line is None or line.strip() == "/quit":
@@ -114,12 +113,14 @@ class Session:
             except (InnervoiceError, OSError) as error:
                 click.echo(f"! {error}", err=True)
             except KeyboardInterrupt:
+                if not interactive:
+                    raise
                 click.echo("! stopped", err=True)
 
     def _line(self, *, interactive: bool) -> str | None:
         try:
-            return input("> ") if interactive else sys.stdin.readline() or None
-        except (EOFError, KeyboardInterrupt):
+            return input("> ") if interactive else standard_input().readline() or None
+        except EOFError:
             return None
 
     def _take(self, line: str) -> None:
@@ -131,18 +132,13 @@ class Session:
         word, _, rest = line[1:].partition(" ")
         do: Callable[[str], None] | None = getattr(self, f"do_{word}", None)
         if do is None:
-            click.echo(f"! there is no /{word}; /help lists what there is", err=True)
+            click.echo(f"! unknown command /{word}; /help lists the commands", err=True)
         else:
             do(rest.strip())
 
     def _say(self, text: str) -> None:
         with self.chat.stream(text) as events:
-            live = Live(show=self._show, keep=self._keep)
-            for event in events:
-                live.feed(event)
-                if isinstance(event, Finish):
-                    live.close()
-                    live = Live(show=self._show, keep=self._keep)
+            show_events(events, self._show, keep=self._keep)
 
     def set_effort(self, effort: str | None) -> None:
         """Takes an effort for all turns from now on."""
@@ -168,7 +164,7 @@ class Session:
         """Says or changes how hard it thinks."""
         if word:
             self.set_effort(word)
-        click.echo(f"effort: {self._effort or 'the default of the model'}")
+        click.echo(f"effort: {self._effort or 'model default'}")
 
     def do_show(self, word: str) -> None:
         """Says or changes how much of the reasoning is shown."""

@@ -1,4 +1,4 @@
-"""The root command, and where each command lives; a command is imported when it is run."""
+"""The root command; the module of a subcommand is imported when it is run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["innervoice"]
 
 
 class LazyGroup(click.Group):
-    """Commands by name of their module; only the one that runs is imported."""
+    """A group whose subcommands are modules; only the module of the one that runs is imported."""
 
     modules: ClassVar[tuple[str, ...]] = (
         "ask", "chat", "demo", "emulate", "split", "inspect", "lint", "repair", "models", "completion",
@@ -33,10 +33,10 @@ _EPILOG = """\
 Examples:
   innervoice demo                                        one conversation through four providers, without a key
   innervoice ask "What is 15 * 23?" -m openai/gpt-5.6 -e high
-  innervoice chat                                        a session; /model goes on with another model
+  innervoice chat                                        a session; /model switches to another model
   innervoice split answer.txt                            reasoning out of a text
   innervoice lint session.jsonl --for anthropic/claude-opus-5-5
-  innervoice emulate --port 8808                         every provider on this machine
+  innervoice emulate --port 8808                         a local server that emulates the providers
 
 Each command has a --help with examples of its own. Keys are read from the environment, as each provider names them.
 """

@@ -1,4 +1,4 @@
-"""Who answers on the command line: the provider, if there is a key for it, else the embedded emulator."""
+"""The client of a command: for the provider if there is a key for it, else for the embedded emulator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from innervoice.errors import UsageError
 __all__ = ["Connection", "chosen_model", "connect", "setting_of", "tools_in"]
 
 DEFAULT = "anthropic/claude-opus-5-5"
-# Models for those who name none, in the order in which their keys are looked for.
+# The default models, in the order in which their keys are looked up.
 _USUAL = (
     DEFAULT,
     "openai/gpt-5.6",
@@ -33,21 +33,21 @@ _USUAL = (
 
 
 class Connection(NamedTuple):
-    """A client, and whether nobody but the emulator is behind it."""
+    """A client, and whether it is connected to the emulator."""
 
     client: Client
     emulated: bool
 
 
 def chosen_model(given: str | None) -> str:
-    """The model that was named, else the first one there is a key for, else the usual one."""
+    """The model that was passed, else the first default model with a key, else the first default model."""
     if given:
         return given
     return next((model for model in _USUAL if _has_key(model)), DEFAULT)
 
 
 def connect(model: str, *, base_url: str | None = None, emulate: bool = False) -> Connection:
-    """A client for a model; says in one line if it is emulated."""
+    """A client for a model; prints a line if it is emulated."""
     if base_url is not None:
         return Connection(Client(base_url=base_url, provider=_provider_of(model)), emulated=False)
     if not emulate and _has_key(model):
@@ -68,7 +68,7 @@ def _has_key(model: str) -> bool:
     """Whether the environment has a key for a model's provider, or it needs none."""
     host = host_of(_provider_of(model))
     if host is None:
-        return True  # who that is, the client shall say
+        return True  # the client raises an error for an unknown provider
     local = "localhost" in host.base_url or "127.0.0.1" in host.base_url
     if host.id == "bedrock" and os.environ.get("AWS_ACCESS_KEY_ID"):
         return True
@@ -76,7 +76,7 @@ def _has_key(model: str) -> bool:
 
 
 def setting_of(effort: str | None, show: str) -> Reasoning | None:
-    """What to ask for: an effort as a word, a number of tokens, on or off, and to see the reasoning if it is shown."""
+    """The reasoning setting: an effort as a word, a number of tokens, on or off; reasoning is requested if it is shown."""
     if effort in (None, "", "default"):
         asked = Reasoning()
     elif effort is not None and effort.isdigit():
@@ -85,7 +85,7 @@ def setting_of(effort: str | None, show: str) -> Reasoning | None:
         word = str(effort).lower()
         found = Reasoning.from_any({"off": "none", "on": True}.get(word, word))
         asked = found or Reasoning()
-    # Some models show nothing unless they are asked to.
+    # Some models show no reasoning unless it is requested.
     return asked if show == "none" or asked.effort == "none" else asked.replace(show="summary")
 
 
@@ -96,7 +96,7 @@ def tools_in(file: str | None) -> list[Callable[..., Any]]:
     path = Path(file)
     spec = importlib.util.spec_from_file_location("innervoice_tools", path)
     if spec is None or spec.loader is None:
-        raise UsageError(f"{file} is no Python file")
+        raise UsageError(f"{file} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     try:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import sys
 from textwrap import fill
-from typing import Any
 
 import click
 
-from innervoice.canon.events import Finish
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Thinking
@@ -16,6 +14,7 @@ from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request
 from innervoice.canon.response import Response
 from innervoice.catalog.targets import target_of
+from innervoice.cli.output import show_events
 from innervoice.client.tools import ToolBox
 from innervoice.emulator.behaviour import HEADER
 from innervoice.emulator.core import Emulator
@@ -23,7 +22,6 @@ from innervoice.emulator.embedded import emulated_client
 from innervoice.emulator.naive import naive_wire
 from innervoice.emulator.routes import base_urls
 from innervoice.history.plan import plan
-from innervoice.show.live import Live
 from innervoice.wire.protocol import failure_of
 
 __all__ = ["command"]
@@ -72,20 +70,11 @@ def command(*, fast: bool) -> None:
         click.secho(f"── {model} ", bold=True)
         click.echo(f"you: {question}\n")
         with chat.switch(model).stream(question) as events:
-            _show(events)
+            show_events(events, keep=True)
         click.echo()
     requests = _requests(chat.history, chat.responses)
     _tell_history(requests)
     _tell_naive(emulator, requests)
-
-
-def _show(events: Any) -> None:
-    live = Live(keep=True)
-    for event in events:
-        live.feed(event)
-        if isinstance(event, Finish):
-            live.close()
-            live = Live(keep=True)
 
 
 def _requests(history: list[Message], responses: list[Response]) -> list[Request]:

@@ -1,10 +1,11 @@
-"""`innervoice emulate`: the providers on this machine, without a key."""
+"""`innervoice emulate`: a local server that emulates the providers, without a key."""
 
 from __future__ import annotations
 
 import click
 
 from innervoice.catalog.lookup import all_hosts
+from innervoice.cli.running import INTERRUPTED
 from innervoice.emulator.routes import base_urls
 
 __all__ = ["command"]
@@ -18,7 +19,7 @@ Examples:
       "messages": [{"role": "user", "content": "What is 15 * 23?"}]}'
 
 \b
-How a model behaves is told by the end of its name, or by the header x-innervoice-emulate:
+The end of a model name, or the header x-innervoice-emulate, sets how the model behaves:
   +redact  +summarise  +hide  +full     what it shows of its reasoning
   +inline=think  +unclosed  +stutter    writes it into the text, well or badly
   +pieces=3  +silent  +mirror           several blocks; thinks and says nothing; sends it in two fields
@@ -29,8 +30,8 @@ Needs the packages of innervoice[emulator].
 
 
 @click.command("emulate", epilog=_EPILOG)
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option("--port", default=8808, show_default=True, help="The port to listen at.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", default=8808, show_default=True, help="The port to listen on.")
 def command(*, host: str, port: int) -> None:
     """Serve every provider's API on this machine, with its real rules and refusals.
 
@@ -48,3 +49,4 @@ def command(*, host: str, port: int) -> None:
         click.echo(f"{provider:16} {dialects[provider]:17} {url}")
     click.echo("Any key is accepted; two keys are two accounts. Stop with Ctrl+C.")
     run(host, port)
+    raise click.exceptions.Exit(INTERRUPTED)  # it serves until Ctrl+C

@@ -1,10 +1,9 @@
-"""`innervoice inspect`: what stands in a captured answer."""
+"""`innervoice inspect`: the contents of a captured response."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,6 +12,7 @@ from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.canon.storage import to_json
 from innervoice.cli.captures import answers_in
+from innervoice.cli.files import read_file
 from innervoice.cli.output import Output
 from innervoice.decoding import decode
 from innervoice.errors import InnervoiceError
@@ -22,7 +22,7 @@ __all__ = ["command"]
 
 _EXCERPT = 72
 _LONG = 1_000_000
-"""A file of so many bytes gets a progress bar."""
+"""The size in bytes from which a file gets a progress bar."""
 
 _EPILOG = """\
 \b
@@ -40,18 +40,18 @@ Examples:
 @click.option(
     "--json", "as_json", is_flag=True, help="Print responses as JSON that reads back, one a line."
 )
-@click.option("--provider", help="Who answered; without it the shape tells.")
+@click.option("--provider", help="The provider; by default it is detected.")
 @click.option("-m", "--model", help="The model that answered.")
 @click.option(
-    "--dialect", type=click.Choice(DIALECTS), help="The wire format, if the shape misleads."
+    "--dialect", type=click.Choice(DIALECTS), help="The wire format; by default it is detected."
 )
 @click.option("-R", "--hide-thinking", is_flag=True, help="Show no excerpts of the reasoning.")
 def command(*, file: str, as_json: bool, hide_thinking: bool, **hints: Any) -> None:
-    """Print what stands in a captured answer: parts in order, seals, tokens, notes.
+    """Print the contents of a captured response: parts in order, seals, tokens, notes.
 
     Seals are named, never shown. Exits with 1 if an answer could not be read.
     """
-    data = _bytes_of(file)
+    data = read_file(file)
     bodies = answers_in(data)
     output = Output()
     failed = 0
@@ -72,17 +72,8 @@ def command(*, file: str, as_json: bool, hide_thinking: bool, **hints: Any) -> N
         raise click.exceptions.Exit(1)
 
 
-def _bytes_of(file: str) -> bytes:
-    if file == "-":
-        return sys.stdin.buffer.read()
-    try:
-        return Path(file).read_bytes()
-    except OSError as error:
-        raise click.UsageError(f"Cannot read {file}: {error.strerror}.") from None
-
-
 def _watched(bodies: list[Any], size: int) -> Iterable[Any]:
-    """The bodies, with a bar for a person who waits."""
+    """The bodies, with a progress bar on a terminal."""
     if size < _LONG or len(bodies) == 1 or not sys.stderr.isatty():
         return bodies
     return _with_bar(bodies)

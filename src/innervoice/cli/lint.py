@@ -1,19 +1,17 @@
-"""`innervoice lint`: what would be refused of a history, before it is sent."""
+"""`innervoice lint`: the parts of a history that a model would refuse."""
 
 from __future__ import annotations
-
-import sys
-from pathlib import Path
 
 import click
 
 from innervoice.canon.jsontext import dump_json
+from innervoice.cli.files import read_file
 from innervoice.errors import DecodeError, InnervoiceError
 from innervoice.history.lint import Problem, lint
+from innervoice.repairing.transcripts import lint_session
 from innervoice.sessions.foreign import History, history_from
-from innervoice.sessions.repair import lint_session
 
-__all__ = ["command", "problems_of", "read_file", "read_history", "told"]
+__all__ = ["command", "problems_of", "read_history", "told"]
 
 _EPILOG = """\
 \b
@@ -24,20 +22,12 @@ Examples:
 
 Reads lists of messages of OpenAI, Anthropic, Gemini and LangChain, bodies of requests, and session files.
 
-Exits with 0 if nothing is wrong, 1 if something is, 2 if the file or the target cannot be used.
+Exits with 0 if there is no problem, 1 if there is one, 2 if the file or the target cannot be used.
 """
 
 
-def read_file(file: str) -> bytes:
-    """The content of a file, or of the standard input for `-`."""
-    try:
-        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    except OSError as error:
-        raise click.UsageError(f"Cannot read {file}: {error.strerror}.") from None
-
-
 def read_history(file: str, data: bytes) -> History:
-    """The history in the content of a file, or a usage error that says why there is none."""
+    """The history in the content of a file, or a usage error that says why it cannot be read."""
     try:
         return history_from(data)
     except DecodeError as error:
@@ -45,7 +35,7 @@ def read_history(file: str, data: bytes) -> History:
 
 
 def problems_of(history: History, target: str) -> list[tuple[int | None, Problem]]:
-    """What is wrong with it, each with the number of its line in a session file."""
+    """The problems of a history, each with its line number in a session file."""
     try:
         if history.session:
             return [*lint_session(history.session, target)]
@@ -55,7 +45,7 @@ def problems_of(history: History, target: str) -> list[tuple[int | None, Problem
 
 
 def told(line: int | None, problem: Problem) -> str:
-    """A problem in a line, for people."""
+    """A problem as one line of text."""
     if line is None:
         return str(problem)
     return f"line {line}: {problem.why} ({problem.code}, {problem.severity}); {problem.fix}"
@@ -63,10 +53,12 @@ def told(line: int | None, problem: Problem) -> str:
 
 @click.command("lint", epilog=_EPILOG)
 @click.argument("file")
-@click.option("--for", "target", required=True, help="Who it would be sent to, as provider/model.")
+@click.option(
+    "--for", "target", required=True, help="The model it would be sent to, as provider/model."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the problems as JSON.")
 def command(*, file: str, target: str, as_json: bool) -> None:
-    """Say what of the history in FILE the target would refuse, or silently degrade, and what to do about it."""
+    """List what the target would refuse or silently ignore of the history in FILE, and how to fix it."""
     history = read_history(file, read_file(file))
     problems = problems_of(history, target)
     if as_json:
@@ -80,7 +72,7 @@ def command(*, file: str, target: str, as_json: bool) -> None:
         for line, problem in problems:
             click.echo(told(line, problem))
         refused = sum(problem.severity == "refused" for _, problem in problems)
-        others = len(history.session.conversations) - 1 if history.session else 0
+        others = len(history.session.threads) - 1 if history.session else 0
         more = f" and {others} of subagents" if others else ""
         click.echo(
             f"{len(history.messages)} messages ({history.kind}){more}, {refused} would be refused by {target}"

@@ -1,4 +1,4 @@
-"""`innervoice models`: what a model accepts and writes, where that is known from, and newer facts about it."""
+"""`innervoice models`: what a model accepts and writes, with sources, and updates of that data."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from innervoice.catalog.lookup import (
     all_model_rows,
     card_of,
     dialect_at,
+    host_of,
     model_row_of,
     use_overrides,
 )
 from innervoice.catalog.refresh import rows_from
 from innervoice.catalog.targets import names_of
+from innervoice.cli.files import FileError, read_file, write_file
 from innervoice.errors import InnervoiceError
 
 __all__ = ["command", "overrides_file"]
@@ -30,16 +32,17 @@ __all__ = ["command", "overrides_file"]
 _EPILOG = """\
 \b
 Examples:
-  innervoice models                                  the hosts, and how many rows each has
+  innervoice models                                  the providers, and how many rows each has
+  innervoice models anthropic                        the rows of a provider
   innervoice models anthropic/claude-opus-5-5        what it accepts, what it writes, and the sources
-  innervoice models refresh api.json                 take over a models.dev style file
+  innervoice models refresh api.json                 update from a models.dev style file
   innervoice models refresh https://.../v1/models    or a provider's own list, by URL
 """
 _TIMEOUT = 30
 
 
 def overrides_file() -> Path:
-    """Where the user's own rows are kept."""
+    """The file with the user's own rows."""
     home = (
         os.environ.get("INNERVOICE_HOME")
         or os.environ.get("XDG_CONFIG_HOME")
@@ -49,10 +52,19 @@ def overrides_file() -> Path:
 
 
 def load_overrides() -> None:
-    """Takes the user's own rows into use."""
+    """Activates the user's own rows."""
     file = overrides_file()
-    if file.is_file():
-        use_overrides(ModelRow.from_row(row) for row in load_json(file.read_bytes()))
+    try:
+        rows = [ModelRow.from_row(row) for row in load_json(file.read_bytes())]
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise FileError(f"Cannot read {file}: {error.strerror}.") from None
+    except (TypeError, ValueError) as error:
+        raise FileError(
+            f'{file} is damaged: {error}. Delete it, or create it again with "innervoice models refresh SOURCE".'
+        ) from None
+    use_overrides(rows)
 
 
 @click.command("models", epilog=_EPILOG)
@@ -60,13 +72,13 @@ def load_overrides() -> None:
 @click.argument("source", required=False)
 @click.option("--dialect", help="The wire format, where a host speaks several.")
 def command(*, name: str | None, source: str | None, dialect: str | None) -> None:
-    """Show what a model accepts when it is asked to reason, or take over newer facts with "refresh SOURCE"."""
+    """Show which reasoning settings a model accepts, or update that data with "refresh SOURCE"."""
     try:
         if name == "refresh":
             _refresh(source)
             return
         load_overrides()
-        for line in _overview() if name is None else _shown(name, dialect):
+        for line in _lines(name, dialect):
             click.echo(line)
     except (InnervoiceError, ValueError) as error:
         raise click.UsageError(str(error)) from None
@@ -78,19 +90,35 @@ def _overview() -> Iterator[str]:
         yield f"{host.id:15} {host.dialect:17} {count:3} rows  {host.base_url}"
 
 
+def _lines(name: str | None, dialect: str | None) -> Iterator[str]:
+    if name is None:
+        return _overview()
+    host = host_of(name) if "/" not in name else None
+    return _rows(host) if host else _shown(name, dialect)
+
+
+def _rows(host: Host) -> Iterator[str]:
+    """The rows of a provider, in the order in which they are looked up."""
+    yield from _host_lines(host, host.dialect)
+    for row in all_model_rows():
+        if host.id in row.hosts:
+            efforts = ", ".join(row.efforts) or "no efforts"
+            yield f"  {', '.join(row.match[:2]):45} {row.control:20} {efforts}"
+
+
 def _shown(name: str, dialect: str | None) -> Iterator[str]:
     provider, model = names_of(None, name)
     host = next((host for host in all_hosts() if host.id == provider), None)
     if host is None or model is None:
         raise click.UsageError(
-            f"name a model as provider/model, such as openai/gpt-5.6; not {name!r}"
+            f"expected a model as provider/model, such as openai/gpt-5.6, or a provider; not {name!r}"
         )
     dialect = dialect or dialect_at(host, model)
     row = model_row_of(model, host.id, dialect)
     yield f"{host.id}/{model}"
     yield from _host_lines(host, dialect)
     if row is None:
-        yield "  accepts     nothing is known about how it is asked to reason"
+        yield "  accepts     its reasoning settings are unknown"
     else:
         yield from _row_lines(row)
     card = card_of(model)
@@ -124,14 +152,14 @@ def _row_lines(row: ModelRow) -> Iterator[str]:
         yield "  refuses     function tools while it reasons"
     field = f", in {row.replay_field}" if row.replay_field else ""
     yield f"  sent back   {row.replay}{field}"
-    yield f"  known from  {row.source} (row {', '.join(row.match[:2])})"
+    yield f"  source      {row.source} (row {', '.join(row.match[:2])})"
 
 
 def _card_lines(card: Card) -> Iterator[str]:
     written = [*card.tags, *card.markup]
     opened = "; its text starts inside thinking" if card.prefix_open else ""
     yield f"  writes      {', '.join(written)}{opened}"
-    yield f"  known from  {card.source}"
+    yield f"  source      {card.source}"
 
 
 def _refresh(source: str | None) -> None:
@@ -139,10 +167,13 @@ def _refresh(source: str | None) -> None:
         raise click.UsageError("refresh needs a SOURCE: the path or the URL of a JSON file")
     rows = rows_from(load_json(_fetched(source)), f"{source}, {datetime.now(UTC):%Y-%m-%d}")
     if not rows:
-        raise click.UsageError(f"{source} says nothing about a model of a host that is known here")
+        raise click.UsageError(f"{source} has no model of a supported provider")
     file = overrides_file()
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(dump_json([_plain(row) for row in rows]))
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"Cannot write {file}: {error.strerror}.") from None
+    write_file(str(file), dump_json([_plain(row) for row in rows]), force=True)
     click.echo(f"{len(rows)} rows written to {file}")
 
 
@@ -153,21 +184,18 @@ def _plain(row: ModelRow) -> dict[str, Any]:
 
 def _fetched(source: str) -> bytes:
     if not source.startswith(("http://", "https://")):
-        try:
-            return Path(source).read_bytes()
-        except OSError as error:
-            raise click.UsageError(f"Cannot read {source}: {error.strerror}.") from None
+        return read_file(source)
     request = urllib.request.Request(source, headers=_headers(source))  # noqa: S310 - http and https only
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:  # noqa: S310
             data: bytes = answer.read()
             return data
     except OSError as error:
-        raise click.UsageError(f"Cannot fetch {source}: {error}.") from None
+        raise FileError(f"Cannot fetch {source}: {error}.") from None
 
 
 def _headers(source: str) -> dict[str, str]:
-    """The key of the host that is asked, if it is in the environment; it goes to that host alone."""
+    """The key of the host in the URL, if it is in the environment; it is sent to that host only."""
     host = next(
         (
             host

@@ -1,32 +1,28 @@
 """Writing to a terminal or a pipe: the answer to stdout, the reasoning dimmed to stderr.
 
-A pipe gets the text byte for byte. A terminal gets control characters as visible ones, so that no
-text can move the cursor, set a title or hide what stands before it.
+A pipe gets the text byte for byte. On a terminal, control characters are replaced by visible ones, so that
+no text can move the cursor, set a title or hide other text.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from typing import TextIO
 
-__all__ = ["Output"]
+from innervoice.canon.events import Event, Finish
+from innervoice.show.live import Live
+from innervoice.show.policy import Policy
+from innervoice.show.visible import visible
+
+__all__ = ["Output", "show_events"]
 
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
-_KEPT = {ord(character) for character in "\t\n\r"}
-_VISIBLE = {
-    code: chr(0x2400 + code)
-    if code < 0x20
-    else "\N{SYMBOL FOR DELETE}"
-    if code == 0x7F
-    else "\N{REPLACEMENT CHARACTER}"
-    for code in [*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
-    if code not in _KEPT
-}
 
 
 class Output:
-    """Where answer and reasoning go."""
+    """Writes the answer to stdout and the reasoning to stderr."""
 
     def __init__(self, *, hide_thinking: bool = False) -> None:
         self._hide_thinking = hide_thinking
@@ -34,13 +30,13 @@ class Output:
         self._thought = ""
 
     def answer(self, text: str) -> None:
-        """Writes some of the answer."""
+        """Writes a piece of the answer."""
         if text:
             _write(sys.stdout, text)
             self._answered = text
 
     def thinking(self, text: str) -> None:
-        """Writes some of the reasoning, unless it is to be hidden."""
+        """Writes a piece of the reasoning, unless it is hidden."""
         if text and not self._hide_thinking:
             _write(sys.stderr, text, dim=True)
             self._thought = text
@@ -58,17 +54,30 @@ class Output:
             _write(sys.stdout, "\n")
 
     def remark(self, text: str) -> None:
-        """Tells a person something; pipes and files do not get it."""
+        """Writes a remark to a terminal; pipes and files do not get it."""
         if sys.stderr.isatty():
             _write(sys.stderr, f"{text}\n", dim=True)
 
 
 def _write(stream: TextIO, text: str, *, dim: bool = False) -> None:
     if stream.isatty():
-        text = text.translate(_VISIBLE)
+        text = visible(text)
         if dim and not os.environ.get("NO_COLOR"):
             text = f"{_DIM}{text}{_PLAIN}"
     stream.flush()
     # By bytes: a text may hold characters that the stream's own encoding refuses.
     stream.buffer.write(text.encode("utf-8", "replace"))
     stream.buffer.flush()
+
+
+def show_events(events: Iterable[Event], show: Policy = "full", *, keep: bool) -> None:
+    """Shows a stream live, with a display for each round of tools; an interruption ends the display, too."""
+    live = Live(show=show, keep=keep)
+    try:
+        for event in events:
+            live.feed(event)
+            if isinstance(event, Finish):
+                live.close()
+                live = Live(show=show, keep=keep)
+    finally:
+        live.close()

@@ -10,14 +10,15 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
 from innervoice.canon.storage import to_json
-from innervoice.cli.lint import problems_of, read_file, read_history, told
+from innervoice.cli.files import read_file, write_file
+from innervoice.cli.lint import problems_of, read_history, told
 from innervoice.errors import DecodeError, InnervoiceError
 from innervoice.history.lint import Problem
 from innervoice.history.repair import repair
+from innervoice.repairing.changes import mend
+from innervoice.repairing.langchain import repair_langchain
+from innervoice.repairing.transcripts import repair_session
 from innervoice.sessions.foreign import History, history_from
-from innervoice.sessions.langchain import repair_langchain
-from innervoice.sessions.mending import mend
-from innervoice.sessions.repair import repair_session
 from innervoice.wire.dialects import DIALECTS, dialect_named
 
 __all__ = ["command"]
@@ -28,43 +29,43 @@ Examples:
   innervoice repair history.json --for openai/gpt-5.6 -o repaired.json
   innervoice repair session.jsonl --for anthropic/claude-opus-5-5 -o repaired.jsonl
 
-Prints a line for each change: where, what, and why.
+Prints a line for each change: where, what and why.
 
-Exits with 0 if the target accepts what was written, 1 if something is left that only you can mend, 2 if the file
+Exits with 0 if the target accepts what was written, 1 if a problem is left that only you can fix, 2 if the file
 or the target cannot be used.
 """
 _FILLED = {"signature_filled", "reasoning_filled", "calls_moved"}
-"""What is not a part of a history, and is added when it is sent."""
+"""Problems that are fixed when a history is sent, not in the history itself."""
 
 
 @click.command("repair", epilog=_EPILOG)
 @click.argument("file")
-@click.option("--for", "target", required=True, help="Who it shall be sent to, as provider/model.")
+@click.option(
+    "--for", "target", required=True, help="The model it will be sent to, as provider/model."
+)
 @click.option(
     "-o", "--output", required=True, help="Where the repaired history goes; never the input itself."
 )
-def command(*, file: str, target: str, output: str) -> None:
+@click.option("--force", is_flag=True, help="Replace the output file if it exists.")
+def command(*, file: str, target: str, output: str, force: bool) -> None:
     """Write the history in FILE, with the smallest change that the target accepts, to another file.
 
     It comes back in its own format. Of a session file of Claude Code or Codex, lines that need no change keep every
-    byte, a block that would be refused goes, and a call that was never answered gets a line that says so. The
-    input is never written over.
+    byte, a block that would be refused is removed, and a call without a result gets one that says so. The
+    input file is never overwritten.
     """
-    if file != "-" and Path(output).exists() and Path(output).samefile(file):
-        raise click.UsageError("the input is never written over; name another file")
+    if _is_same(file, output):
+        raise click.UsageError("The output must not be the input file; choose another name.")
     data = read_file(file)
     history = read_history(file, data)
     try:
         written, changes = _repaired(data, history, target)
     except InnervoiceError as error:
         raise click.UsageError(str(error)) from None
-    try:
-        Path(output).write_bytes(written)
-    except OSError as error:
-        raise click.UsageError(f"Cannot write {output}: {error.strerror}.") from None
+    write_file(output, written, force=force)
     left = _left(written, target)
     if not history.session:
-        # What the target wants beside the parts, where the format has a place for it.
+        # What the target requires in addition to the parts, where the format has a place for it.
         missing = {problem.code for _, problem in left}
         changes += [
             f"message {problem.message}: {problem.why}: {problem.fix}"
@@ -85,11 +86,18 @@ def command(*, file: str, target: str, output: str) -> None:
     raise click.exceptions.Exit(1 if lasting else 0)
 
 
+def _is_same(file: str, output: str) -> bool:
+    try:
+        return file != "-" and Path(output).samefile(file)
+    except OSError:  # one of them does not exist, or cannot be read
+        return False
+
+
 def _left(written: bytes, target: str) -> list[tuple[int | None, Problem]]:
-    """What the target would still refuse, or degrade."""
+    """The problems that are left for the target."""
     try:
         return problems_of(history_from(written), target)
-    except DecodeError:  # nothing is left
+    except DecodeError:  # no message is left
         return []
 
 

@@ -1,9 +1,8 @@
-"""`innervoice split`: reasoning out of a text."""
+"""`innervoice split`: the reasoning and the answer of a text."""
 
 from __future__ import annotations
 
 import codecs
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, get_args
@@ -14,6 +13,7 @@ from innervoice.canon.events import Event, Finish, PartEnd, Recast, TextDelta, T
 from innervoice.canon.parts import Thinking
 from innervoice.canon.response import FinishReason, Response
 from innervoice.canon.storage import to_json
+from innervoice.cli.files import FileError, standard_input
 from innervoice.cli.output import Output
 from innervoice.errors import UsageError
 from innervoice.inline.formats import ROWS
@@ -55,7 +55,7 @@ Examples:
 @click.option(
     "--stream",
     is_flag=True,
-    help="Write while reading. What a later tag recasts cannot be unprinted; --json tells it.",
+    help="Write while reading. Output that a later tag reclassifies stays; --json has an event for it.",
 )
 @click.option("-R", "--hide-thinking", is_flag=True, help="Leave the reasoning out.")
 @click.option(
@@ -139,7 +139,7 @@ def _print_live(chunks: Iterator[str], hints: dict[str, Any], output: Output) ->
                 case Recast():
                     kinds = ", ".join(part.type for part in event.parts)
                     output.remark(
-                        f"- what was shown from part {event.index} on was really: {kinds}"
+                        f"- the output since part {event.index} was reclassified: {kinds}"
                     )
     output.end()
 
@@ -152,19 +152,22 @@ def _fed(reader: Splitter, chunks: Iterator[str]) -> Iterator[list[Event]]:
 
 def _chunks(file: str | None) -> Iterator[str]:
     """The text of a file, as it comes."""
-    if file is None and sys.stdin.isatty():
+    if file is None and standard_input().isatty():
         raise click.UsageError(
             'Nothing to split: name a FILE, "-" for standard input, or --sample.'
         )
     if file in (None, "-"):
-        yield from _decoded(sys.stdin.buffer, "standard input")
+        try:
+            yield from _decoded(standard_input().buffer, "standard input")
+        except OSError as error:
+            raise FileError(f"Cannot read standard input: {error.strerror}.") from None
         return
     assert file is not None
     try:
         with Path(file).open("rb") as stream:
             yield from _decoded(stream, file)
     except OSError as error:
-        raise click.UsageError(f"Cannot read {file}: {error.strerror}.") from None
+        raise FileError(f"Cannot read {file}: {error.strerror}.") from None
 
 
 def _decoded(stream: BinaryIO, name: str) -> Iterator[str]:

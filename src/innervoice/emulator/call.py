@@ -10,6 +10,7 @@ from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Form, Part, Text, Thinking, ToolCall
 from innervoice.canon.request import Request, Tool
 from innervoice.canon.target import Target
+from innervoice.canon.tools import tools_from
 from innervoice.emulator.behaviour import Behaviour
 from innervoice.emulator.seals import Sealer, digest
 from innervoice.wire.json_access import as_dict, as_list
@@ -108,24 +109,9 @@ def tokens(text: str) -> int:
 def tools_of(body: dict[str, Any]) -> list[Tool]:
     """The functions that a request offers, in whichever dialect."""
     config = as_dict(body.get("toolConfig")).get("tools")
-    found: list[Tool] = []
-    for tool in map(as_dict, as_list(config if config is not None else body.get("tools"))):
-        spec = as_dict(tool.get("toolSpec"))
-        if spec:
-            schema = as_dict(spec.get("inputSchema")).get("json")
-            found.append(Tool(str(spec.get("name")), spec.get("description"), schema))
-            continue
-        declared = tool.get("functionDeclarations", tool.get("function_declarations"))
-        if declared is not None:
-            for function in map(as_dict, as_list(declared)):
-                schema = function.get("parametersJsonSchema", function.get("parameters"))
-                found.append(
-                    Tool(str(function.get("name")), function.get("description"), schema or {})
-                )
-            continue
-        made = Tool.of(tool)
-        if made.raw is None or "" in made.raw:
-            found.append(
-                made.replace(parameters=made.parameters if made.parameters is not None else {})
-            )
-    return found
+    offered = as_list(config if config is not None else body.get("tools"))
+    return [
+        tool if tool.parameters is not None else tool.replace(parameters={})
+        for tool in tools_from(map(as_dict, offered))
+        if tool.own is None
+    ]

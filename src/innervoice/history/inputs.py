@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 from innervoice.canon.messages import Message
 from innervoice.canon.response import Response
+from innervoice.sessions.foreign import history_from
 
 __all__ = ["messages_of"]
 
@@ -17,5 +17,4 @@ def messages_of(given: Sequence[Any]) -> tuple[Message, ...]:
     ours = [item.message if isinstance(item, Response) else item for item in given]
     if all(isinstance(item, Message) for item in ours):
         return tuple(ours)
-    # Read by a module that stands on the planner, so it is loaded when it is needed.
-    return tuple(import_module("innervoice.sessions.foreign").history_from(given).messages)
+    return tuple(history_from(given).messages)

@@ -17,7 +17,7 @@ from typing import Any
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
-from innervoice.canon.request import Request
+from innervoice.canon.request import Request, Tool
 
 __all__ = ["Prefix", "difference"]
 
@@ -28,7 +28,7 @@ class Prefix:
     def __init__(self, request: Request) -> None:
         told = [request.system] if request.system is not None else []
         told += [message.text for message in request.messages if message.role == "system"]
-        tools = [[tool.name, tool.description, tool.parameters, tool.raw] for tool in request.tools]
+        tools = [_tool(tool) for tool in request.tools]
         self._head = f"{_digest(told) if told else _NONE}.{_digest(tools) if tools else _NONE}"
         self._hash = blake2b(digest_size=12)
         self._count = 0
@@ -78,6 +78,10 @@ def _said(part: Part) -> Sequence[Any]:
             return ("media", part.mime, part.data, part.url)
         case Opaque():
             return ("opaque", part.value)
+
+
+def _tool(tool: Tool) -> list[Any]:
+    return [tool.name, tool.description, tool.parameters, tool.own or tool.members or None]
 
 
 def _digest(value: Any) -> str:

@@ -1,1 +1,1 @@
-"""Histories and session files that other programs keep: read, and repaired in their own form."""
+"""Readers of the histories and session files that other programs keep."""

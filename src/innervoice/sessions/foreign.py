@@ -1,7 +1,7 @@
-"""Histories that others keep -> messages, with what is needed to write them back.
+"""Histories of other programs -> messages, with the form they were stored in.
 
-Known are lists of OpenAI-style and Anthropic messages, Gemini contents, Responses items and LangChain messages, each
-bare or in the body of a request; what `to_json` wrote; and the session files of Claude Code and Codex.
+Supported are lists of OpenAI-style and Anthropic messages, Gemini contents, Responses items and LangChain messages, each
+on its own or in the body of a request; what `to_json` wrote; and the session files of Claude Code and Codex.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from innervoice.canon.response import Response
 from innervoice.canon.storage import from_json
 from innervoice.errors import DecodeError
 from innervoice.sessions.langchain import from_object, is_langchain, read_langchain
-from innervoice.sessions.transcripts import Session, read_session
+from innervoice.sessions.transcripts import SessionFile, read_session
 from innervoice.wire.dialects import HISTORY_MEMBERS, dialect_named, history_dialect_of
 from innervoice.wire.objects import json_of
 
@@ -23,23 +23,23 @@ __all__ = ["History", "history_from"]
 
 
 class History(NamedTuple):
-    """Messages, and how they were kept."""
+    """Messages, and the form they were stored in."""
 
     messages: list[Message]
     kind: str
     """A dialect, "langchain", "innervoice", "claude-code" or "codex"."""
     body: dict[str, Any] | None = None
-    """The body of a request they stood in; None for a bare list."""
+    """The request body that contained the list; None for a list on its own."""
     items: list[Any] | None = None
-    """The list as it was kept."""
-    session: Session | None = None
-    """The session file they stood in; its main conversation are the messages."""
+    """The list as it was stored."""
+    session: SessionFile | None = None
+    """The session file; the messages are its main conversation."""
 
 
 def history_from(data: bytes | str | dict[str, Any] | Sequence[Any]) -> History:
-    """Reads a history that someone keeps; raises `DecodeError` for what is none.
+    """Reads a history of another program; raises `DecodeError` for other data.
 
-    `data` is the content of a file, or JSON that was read already, or a list of LangChain messages or an SDK's objects.
+    `data` is the content of a file, parsed JSON, or a list of LangChain messages or of objects of an SDK.
     """
     if isinstance(data, (str, bytes)):
         raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
@@ -86,13 +86,13 @@ def _from_value(value: Any) -> History:
 
 
 def _is_ours(value: Any) -> bool:
-    """Whether `to_json` wrote it."""
+    """Whether `to_json` wrote the value."""
     kinds = ("message", "response")
     return isinstance(value, dict) and value.get("type") in kinds and "parts" in value
 
 
 def _is_session_line(value: Any) -> bool:
-    """Whether a file of one line is a session all the same."""
+    """Whether the only line of a file is a line of a session."""
     match value:
         case {"type": "response_item", "payload": dict()}:
             return True

@@ -47,7 +47,7 @@ def block_of(part: Part, at: int) -> dict[str, Any]:
 
 
 def plain_block(part: Part) -> dict[str, Any]:  # noqa: PLR0911 - one for each kind
-    """What people read of a part."""
+    """The visible content of a part."""
     match part:
         case Text(text=""):
             # Gemini sends a seal after the text that it belongs to, and people count the texts of an answer.
@@ -76,7 +76,7 @@ def _call(part: ToolCall) -> dict[str, Any]:
     named = {"id": part.id, "name": part.name}
     if part.complete and arguments is not None:
         return {"type": "tool_call", **named, "args": arguments}
-    error = "it is no JSON object" if part.complete else "it was interrupted"
+    error = "not a JSON object" if part.complete else "interrupted"
     return {"type": "invalid_tool_call", **named, "args": part.arguments, "error": error}
 
 
@@ -87,7 +87,7 @@ def extras_of(part: Part, at: int) -> dict[str, Any]:
 
 
 def state_of(call: ToolCall, at: int) -> dict[str, Any]:
-    """All that is known of a call, for places that keep no extras."""
+    """All fields of a call, for places without extras."""
     return {**load_json(to_json(call)), "at": at}
 
 
@@ -194,12 +194,12 @@ def _agreed(part: ToolCall, call: dict[str, Any]) -> ToolCall:
         same = arguments == _arguments(part.arguments)
     if same and call.get("name") == part.name:
         return part
-    # A call that was cut off is not made whole by a reader that guesses its end.
+    # An interrupted call stays incomplete, even if a parser has guessed its end.
     return _plain_call(call) if part.complete else part
 
 
 def plain_part(block: Any, *, complete: bool = True) -> Part:
-    """What a standard block says, of nobody knows whom."""
+    """The part of a standard block, without an origin."""
     match block:
         case str(text) | {"type": "text", "text": str(text)}:
             return Text(text)
@@ -222,7 +222,7 @@ def _plain_call(call: dict[str, Any]) -> ToolCall:
 
 
 def _arguments(text: str) -> dict[str, Any] | None:
-    """The arguments of a call, or None for what is no object."""
+    """The arguments of a call, or None if they are not a JSON object."""
     try:
         value = load_json(text or "{}")
     except ValueError:

@@ -1,15 +1,15 @@
-"""Session files of Claude Code and Codex -> conversations that know where each part stands.
+"""Session files of Claude Code and Codex -> conversations, with the line of each part.
 
-Both are JSONL, and neither format is documented; what is read here was seen in public files (2026-11-20).
+Both are JSONL, and neither format is documented; this follows public session files (2026-11-20).
 
   Claude Code  A line of type user or assistant holds a message, often one block of it only: lines with the same
                `message.id` are one message, also where results of its first calls stand between them. Lines are
-               chained by `uuid` and `parentUuid`; a sidechain is the conversation of a subagent. What the API
-               said when it refused stands in lines with `isApiErrorMessage`, which are never sent.
+               chained by `uuid` and `parentUuid`; a sidechain is the conversation of a subagent. Error
+               messages of the API are lines with `isApiErrorMessage`, which are never sent.
   Codex        A line of type response_item holds an item of the Responses API; `turn_context` names the model
-               that answers from there on, `session_meta` the provider.
+               of the following turns, `session_meta` the provider.
 
-All branches of a session are read, also those that the user went back from.
+All branches of a session are read, including those that the user abandoned.
 """
 
 from __future__ import annotations
@@ -26,87 +26,95 @@ from innervoice.wire.anthropic import DIALECT as MESSAGES
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.responses import DIALECT as RESPONSES
 
-__all__ = ["OUTPUTS", "Conversation", "Line", "Session", "Spot", "Turn", "read_session"]
+__all__ = [
+    "OUTPUTS",
+    "Line",
+    "LinePosition",
+    "SessionFile",
+    "SessionThread",
+    "SessionTurn",
+    "read_session",
+]
 
 OUTPUTS = ("function_call_output", "custom_tool_call_output")
-"""Items of Codex that hold a result: of a function, and of a tool that takes text."""
+"""Items of Codex that contain a result: of a function, and of a tool that takes text."""
 _UNSENT = {"ghost_snapshot"}
-"""Items that Codex keeps for itself."""
+"""Items that Codex does not send."""
 
 
-class Spot(NamedTuple):
-    """Where a part stands: the number of its line, and of its block there; None for all that the line says."""
+class LinePosition(NamedTuple):
+    """The position of a part: the index of its line, and of its block there; None for the whole line."""
 
     line: int
     block: int | None
 
 
 class Line(NamedTuple):
-    """A line of a file; `entry` is its JSON, None if it is none."""
+    """A line of a file; `entry` is its parsed JSON, None if it is not valid JSON."""
 
     text: bytes
     ending: bytes
     entry: Any
 
 
-class Turn:
-    """A message, put together from the lines it is spread over."""
+class SessionTurn:
+    """A message, assembled from the lines that contain it."""
 
     def __init__(self, message: Message, name: str | None = None) -> None:
         self.message = message.replace(parts=())
         self.name = name
-        self.spots: list[Spot] = []
+        self.spots: list[LinePosition] = []
         self.lines: list[int] = []
 
     def add(self, line: int, block: int | None, parts: list[Part]) -> None:
-        """More of it."""
+        """Adds parts from a line."""
         self.message = self.message.replace(parts=(*self.message.parts, *parts))
-        self.spots += [Spot(line, block)] * len(parts)
+        self.spots += [LinePosition(line, block)] * len(parts)
         if line not in self.lines:
             self.lines.append(line)
 
 
-class Conversation(NamedTuple):
+class SessionThread(NamedTuple):
     """The turns of one conversation; a session may hold several."""
 
-    turns: list[Turn]
+    turns: list[SessionTurn]
 
     @property
     def messages(self) -> list[Message]:
-        """What was said."""
+        """The messages of the conversation."""
         return [turn.message for turn in self.turns]
 
     def line_of(self, message: int, part: int | None) -> int:
-        """The number of the line where a part stands, as people count."""
+        """The line number of a part, starting at 1."""
         turn = self.turns[message]
         known = part is not None and part < len(turn.spots)
         return (turn.spots[part].line if known and part is not None else turn.lines[0]) + 1
 
 
-class Session(NamedTuple):
-    """A session file; its first conversation is the main one."""
+class SessionFile(NamedTuple):
+    """A session file; its first thread is the main conversation."""
 
     kind: str
     """Either "claude-code" or "codex"."""
     lines: list[Line]
-    conversations: list[Conversation]
+    threads: list[SessionThread]
 
     @property
     def messages(self) -> list[Message]:
         """The main conversation."""
-        return self.conversations[0].messages
+        return self.threads[0].messages
 
 
-def read_session(data: bytes) -> Session:
-    """Reads a session file; raises `DecodeError` for what is none. A line that was cut off is left alone."""
+def read_session(data: bytes) -> SessionFile:
+    """Reads a session file; raises `DecodeError` for other data. A truncated line is ignored."""
     lines = [_line(line) for line in data.splitlines(keepends=True)]
     entries = [as_dict(line.entry) for line in lines]
     for kind, turns in (("codex", _codex(entries)), ("claude-code", _claude_code(entries))):
         if turns:
-            return Session(kind, lines, [Conversation(thread) for thread in turns])
+            return SessionFile(kind, lines, [SessionThread(thread) for thread in turns])
     for number, line in enumerate(lines, 1):
         if line.entry is None and line.text.strip():
-            raise DecodeError(f"expected JSON, or JSON on every line; line {number} is none")
+            raise DecodeError(f"expected JSON, or JSON on every line; line {number} is not JSON")
     raise DecodeError(
         "expected a session file of Claude Code or Codex: no line of it is a message or an item"
     )
@@ -121,8 +129,8 @@ def _line(raw: bytes) -> Line:
     return Line(text, raw[len(text) :], entry)
 
 
-def _claude_code(entries: list[dict[str, Any]]) -> list[list[Turn]]:
-    threads: dict[str, list[Turn]] = {"": []}
+def _claude_code(entries: list[dict[str, Any]]) -> list[list[SessionTurn]]:
+    threads: dict[str, list[SessionTurn]] = {"": []}
     chains: dict[Any, str] = {}
     for number, entry in enumerate(entries):
         thread = _thread(entry, chains)
@@ -135,7 +143,7 @@ def _claude_code(entries: list[dict[str, Any]]) -> list[list[Turn]]:
         name = as_text(message.get("id")) if role == "assistant" else None
         turn = _same(turns, name)
         if turn is None:
-            turn = Turn(Message(role), name)
+            turn = SessionTurn(Message(role), name)
             turns.append(turn)
         turn.add(number, None, [])
         content = message.get("content")
@@ -156,7 +164,7 @@ def _thread(entry: dict[str, Any], chains: dict[Any, str]) -> str:
     return thread
 
 
-def _same(turns: list[Turn], name: str | None) -> Turn | None:
+def _same(turns: list[SessionTurn], name: str | None) -> SessionTurn | None:
     """The message that a line goes on with, looked for behind results of its first calls."""
     for turn in reversed(turns) if name is not None else ():
         if turn.name == name:
@@ -175,8 +183,8 @@ def _blocks(message: dict[str, Any], role: str, block: Any) -> list[Part]:
     return [_owned(_paired(part), provider, model) for part in made.parts]
 
 
-def _codex(entries: list[dict[str, Any]]) -> list[list[Turn]]:
-    turns: list[Turn] = []
+def _codex(entries: list[dict[str, Any]]) -> list[list[SessionTurn]]:
+    turns: list[SessionTurn] = []
     provider = model = None
     for number, entry in enumerate(entries):
         kind, payload = entry.get("type"), as_dict(entry.get("payload"))
@@ -188,7 +196,7 @@ def _codex(entries: list[dict[str, Any]]) -> list[list[Turn]]:
         elif kind == "response_item" and payload and as_text(payload.get("type")) not in _UNSENT:
             for message in RESPONSES.request_reader({"input": [payload]}).messages:
                 goes_on = turns and turns[-1].message.role == message.role == "assistant"
-                turn = turns[-1] if goes_on else Turn(message)
+                turn = turns[-1] if goes_on else SessionTurn(message)
                 if not goes_on:
                     turns.append(turn)
                 parts = [_owned(_paired(part), provider, model) for part in message.parts]
@@ -211,7 +219,7 @@ def _paired(part: Part) -> Part:
 
 
 def _owned(part: Part, provider: str | None, model: str | None) -> Part:
-    """A part that says who wrote it."""
+    """The part with the provider and model that wrote it."""
     if part.origin is None or model is None:
         return part
     return part.replace(origin=part.origin.replace(provider=provider, model=model))

@@ -13,14 +13,14 @@ from innervoice.canon.response import Response
 from innervoice.show.policy import (
     Answer,
     Block,
-    Call,
     Item,
     Policy,
     Remark,
     Result,
     Showable,
+    ShownCall,
+    ShownTurn,
     Thought,
-    Turn,
     view_of,
 )
 from innervoice.show.visible import DANGEROUS
@@ -46,7 +46,7 @@ def export_json(value: Showable, show: Policy = "full") -> bytes:
     return text.translate(_ESCAPES).encode()
 
 
-def _value(value: Any, turn: Turn, show: Policy) -> dict[str, Any]:
+def _value(value: Any, turn: ShownTurn, show: Policy) -> dict[str, Any]:
     parts = [_part(item) for item in turn.items if not isinstance(item, Remark)]
     if isinstance(value, Response):
         return {"type": "response", **_response(value, show), "parts": parts}
@@ -96,7 +96,7 @@ def _part(item: Item) -> dict[str, Any]:
             return {"type": "thinking", "form": form, **measure, **text, **unfinished}
         case Answer():
             return {"type": "text", "text": item.text}
-        case Call():
+        case ShownCall():
             return {
                 "type": "tool_call",
                 "call": item.number,

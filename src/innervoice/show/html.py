@@ -9,7 +9,7 @@ from __future__ import annotations
 from html import escape
 
 from innervoice.show.lines import line_of
-from innervoice.show.policy import Answer, Item, Policy, Showable, Thought, Turn, view_of
+from innervoice.show.policy import Answer, Item, Policy, Showable, ShownTurn, Thought, view_of
 from innervoice.show.visible import visible
 
 __all__ = ["render_html"]
@@ -29,7 +29,7 @@ def render_html(value: Showable, show: Policy = "full", *, unfolded: bool = Fals
     return f'<div class="innervoice" style="{_FRAME}">\n{turns}\n</div>'
 
 
-def _turn(turn: Turn, *, unfolded: bool) -> str:
+def _turn(turn: ShownTurn, *, unfolded: bool) -> str:
     items = [_item(item, unfolded=unfolded) for item in turn.items]
     if turn.role is not None:
         items.insert(0, f'<div style="font-weight:600;margin-top:.8em">{escape(turn.role)}</div>')

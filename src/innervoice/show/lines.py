@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from innervoice.show.policy import Block, Call, Remark, Result
+from innervoice.show.policy import Block, Remark, Result, ShownCall
 from innervoice.show.visible import one_line
 
 __all__ = ["line_of"]
 
 
-def line_of(item: Call | Result | Block | Remark) -> str:
+def line_of(item: ShownCall | Result | Block | Remark) -> str:
     """The line; long arguments and results are shortened."""
     match item:
-        case Call():
+        case ShownCall():
             return f"call {one_line(item.name)}({one_line(item.arguments)})"
         case Result():
             word = "error from" if item.error else "result of"

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from html import escape
 
 from innervoice.show.lines import line_of
-from innervoice.show.policy import Answer, Policy, Showable, Thought, Turn, view_of
+from innervoice.show.policy import Answer, Policy, Showable, ShownTurn, Thought, view_of
 from innervoice.show.sanitize import sanitize
 from innervoice.show.visible import visible
 
@@ -43,7 +43,7 @@ def literal(text: str) -> str:
     return "&nbsp;" * indent + head + _SPECIAL.sub(_escaped, body)
 
 
-def _blocks(turn: Turn, *, html: bool) -> Iterator[str]:
+def _blocks(turn: ShownTurn, *, html: bool) -> Iterator[str]:
     if turn.role is not None:
         yield f"**{turn.role}**"
     for item in turn.items:

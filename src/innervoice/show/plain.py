@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from innervoice.show.lines import line_of
-from innervoice.show.policy import Answer, Policy, Showable, Thought, Turn, view_of
+from innervoice.show.policy import Answer, Policy, Showable, ShownTurn, Thought, view_of
 from innervoice.show.visible import visible
 
 __all__ = ["QUOTE", "render_plain"]
@@ -21,7 +21,7 @@ def render_plain(value: Showable, show: Policy = "full") -> str:
     return "\n\n".join(filter(None, map(_turn, view_of(value, show))))
 
 
-def _turn(turn: Turn) -> str:
+def _turn(turn: ShownTurn) -> str:
     blocks = list(_blocks(turn))
     if turn.role is not None:
         blocks.insert(0, f"{turn.role}:")
@@ -29,7 +29,7 @@ def _turn(turn: Turn) -> str:
     return "\n\n".join(blocks)
 
 
-def _blocks(turn: Turn) -> Iterator[str]:
+def _blocks(turn: ShownTurn) -> Iterator[str]:
     lines: list[str] = []
     for item in turn.items:
         if not isinstance(item, (Thought, Answer)):

@@ -29,14 +29,14 @@ from innervoice.errors import UsageError
 __all__ = [
     "Answer",
     "Block",
-    "Call",
     "Item",
     "Policy",
     "Remark",
     "Result",
     "Showable",
+    "ShownCall",
+    "ShownTurn",
     "Thought",
-    "Turn",
     "check_policy",
     "counted",
     "thought_about",
@@ -102,7 +102,7 @@ class Answer(Value, frozen=True):
     text: str
 
 
-class Call(Value, frozen=True):
+class ShownCall(Value, frozen=True):
     """A tool call; results refer to its number."""
 
     number: int
@@ -115,7 +115,7 @@ class Result(Value, frozen=True):
 
     text: str
     error: bool = False
-    call: Call | None = None
+    call: ShownCall | None = None
 
 
 class Block(Value, frozen=True):
@@ -130,17 +130,17 @@ class Remark(Value, frozen=True):
     text: str
 
 
-Item: TypeAlias = Thought | Answer | Call | Result | Block | Remark
+Item: TypeAlias = Thought | Answer | ShownCall | Result | Block | Remark
 
 
-class Turn(Value, frozen=True):
+class ShownTurn(Value, frozen=True):
     """The items of one turn; `role` is None for a turn that is shown alone."""
 
     items: tuple[Item, ...]
     role: str | None = None
 
 
-def view_of(value: Showable, show: Policy = "full") -> tuple[Turn, ...]:
+def view_of(value: Showable, show: Policy = "full") -> tuple[ShownTurn, ...]:
     """Applies the policy; renderers draw what this gives, and look at nothing else."""
     check_policy(show)
     calls = _Calls()
@@ -184,17 +184,17 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def _turn(value: Any, show: Policy, calls: _Calls) -> Turn:
+def _turn(value: Any, show: Policy, calls: _Calls) -> ShownTurn:
     if not isinstance(value, (Response, Message)):
         raise UsageError(
             f"a list of Messages and Responses can be shown, but {type(value).__name__} is in it"
         )
     items = tuple(_items(value.parts, show, calls))
     if isinstance(value, Message):
-        return Turn(items, value.role)
+        return ShownTurn(items, value.role)
     remark = _remark(value, items, show)
     items = _with_tokens(items, value.usage, show)
-    return Turn(items if remark is None else (*items, remark), "assistant")
+    return ShownTurn(items if remark is None else (*items, remark), "assistant")
 
 
 def _items(parts: Sequence[Part], show: Policy, calls: _Calls) -> Iterator[Item]:
@@ -293,14 +293,14 @@ class _Calls:
 
     def __init__(self) -> None:
         self._made = 0
-        self._by_id: dict[str, Call] = {}
+        self._by_id: dict[str, ShownCall] = {}
 
-    def add(self, part: ToolCall) -> Call:
+    def add(self, part: ToolCall) -> ShownCall:
         self._made += 1
-        call = self._by_id[part.id] = Call(self._made, part.name, part.arguments)
+        call = self._by_id[part.id] = ShownCall(self._made, part.name, part.arguments)
         return call
 
-    def get(self, call_id: str) -> Call | None:
+    def get(self, call_id: str) -> ShownCall | None:
         return self._by_id.get(call_id)
 
 

@@ -92,6 +92,10 @@ class Dialect(Value, frozen=True, kw_only=True):
     """What it accepts of JSON Schema there: a profile of `response_schema.py`; None: anything."""
     schema_if_strict: bool = False
     """The profile counts only where `strict` is asked for."""
+    open_tools: bool = False
+    """Functions may have further members, such as `strict`, which the API accepts or ignores."""
+    tool_members: frozenset[str] = frozenset()
+    """Members of functions that this dialect has and others do not."""
     flags_errors: bool = False
     """Whether a tool result can be marked as an error."""
     joins_turns: bool = False

@@ -13,8 +13,9 @@ from innervoice.canon.messages import Message, Role
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Media, Opaque, Part, Text, ToolResult
 from innervoice.canon.reasoning import Reasoning
-from innervoice.canon.request import Request, Tool
+from innervoice.canon.request import Request
 from innervoice.canon.response import Response
+from innervoice.canon.tools import tools_from
 from innervoice.errors import DecodeError, UsageError
 from innervoice.frames.frame import Frame
 from innervoice.wire.protocol import Reader
@@ -138,7 +139,7 @@ def request_of(
             tuple(messages),
             dialect=dialect,
             extra=extra,
-            tools=tuple(Tool.of(tool) for tool in tools),
+            tools=tuple(tools_from(tools)),
             **known,
         )
     except UsageError as error:

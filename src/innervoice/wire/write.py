@@ -20,20 +20,28 @@ from innervoice.canon.parts import (
 )
 from innervoice.canon.request import Request, Tool
 from innervoice.errors import UsageError
+from innervoice.wire.dialect import Dialect
 from innervoice.wire.json_access import parsed
 
 __all__ = [
     "block_of",
     "call_names",
+    "dropped_members",
+    "function_members",
     "input_of",
     "json_schema",
     "result_text",
     "schema_members",
     "split_system",
-    "tool_members",
     "turns_of",
     "wholes",
 ]  # fmt: skip
+
+_OWNED = frozenset({
+    "allowed_callers", "behavior", "cache_control", "defer_loading", "eager_input_streaming", "input_examples", "response",
+    "responseJsonSchema",
+})  # fmt: skip
+"""Members of a function that only some dialects have, whatever else the others accept."""
 
 
 def block_of(part: Part) -> Any:
@@ -96,9 +104,19 @@ def turns_of(
     return turns
 
 
-def tool_members(tool: Tool) -> dict[str, Any]:
-    """What a tool's dict had beside the usual members."""
-    return tool.raw.get("", {}) if isinstance(tool.raw, dict) else {}
+def function_members(tool: Tool, dialect: Dialect) -> dict[str, Any]:
+    """Further members of a function that a dialect has a place for."""
+    dropped = dropped_members(tool, dialect)
+    return {key: value for key, value in tool.members.items() if key not in dropped}
+
+
+def dropped_members(tool: Tool, dialect: Dialect) -> list[str]:
+    """Further members of a function that a dialect has no place for."""
+    return [
+        name
+        for name in tool.members
+        if name not in dialect.tool_members and (name in _OWNED or not dialect.open_tools)
+    ]
 
 
 def call_names(messages: Iterable[Message]) -> dict[str, str]:

@@ -159,9 +159,8 @@ def _conversation(value: Any) -> str | None:
 
 def tool_definition(tool: Tool) -> dict[str, Any]:
     """The definition of a tool; of a provider's own tool only type and name, because its settings may contain keys."""
-    own = isinstance(tool.raw, dict) and "" not in tool.raw
-    if own:
-        return _without_none({"type": str(tool.raw.get("type") or "other"), "name": tool.name})
+    if tool.own is not None:
+        return _without_none({"type": str(tool.own.get("type") or "other"), "name": tool.name})
     described = {"description": tool.description, "parameters": tool.parameters}
     return _without_none({"type": "function", "name": tool.name, **described})
 

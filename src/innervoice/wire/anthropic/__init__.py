@@ -43,6 +43,16 @@ def _turn_of(body: dict[str, Any]) -> list[Any]:
 DIALECT = Dialect(
     name="anthropic",
     package=__name__,
+    open_tools=True,
+    tool_members=frozenset(
+        {
+            "allowed_callers",
+            "cache_control",
+            "defer_loading",
+            "eager_input_streaming",
+            "input_examples",
+        }
+    ),
     formats=("json_schema",),
     schema="CLAUDE",
     home="anthropic",

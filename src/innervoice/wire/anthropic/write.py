@@ -6,13 +6,14 @@ from typing import Any
 
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
+from innervoice.wire.anthropic import DIALECT
 from innervoice.wire.anthropic.media import write_media
 from innervoice.wire.write import (
     block_of,
+    function_members,
     input_of,
     json_schema,
     split_system,
-    tool_members,
     turns_of,
 )
 
@@ -80,15 +81,18 @@ def _result(part: ToolResult) -> dict[str, Any]:
 
 
 def _tool(tool: Tool) -> Any:
-    more = tool_members(tool)
-    if tool.raw is not None and not more:
-        return tool.raw
+    if tool.own is not None:
+        return tool.own
     made = {
         "name": tool.name,
         "description": tool.description,
         "input_schema": tool.parameters or {"type": "object"},
     }
-    return {key: value for key, value in {**made, **more}.items() if value is not None}
+    return {
+        key: value
+        for key, value in {**made, **function_members(tool, DIALECT)}.items()
+        if value is not None
+    }
 
 
 def _choice(choice: Any) -> Any:

@@ -24,6 +24,7 @@ def turn_of(body: dict[str, Any]) -> list[Any]:
 DIALECT = Dialect(
     name="openai-chat",
     package=__name__,
+    open_tools=True,
     schema="OPENAI_STRICT",
     schema_if_strict=True,
     home="openai",

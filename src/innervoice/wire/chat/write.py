@@ -17,12 +17,13 @@ from innervoice.canon.parts import (
     is_inline,
 )
 from innervoice.canon.request import Request, Tool
+from innervoice.wire.chat import DIALECT
 from innervoice.wire.chat.media import write_media
 from innervoice.wire.chat.reasoning import DETAILS
 from innervoice.wire.write import (
     block_of,
+    function_members,
     schema_members,
-    tool_members,
     wholes,
 )
 
@@ -184,14 +185,13 @@ def _content(parts: list[Part], write_file: WriteFile) -> Any:
 
 
 def _tool(tool: Tool) -> Any:
-    more = tool_members(tool)
-    if tool.raw is not None and not more:
-        return tool.raw
+    if tool.own is not None:
+        return tool.own
     function = {
         "name": tool.name,
         "description": tool.description,
         "parameters": tool.parameters,
-        **more,
+        **function_members(tool, DIALECT),
     }
     return {
         "type": "function",

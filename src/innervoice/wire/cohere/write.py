@@ -11,7 +11,6 @@ from innervoice.wire.cohere.media import write_media
 from innervoice.wire.write import (
     block_of,
     json_schema,
-    tool_members,
     wholes,
 )
 
@@ -113,9 +112,8 @@ def _call(part: ToolCall) -> dict[str, Any]:
 
 
 def _tool(tool: Tool) -> Any:
-    more = tool_members(tool)
-    if tool.raw is not None and not more:
-        return tool.raw
+    if tool.own is not None:
+        return tool.own
     function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {
         "type": "function",

@@ -66,8 +66,8 @@ def _result(part: ToolResult) -> dict[str, Any]:
 
 
 def _tool(tool: Tool) -> Any:
-    if isinstance(tool.raw, dict) and "" not in tool.raw:
-        return tool.raw
+    if tool.own is not None:
+        return tool.own
     made = {
         "name": tool.name,
         "description": tool.description,

@@ -26,6 +26,7 @@ def _turn_of(body: dict[str, Any]) -> list[Any]:
 DIALECT = Dialect(
     name="gemini",
     package=__name__,
+    tool_members=frozenset({"behavior", "response", "responseJsonSchema"}),
     schema="GEMINI",
     home="gemini",
     path="/models/{model}:{verb}",

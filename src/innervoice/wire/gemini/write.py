@@ -7,11 +7,13 @@ from typing import Any
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
+from innervoice.wire.gemini import DIALECT
 from innervoice.wire.gemini.media import write_media
 from innervoice.wire.json_access import parsed
 from innervoice.wire.write import (
     block_of,
     call_names,
+    function_members,
     input_of,
     json_schema,
     result_text,
@@ -95,13 +97,9 @@ def _response(part: ToolResult, names: dict[str, str]) -> dict[str, Any]:
 
 
 def _tools(tools: tuple[Tool, ...]) -> list[Any]:
-    declared = [_declaration(tool) for tool in tools if not _is_own(tool)]
+    declared = [_declaration(tool) for tool in tools if tool.own is None]
     made: list[Any] = [{"functionDeclarations": declared}] if declared else []
-    return made + [tool.raw for tool in tools if _is_own(tool)]
-
-
-def _is_own(tool: Tool) -> bool:
-    return isinstance(tool.raw, dict) and "" not in tool.raw
+    return made + [tool.own for tool in tools if tool.own is not None]
 
 
 def _declaration(tool: Tool) -> dict[str, Any]:
@@ -109,6 +107,7 @@ def _declaration(tool: Tool) -> dict[str, Any]:
         "name": tool.name,
         "description": tool.description,
         "parametersJsonSchema": tool.parameters,
+        **function_members(tool, DIALECT),
     }
     return {key: value for key, value in made.items() if value is not None}
 

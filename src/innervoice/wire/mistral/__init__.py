@@ -12,6 +12,7 @@ __all__ = ["DIALECT"]
 DIALECT = Dialect(
     name="mistral",
     package=__name__,
+    open_tools=True,
     schema="OPENAI_STRICT",
     schema_if_strict=True,
     home="mistral",

@@ -76,8 +76,8 @@ def _message(message: Message) -> list[dict[str, Any]]:
 
 
 def _tool(tool: Tool) -> Any:
-    if isinstance(tool.raw, dict) and "" not in tool.raw:
-        return tool.raw
+    if tool.own is not None:
+        return tool.own
     function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {
         "type": "function",

@@ -36,6 +36,8 @@ def _turn_of(body: dict[str, Any]) -> list[Any]:
 DIALECT = Dialect(
     name="openai-responses",
     package=__name__,
+    open_tools=True,
+    tool_members=frozenset({"defer_loading"}),
     schema="OPENAI_STRICT",
     schema_if_strict=True,
     home="openai",

@@ -11,8 +11,9 @@ from typing import Any
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
+from innervoice.wire.responses import DIALECT
 from innervoice.wire.responses.media import write_media
-from innervoice.wire.write import block_of, schema_members, tool_members, wholes
+from innervoice.wire.write import block_of, function_members, schema_members, wholes
 
 __all__ = ["write"]
 
@@ -125,16 +126,19 @@ def _output(part: ToolResult) -> Any:
 
 
 def _tool(tool: Tool) -> Any:
-    more = tool_members(tool)
-    if tool.raw is not None and not more:
-        return tool.raw
+    if tool.own is not None:
+        return tool.own
     made = {
         "type": "function",
         "name": tool.name,
         "description": tool.description,
         "parameters": tool.parameters,
     }
-    return {key: value for key, value in {**made, **more}.items() if value is not None}
+    return {
+        key: value
+        for key, value in {**made, **function_members(tool, DIALECT)}.items()
+        if value is not None
+    }
 
 
 def _choice(choice: Any) -> Any:

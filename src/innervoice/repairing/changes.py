@@ -1,7 +1,7 @@
-"""A history and a target -> what a repair changes, part by part.
+"""A history and a target -> the list of changes that a repair makes, part by part.
 
-`repair` gives messages. Whoever keeps a history in a form of its own wants to change that form, and only where it
-must change: this says where. The judgement is the plan's, as for `repair`.
+`repair` returns messages. To repair a history in the form that another program stored it in, only the parts that
+must change are edited; the list says which. The plan decides, as for `repair`.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from innervoice.history.plan import Plan, planned
 __all__ = ["NEXT", "Change", "mend"]
 
 NEXT = user("(what the user says next)")
-"""Stands behind a history that goes on, so that it is judged as what comes before the user's next words."""
+"""Appended to a history that continues, so that the plan sees it as the part before the next user message."""
 
 Step: TypeAlias = Literal["removed", "renamed", "answered"]
 
 
 class Change(NamedTuple):
-    """One thing that a repair changes, and why."""
+    """One change of a repair, and its reason."""
 
     message: int
     part: int | None
-    """None for a whole message, in which nothing stands."""
+    """None for a whole message, which is empty."""
     step: Step
-    """A part is removed, a call or result gets another id, or a call gets the result it never had."""
+    """A part is removed, a call or result gets another id, or a call gets the result that is missing."""
     kind: str
     why: str
     id: str = ""
-    """The id under which the call goes, or its result."""
+    """The new id of the call or result."""
 
     def told(self, place: str) -> str:
-        """The change in a line, for people."""
+        """The change as one line of text."""
         kind = self.kind.replace("_", " ")
         match self.step:
             case "removed":
@@ -47,22 +47,22 @@ class Change(NamedTuple):
             case "renamed":
                 return f"{place}: {kind} renamed to {self.id!r}: {self.why}"
             case "answered":
-                return f"{place}: result added behind it for the call {self.id!r}: {self.why}"
+                return f"{place}: result added after it for the call {self.id!r}: {self.why}"
 
 
 def mend(messages: Sequence[Message], target: str, *, goes_on: bool = False) -> list[Change]:
-    """What must change for a target, `provider/model`, in the order of the history."""
+    """The changes for a target, `provider/model`, in the order of the history."""
     return _Mender(messages, target, goes_on=goes_on).changes()
 
 
 class _Mender:
-    """Follows a plan back to the parts it was made of."""
+    """Maps the decisions of a plan back to the parts of the history."""
 
     def __init__(self, messages: Sequence[Message], target: str, *, goes_on: bool) -> None:
         self._messages = [*messages, NEXT] if goes_on else list(messages)
         self._gone: dict[Place, Change] = {}
         for number, position in pairs_of(self._messages).strays:
-            why = "it answers a call that nobody made"
+            why = "there is no call with its id"
             self._remove(number, position, "tool_result", why)
         self._kept = self._left()
         request = Request(target, tuple(self._with(self._kept)))
@@ -81,7 +81,7 @@ class _Mender:
         ]
         names = self._names(left, waiting)
         renamed = [
-            Change(*place, "renamed", self._part(place).type, "its id is refused", name)
+            Change(*place, "renamed", self._part(place).type, "the target rejects its id", name)
             for place, name in names.items()
         ]
         answered = []
@@ -89,7 +89,7 @@ class _Mender:
             place = (number, left[number][position])
             call = self._part(place)
             assert isinstance(call, ToolCall)
-            why = "it was never answered"
+            why = "it has no result"
             answered.append(Change(*place, "answered", "tool_call", why, names.get(place, call.id)))
         found = [*self._gone.values(), *renamed, *answered]
         return sorted(found, key=lambda change: (change.message, change.part or 0))
@@ -106,7 +106,7 @@ class _Mender:
                     break
                 self._remove(number, position, kind, decision.why)
         elif not self._messages[number].parts:
-            self._remove(number, None, kind, "nothing stands in it")
+            self._remove(number, None, kind, "it is empty")
 
     def _reason(self, decision: Decision, place: tuple[int, int]) -> str:
         """Why; session files name the model and not the provider, which the plan cannot know."""

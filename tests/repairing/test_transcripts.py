@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import innervoice as iv
 from innervoice.canon.target import Target
 from innervoice.catalog.lookup import host_of, model_row_of
+from innervoice.repairing.transcripts import lint_session, repair_session
 from innervoice.sessions.foreign import history_from
-from innervoice.sessions.repair import lint_session, repair_session
 from innervoice.wire.dialects import rules_of
 
 CLAUDE = "anthropic/claude-opus-4-6"
@@ -137,7 +137,7 @@ def test_claude_code():
         "line 7: thinking removed: it came from glm-4.7",
         "line 10: thinking removed: it was never signed",
         "line 13: thinking removed: it was never signed",
-        "line 17: result added behind it for the call 'toolu_4': it was never answered",
+        "line 17: result added after it for the call 'toolu_4': it has no result",
     ] == told
     new = [line for line in after if line.get("uuid") not in {line.get("uuid") for line in before}]
     assert ["toolu_4"] == [line["message"]["content"][0]["tool_use_id"] for line in new]
@@ -223,7 +223,7 @@ def test_a_call_at_the_very_end():
     last = session.answers("msg_1", calls("toolu_1"))
     data, told = repair_session(session.data.rstrip(b"\n"), CLAUDE)
 
-    assert ["line 2: result added behind it for the call 'toolu_1': it was never answered"] == told
+    assert ["line 2: result added after it for the call 'toolu_1': it has no result"] == told
     assert data.startswith(session.data)
     assert last == lines_of(data)[-1]["parentUuid"]
     assert (data, []) == repair_session(data, CLAUDE)
@@ -235,7 +235,7 @@ def test_a_result_without_a_call():
     session.says(gave("toolu_9"))
     session.answers("msg_1", {"type": "text", "text": "Done."})
     data, told = repair_session(session.data, CLAUDE)
-    assert ["line 2: tool result removed: it answers a call that nobody made"] == told
+    assert ["line 2: tool result removed: there is no call with its id"] == told
     assert [None, start] == [line["parentUuid"] for line in lines_of(data)]
 
 
@@ -354,9 +354,9 @@ def test_codex():
     assert [
         "line 5: thinking removed: it came from openai/gpt-oss-120b",
         "line 9: thinking removed: nothing is stored, and it has no encrypted content",
-        "line 14: result added behind it for the call 'call_2': it was never answered",
-        "line 15: result added behind it for the call 'call_3': it was never answered",
-        "line 17: tool result removed: it answers a call that nobody made",
+        "line 14: result added after it for the call 'call_2': it has no result",
+        "line 15: result added after it for the call 'call_3': it has no result",
+        "line 17: tool result removed: there is no call with its id",
     ] == told
     answers = [
         {"type": "function_call_output", "call_id": "call_2"},

@@ -4,71 +4,20 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import innervoice as iv
 from innervoice.sessions.foreign import history_from
-from innervoice.sessions.langchain import repair_langchain
-
-CLAUDE = "anthropic/claude-opus-4-6"
-CLASSES = {"human": "HumanMessage", "ai": "AIMessage", "tool": "ToolMessage", "system": "SystemMessage"}  # fmt: skip
-
-
-def as_dict(kind, **members):
-    """As `messages_to_dict` gives it."""
-    head = {
-        "additional_kwargs": {},
-        "response_metadata": {},
-        "type": kind,
-        "name": None,
-        "id": None,
-    }
-    return {"type": kind, "data": {**head, **members}}
-
-
-def as_constructor(kind, **members):
-    """As `dumpd` gives it."""
-    path = ["langchain", "schema", "messages", CLASSES[kind]]
-    return {"lc": 1, "type": "constructor", "id": path, "kwargs": {**members, "type": kind}}
-
-
-def flat(kind, **members):
-    """As `model_dump` and LangGraph's server give it."""
-    return {"type": kind, **members}
-
-
-FORMS = {"data": as_dict, "kwargs": as_constructor, "flat": flat}
-THINKING = {"type": "thinking", "thinking": "Hm.", "signature": "EuwB"}
-TEXT = {"type": "text", "text": "I look."}
-
-
-def call(name):
-    return {"name": "weather", "args": {"city": "Rome"}, "id": name, "type": "tool_call"}
-
-
-def use(name):
-    return {"type": "tool_use", "id": name, "name": "weather", "input": {"city": "Rome"}}
-
-
-def by(model, provider):
-    return {"model_name": model, "model_provider": provider}
-
-
-def conversation(form):
-    """Claude's turn with a result, one without, one of DeepSeek, and a result that nobody asked for."""
-    claude = by("claude-opus-4-6", "anthropic")
-    return [
-        form("system", content="Be brief."),
-        form("human", content="Weather?"),
-        form("ai", content=[THINKING, TEXT, use("toolu_1")], tool_calls=[call("toolu_1")], response_metadata=claude),
-        form("tool", content="rain", tool_call_id="toolu_1"),
-        form("ai", content="Rain.", additional_kwargs={"reasoning_content": "So it rains.", "refusal": None}, response_metadata=by("deepseek-v4-pro", "deepseek")),
-        form("human", content=[{"type": "text", "text": "Again."}]),
-        form("ai", content=[{**THINKING, "signature": ""}, use("toolu_2")], tool_calls=[call("toolu_2")], response_metadata=claude),
-        form("tool", content="snow", tool_call_id="toolu_9"),
-        form("human", content="Well?"),
-    ]  # fmt: skip
+from sessions.langchain_messages import (
+    CLAUDE,
+    FORMS,
+    TEXT,
+    THINKING,
+    as_dict,
+    by,
+    call,
+    conversation,
+    use,
+)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -91,33 +40,6 @@ def test_langchain_is_read(form, in_body):
     assert ("anthropic", "claude-opus-4-6") == (turn.parts[0].origin.provider, turn.parts[0].origin.model)  # fmt: skip
     assert ("So it rains.", "Rain.") == (history.messages[4].thinking, history.messages[4].text)
     assert "toolu_1" == history.messages[3].parts[0].call_id
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_langchain_comes_back_in_its_form(form):
-    """What was removed is gone, what was missing is there, and all else is as it was."""
-    items = conversation(FORMS[form])
-    before = json.dumps(items)
-    repaired, told = repair_langchain(items, CLAUDE)
-
-    assert before == json.dumps(items)
-    assert [
-        "message 4: thinking removed: it came from deepseek/deepseek-v4-pro",
-        "message 6: thinking removed: it was never signed",
-        "message 6: result added behind it for the call 'toolu_2': it was never answered",
-        "message 7: tool result removed: it answers a call that nobody made",
-    ] == told
-    assert items[:4] == repaired[:4]
-    assert [items[5], items[8]] == [repaired[5], repaired[8]]
-    where = {"data": "data", "kwargs": "kwargs"}.get(form)
-    deepseek, claude, result = (item[where] if where else item for item in (repaired[4], repaired[6], repaired[7]))  # fmt: skip
-    assert {"refusal": None} == deepseek["additional_kwargs"]
-    assert [use("toolu_2")] == claude["content"]
-    assert [call("toolu_2")] == claude["tool_calls"]
-    assert ("tool", "toolu_2", "error") == (result["type"], result["tool_call_id"], result["status"])  # fmt: skip
-    assert repaired[3].keys() == repaired[7].keys() or form == "flat"
-    assert (repaired, []) == repair_langchain(repaired, CLAUDE)
-    assert [] == iv.lint(history_from(json.dumps(repaired)).messages, CLAUDE)
 
 
 class Object:
@@ -221,21 +143,6 @@ def test_older_and_odd_langchain():
     assert "So." == history.messages[3].text
 
 
-def test_ids_are_renamed_wherever_they_stand():
-    name = "call.1 x"
-    items = [
-        flat("human", content="x"),
-        flat("ai", content=[use(name)], tool_calls=[call(name)]),
-        flat("tool", content="y", tool_call_id=name),
-        flat("human", content="x"),
-    ]
-    (_, turn, result, _), told = repair_langchain(items, "openai/gpt-5.6")
-    new = result["tool_call_id"]
-    assert new != name
-    assert [new, new] == [turn["content"][0]["id"], turn["tool_calls"][0]["id"]]
-    assert 2 == len(told)
-
-
 def test_whole_answers_of_claude_in_a_list():
     """People append what they got; that its type is "message" makes it no item of OpenAI's."""
     answer = {"id": "msg_1", "type": "message", "role": "assistant", "content": [THINKING, TEXT]}
@@ -247,48 +154,6 @@ def test_whole_answers_of_claude_in_a_list():
 def test_what_is_no_history(data):
     with pytest.raises(iv.DecodeError, match="expected"):
         history_from(data)
-
-
-PIECES = {
-    "thinking": THINKING,
-    "unsigned": {**THINKING, "signature": ""},
-    "text": TEXT,
-    "standard": {"type": "reasoning", "reasoning": "Hm.", "extras": {"signature": "s"}},
-    "image": {"type": "image", "url": "https://example.org/x.png"},
-}
-
-
-@st.composite
-def langchain_lists(draw):
-    form = FORMS[draw(st.sampled_from(sorted(FORMS)))]
-    items = [form("human", content="Go.")]
-    for number in range(draw(st.integers(1, 5))):
-        content = [PIECES[name] for name in draw(st.lists(st.sampled_from(sorted(PIECES)), max_size=3))]  # fmt: skip
-        names = [f"toolu_{number}_{at}" for at in range(draw(st.integers(0, 2)))]
-        extra = draw(st.sampled_from([{}, {"reasoning_content": "Hm."}]))
-        model = draw(st.sampled_from(["claude-opus-4-6", "claude-fable-5-2"]))
-        members = {"additional_kwargs": extra, "response_metadata": by(model, "anthropic")}
-        items.append(form("ai", content=content, tool_calls=[call(name) for name in names], **members))  # fmt: skip
-        answered = [name for name in names if draw(st.booleans())]
-        if draw(st.integers(0, 4)) == 0:
-            answered.append(f"stray_{number}")
-        items += [form("tool", content="x", tool_call_id=name) for name in answered]
-        items.append(form("human", content="On."))
-    return items
-
-
-@given(langchain_lists(), st.sampled_from([CLAUDE, "openai/gpt-5.6"]))
-@settings(deadline=None)
-def test_any_langchain_list(items, target):
-    """Accepted afterwards, the same when repaired again, and messages that need nothing are the same."""
-    repaired, told = repair_langchain(items, target)
-
-    left = iv.lint(history_from(repaired).messages, target)
-    assert [] == [problem for problem in left if problem.severity == "refused"]
-    assert (repaired, []) == repair_langchain(repaired, target)
-    named = {int(line.split()[1].rstrip(":")) for line in told}
-    same = [item for number, item in enumerate(items) if number not in named]
-    assert same == [item for item in repaired if any(item is one for one in same)]
 
 
 def test_the_public_functions_take_what_others_keep():

@@ -1,10 +1,10 @@
 """A session file of Claude Code or Codex -> the same file, as a target accepts it.
 
-A repair changes the lines that must change, and no byte of the others. A line in which nothing is left goes, and
-those that pointed to it point to its parent. A result that was never given stands on a line of its own behind the
-last line of the message with the call, and what pointed to that line points to the result.
+A repair edits the lines that must change, and leaves all others byte for byte. A line that becomes empty is removed,
+and its children are attached to its parent. A missing result is added on a new line after the last line of the
+message with the call, and the children of that line are attached to the new one.
 
-A session goes on with what its user says next, and is judged as what stands before that.
+A session continues with the next message of its user, and is judged as the history before that message.
 """
 
 from __future__ import annotations
@@ -17,8 +17,14 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import ToolCall
 from innervoice.history.lint import Problem, lint
 from innervoice.history.turns import UNANSWERED
-from innervoice.sessions.mending import NEXT, Change, mend
-from innervoice.sessions.transcripts import OUTPUTS, Session, Spot, Turn, read_session
+from innervoice.repairing.changes import NEXT, Change, mend
+from innervoice.sessions.transcripts import (
+    OUTPUTS,
+    LinePosition,
+    SessionFile,
+    SessionTurn,
+    read_session,
+)
 from innervoice.wire.json_access import as_dict, as_list, as_text
 
 __all__ = ["lint_session", "repair_session"]
@@ -31,44 +37,44 @@ _ENVELOPE = {
 _PARENTS = ("parentUuid", "logicalParentUuid")
 
 
-def lint_session(session: Session, target: str) -> list[tuple[int, Problem]]:
-    """What would be refused when the user goes on, each with the number of its line."""
+def lint_session(session: SessionFile, target: str) -> list[tuple[int, Problem]]:
+    """The problems of the next request, each with its line number."""
     found = [
-        (conversation.line_of(problem.message, problem.part), problem)
-        for conversation in session.conversations
-        for problem in lint([*conversation.messages, NEXT], target)
+        (thread.line_of(problem.message, problem.part), problem)
+        for thread in session.threads
+        for problem in lint([*thread.messages, NEXT], target)
     ]
     return sorted(found, key=lambda pair: pair[0])
 
 
 def repair_session(data: bytes, target: str) -> tuple[bytes, list[str]]:
-    """The file as the target accepts it, and a line about each change; raises `DecodeError` for what is none."""
+    """The repaired file, and a line of text for each change; raises `DecodeError` for other data."""
     session = read_session(data)
     edits = _Edits(session)
     told: list[tuple[int, str]] = []
-    for conversation in session.conversations:
-        for change in mend(conversation.messages, target, goes_on=True):
-            line = conversation.line_of(change.message, change.part)
+    for thread in session.threads:
+        for change in mend(thread.messages, target, goes_on=True):
+            line = thread.line_of(change.message, change.part)
             text = change.told(f"line {line}")
-            if edits.note(conversation.turns[change.message], change):
+            if edits.note(thread.turns[change.message], change):
                 told.append((line, text))
     told.sort(key=lambda pair: pair[0])
     return edits.written(), [text for _, text in told]
 
 
 class _Edits:
-    """What changes in the lines of a session, written into them at the end."""
+    """Collects the changes of the lines of a session, and applies them at the end."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: SessionFile) -> None:
         self._session = session
         self._gone: dict[int, set[int | None]] = {}
         self._names: dict[int, dict[int | None, str]] = {}
-        self._answers: dict[int, list[tuple[Turn, ToolCall, str]]] = {}
+        self._answers: dict[int, list[tuple[SessionTurn, ToolCall, str]]] = {}
 
-    def note(self, turn: Turn, change: Change) -> bool:
-        """Takes a change; False if it was known, as where several parts are one item."""
+    def note(self, turn: SessionTurn, change: Change) -> bool:
+        """Adds a change; False for a duplicate, which occurs if several parts are one item."""
         if change.part is None:
-            spots = [Spot(line, None) for line in turn.lines]
+            spots = [LinePosition(line, None) for line in turn.lines]
         else:
             spots = [turn.spots[change.part]]
         if change.step == "removed":
@@ -86,7 +92,7 @@ class _Edits:
         return True
 
     def written(self) -> bytes:
-        """The file with all of them."""
+        """The file with all changes."""
         entries = [as_dict(line.entry) for line in self._session.lines]
         is_codex = self._session.kind == "codex"
         change = _codex_line if is_codex else _claude_line
@@ -122,7 +128,7 @@ class _Edits:
             elif entry is not None:
                 new.insert(0, dump_json(entry))
             if new:
-                # The last line of a file need not end, but one before another must.
+                # The last line of a file may lack a line ending, but not one that is followed by another.
                 yield (line.ending or b"\n").join(new) + line.ending
 
 
@@ -151,7 +157,7 @@ def _codex_line(
 
 
 def _claude_answer(before: dict[str, Any], name: str) -> dict[str, Any]:
-    """A line with a result, chained to the line before it."""
+    """A line with a result, whose parent is the line before it."""
     block = {"tool_use_id": name, "type": "tool_result", "content": UNANSWERED, "is_error": True}
     kept = {key: value for key, value in before.items() if key in _ENVELOPE}
     made = {**kept, "type": "user", "message": {"role": "user", "content": [block]}}
@@ -173,7 +179,7 @@ def _relink(
     changed: dict[int, dict[str, Any] | None],
     added: dict[int, list[dict[str, Any]]],
 ) -> None:
-    """Lets lines point to the parent of one that went, and to the last of those that came behind their parent."""
+    """Attaches children of removed lines to their parents, and children of a line with new lines to the last of these."""
     names = [as_text(entry.get("uuid")) for entry in entries]
     gone = [number for number, entry in changed.items() if entry is None]
     left = {name for number, name in enumerate(names) if changed.get(number, {}) is not None}
@@ -193,7 +199,7 @@ def _relink(
             given = parent = as_text(entry.get(name))
             if current is None or given is None:
                 continue
-            seen: set[str | None] = set()  # a file may be odd enough to hold a ring
+            seen: set[str | None] = set()  # a damaged file may contain a cycle
             while parent is not None and parent in parents and parent not in seen:
                 seen.add(parent)
                 parent = parents[parent]

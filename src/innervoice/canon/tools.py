@@ -1,0 +1,111 @@
+"""Tools that a model may call, and the forms in which they are defined.
+
+    OpenAI chat   {"type": "function", "function": {"name", "description", "parameters", "strict"}}
+    Responses     {"type": "function", "name", "description", "parameters", "strict"}
+    Anthropic     {"name", "description", "input_schema", "cache_control", ...}, with or without "type": "custom"
+    Gemini        {"name", "description", "parameters"} with types in capitals, or "parametersJsonSchema"; a list of
+                  these in {"functionDeclarations": [...]}
+    Converse      {"toolSpec": {"name", "description", "inputSchema": {"json": ...}}}
+
+A dict of another form is a provider's own tool, such as a web search that runs on its server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from innervoice.canon.value import Value
+from innervoice.errors import UsageError
+
+__all__ = ["Tool", "tools_from"]
+
+_SCHEMAS = ("input_schema", "parametersJsonSchema", "parameters_json_schema", "parameters")
+_FUNCTION = {"type", "name", "description", "function", "toolSpec", "inputSchema", *_SCHEMAS}
+_DECLARATIONS = ("functionDeclarations", "function_declarations")
+
+
+class Tool(Value, frozen=True):
+    """A function that the model may call, or a provider's own tool."""
+
+    name: str
+    description: str | None = None
+    parameters: Any = None
+    """The JSON schema of a function's arguments."""
+    own: Any = None
+    """A provider's own tool, sent as it is; the fields of a function are empty then."""
+    members: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it for each tool
+    """Further members of a function: `strict`, `cache_control`, ... Each goes to the dialects that have a place for it."""
+
+    @classmethod
+    def of(cls, value: Any) -> Tool:
+        """A tool from a Tool or from a dict in the form of any provider."""
+        if isinstance(value, Tool):
+            return value
+        if not isinstance(value, dict):
+            raise UsageError(f"a tool must be a Tool or a dict, not {type(value).__name__}")
+        fields = _fields(value)
+        name, kind = fields.get("name"), value.get("type")
+        if not isinstance(name, str) or kind not in (None, "function", "custom"):
+            return cls(str(name or kind or "tool"), own=value)
+        if kind == "custom" and "input_schema" not in fields:
+            return cls(name, own=value)  # OpenAI's tool that takes text
+        beside = {} if fields is value else value
+        members = {key: item for key, item in {**beside, **fields}.items() if key not in _FUNCTION}
+        return cls(name, fields.get("description"), _schema(fields), members=members)
+
+
+def tools_from(values: Iterable[Any]) -> Iterator[Tool]:
+    """The tools in a list: each function that Gemini's form declares in one dict is a tool of its own."""
+    for value in values:
+        given = value.own if isinstance(value, Tool) else value
+        names = [name for name in _DECLARATIONS if isinstance(given, dict) and name in given]
+        if not names:
+            yield Tool.of(value)
+            continue
+        for name in names:
+            yield from map(Tool.of, given[name] or ())
+        if rest := {key: item for key, item in given.items() if key not in names}:
+            yield Tool.of(rest)
+
+
+def _fields(value: dict[str, Any]) -> dict[str, Any]:
+    """The dict that holds the name of a function."""
+    inner = value.get("function") if value.get("type") == "function" else value.get("toolSpec")
+    return inner if isinstance(inner, dict) else value
+
+
+def _schema(fields: dict[str, Any]) -> Any:
+    match fields:
+        case {"inputSchema": {"json": schema}}:
+            return schema
+        case _:
+            schema = next((fields[name] for name in _SCHEMAS if name in fields), None)
+            return _standard(schema) if _is_gemini(schema) else schema
+
+
+def _is_gemini(schema: Any) -> bool:
+    """Whether a schema is written as Gemini's `parameters` are: the outermost type is in capitals."""
+    return (
+        isinstance(schema, dict)
+        and isinstance(schema.get("type"), str)
+        and schema["type"].isupper()
+    )
+
+
+def _standard(schema: Any) -> Any:
+    """JSON Schema for a schema of Gemini's, whose types are in capitals and which says `nullable` for null."""
+    if not isinstance(schema, dict):
+        return schema
+    made = dict(schema)
+    if isinstance(made.get("type"), str):
+        made["type"] = made["type"].lower()
+        if made.pop("nullable", False) is True:
+            made["type"] = [made["type"], "null"]
+    if isinstance(made.get("properties"), dict):
+        made["properties"] = {name: _standard(item) for name, item in made["properties"].items()}
+    if isinstance(made.get("items"), dict):
+        made["items"] = _standard(made["items"])
+    if isinstance(made.get("anyOf"), list):
+        made["anyOf"] = [_standard(item) for item in made["anyOf"]]
+    return made

@@ -1,0 +1,68 @@
+"""Runs the root command: every failure is one sentence on standard error and an exit status.
+
+0    success                     2    a usage error: an argument or a file that cannot be used
+1    the command failed          130  interrupted with Ctrl+C
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+
+import click
+
+from innervoice.show.visible import visible
+
+__all__ = ["INTERRUPTED", "run"]
+
+INTERRUPTED = 130
+_SHOW_CURSOR = "\x1b[?25h"
+
+
+def run(command: click.Command) -> int:
+    """Runs the command and gives its exit status."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - stays open to the end
+    if sys.stdout is None:
+        return _failed("Standard output is closed.")
+    try:
+        status = _status(command)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()  # the reader of the output is gone
+        return 1
+    except OSError as error:
+        _discard_output()
+        place = f"{error.filename}: " if error.filename else ""
+        return _failed(f"{place}{error.strerror or error}.")
+    return status
+
+
+def _status(command: click.Command) -> int:
+    try:
+        status = command.main(prog_name="innervoice", standalone_mode=False)
+    except click.ClickException as error:
+        shown = io.StringIO()
+        error.show(shown)
+        click.echo(visible(shown.getvalue()), err=True, nl=False)
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        for stream in (sys.stdout, sys.stderr):
+            if stream.isatty():
+                stream.write(_SHOW_CURSOR)
+        click.echo("Interrupted.", err=True)
+        return INTERRUPTED
+    return status if isinstance(status, int) else 0
+
+
+def _failed(message: str) -> int:
+    click.echo(f"Error: {visible(message)}", err=True)
+    return 1
+
+
+def _discard_output() -> None:
+    """Redirects stdout to the null device, so that the interpreter can flush it when it exits."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)
