@@ -248,8 +248,8 @@ def test_p63_what_breaks_a_cache_is_told():
         return iv.plan(messages, model, last=last, **{"tools": [TOOL], **settings, **changed}).cache
 
     assert (0, 0) == (effect(reasoning="low").message, effect(reasoning="low").byte)
-    assert "the setting for reasoning changed" in effect(reasoning="low").why
-    assert "the setting for reasoning changed" in effect(reasoning=None).why
+    assert "the reasoning setting changed" in effect(reasoning="low").why
+    assert "the reasoning setting changed" in effect(reasoning=None).why
     assert (0, "the system prompt changed") == (effect(system="x").message, effect(system="x").why)
     assert (0, "the tools changed") == (effect(tools=[]).message, effect(tools=[]).why)
 

@@ -39,7 +39,7 @@ def problems(
     yield from _switches(body, target, on=on)
     yield from _reasoning(body, target)
     yield from company(body, target, _NAMES, on=on)
-    # Models that never reason take either name.
+    # Models that never reason accept either name.
     renamed = row.limit == "max_completion_tokens" and row.control != "none"
     if renamed and "max_tokens" in body:
         yield refused(
@@ -141,7 +141,7 @@ def _reasoning(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
 
 
 def _together(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
-    """Settings that a host takes one at a time."""
+    """Settings that a host does not accept together."""
     host = target.host
     for one, other in host.exclusive if host else ():
         if body.get(one) is not None and body.get(other) is not None:
