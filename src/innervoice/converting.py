@@ -1,11 +1,11 @@
-"""A response, a message or a history in any form that is known -> the same in another.
+"""Converts a response, a message or a history from one supported form to another.
 
     iv.convert(claude_message, to="openai-chat")     a dict for Chat Completions, reasoning in `reasoning_content`
-    iv.convert(langchain_messages, to="innervoice")  messages, with all that could be read
+    iv.convert(langchain_messages, to="innervoice")  a list of `Message`
     iv.convert(response, to="anthropic")             the body that the Messages API would have sent
 
-What x is, is recognised. A turn goes back to its own dialect block by block, seals included; in another it has its readable
-reasoning, and no seal, which nobody there could read.
+The form of the input is recognised. A turn converted to its own dialect keeps every block, signatures included; in another dialect it
+keeps its readable reasoning, and no signature, which only the host that issued it could verify.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _TARGETS = ("innervoice", *DIALECTS, *_ELSEWHERE)
 
 
 def convert(value: Any, to: str = "innervoice") -> Any:
-    """The same in another form.
+    """Converts a value to another form.
 
     `value` is a Response, a Message, a list of these; a dict, or a list of dicts, in any dialect; an SDK's object; messages of
-    LangChain or pydantic-ai. `to` is "innervoice", a dialect, "langchain" or "pydantic-ai". A response becomes a response where the
-    target has such a thing, a message a message, and a list a list.
+    LangChain or pydantic-ai. `to` is "innervoice", a dialect, "langchain" or "pydantic-ai". A response becomes a response if the
+    target form has one, a message a message, and a list a list.
     """
     if to not in _TARGETS:
         raise UsageError(f"to must be one of {', '.join(_TARGETS)}; not {to!r}")
@@ -52,7 +52,7 @@ def convert(value: Any, to: str = "innervoice") -> Any:
     if to == "innervoice":
         return known
     if to in _ELSEWHERE:
-        # Above this layer, and loaded only by those who have its library.
+        # These modules are in a higher layer and need a library that may not be installed.
         return import_module(_ELSEWHERE[to]).from_innervoice(known)
     if isinstance(known, Response):
         return server_of(to).write_answer(known)
@@ -62,7 +62,7 @@ def convert(value: Any, to: str = "innervoice") -> Any:
     return [item for message in known for item in _written(message, to)]
 
 
-# ---- what it is ------------------------------------------------------------------------------------
+# ---- reading the input ------------------------------------------------------------------------------------
 
 
 def _recognised(value: Any) -> Response | Message | list[Message]:
@@ -92,7 +92,7 @@ def _are_of(value: Any, package: str) -> bool:
 
 
 def _is_answer(plain: dict[str, Any]) -> bool:
-    """Whether a dict is a whole answer of an API, and not a message or an item of a history."""
+    """Whether a dict is a whole API response, and not a message or an item of a history."""
     if "role" in plain and plain.get("type") != "message":
         return False
     is_item = plain.get("type") == "message" and "stop_reason" not in plain
@@ -105,15 +105,17 @@ def _holds_messages(plain: Any) -> bool:
     )
 
 
-# ---- what it becomes -------------------------------------------------------------------------------
+# ---- writing the output -------------------------------------------------------------------------------
 
 
 def _written(message: Message, dialect: str) -> list[Any]:
-    """A message as a dialect writes it in a history; one with several results may be several."""
+    """A message as a dialect writes it in a history; a message with several tool results may become several."""
     if message.role == "assistant":
         return _turn(message, dialect)
     if message.role == "system" and dialect_named(dialect).system_apart:
-        raise UsageError(f"{dialect} keeps what the system says apart from the messages")
+        raise UsageError(
+            f"{dialect} has no system messages; pass the system prompt as Request.system"
+        )
     plain = message.replace(parts=tuple(map(_without_block, message.parts)))
     body = writer_of(dialect)(Request("x/x", (plain,), dialect=dialect), "x", "max_tokens")
     return list(body[dialect_named(dialect).history])
@@ -124,7 +126,7 @@ def _without_block(part: Part) -> Part:
 
 
 def _turn(message: Message, dialect: str) -> list[Any]:
-    """A turn of the model: what the dialect's server would have sent of it."""
+    """A turn of the model, as the dialect's server would have sent it."""
     response = Response(parts=message.parts, ended=True, origin=message.origin)
     body = server_of(dialect).write_answer(response)
     return dialect_named(dialect).turn_of(body)

@@ -1,6 +1,6 @@
-"""A request -> what would leave for its host: url, headers and body. Nothing is sent, and no key is known here.
+"""Turns a request into what is sent to its host: URL, headers and body. Nothing is sent here, and no key is needed.
 
-    Request ──► who answers ──► the model's row ──► settings compiled ──► history fitted ──► wire writer ──► extra
+    Request ──► Target ──► FittedRequest ──► Plan ──► the dialect's writer ──► extra
 
 What cannot be sent as asked is changed and noted, or refused in mode "strict".
 """
@@ -27,20 +27,22 @@ __all__ = ["decode_request", "encode", "encoded"]
 
 
 def encode(request: Request) -> Wire:
-    """What would be sent for a request."""
+    """Returns the URL, headers and body that a request is sent with."""
     return encoded(request)
 
 
 def encoded(request: Request, target: Target | None = None) -> Wire:
-    """What would be sent for a request whose target may be resolved already."""
+    """Like `encode`, for a request whose target may be resolved already."""
     return _Encoding(planned(request, target, checked=True)).wire()
 
 
 def decode_request(body: Any, dialect: str) -> Request:
-    """The other way round: the request that a body in a dialect is."""
+    """The inverse of `encode`: reads the body of a request in a dialect."""
     value = load_json(body) if isinstance(body, (bytes, bytearray, str)) else body
     if not isinstance(value, dict):
-        raise DecodeError(f"expected the body of a request, an object, not {type(value).__name__}")
+        raise DecodeError(
+            f"the body of a request must be a JSON object, not {type(value).__name__}"
+        )
     return request_reader_of(dialect)(value)
 
 
@@ -88,7 +90,7 @@ class _Encoding:
         return fit_response_format(request, self._dialect, formats, change)
 
     def _note_decisions(self) -> None:
-        """Notes what of the history is not sent as it is, and switches reasoning off if an open tool loop demands it."""
+        """Adds a note for each part of the history that is not sent unchanged; switches reasoning off if an open tool loop demands it."""
         fitted, plan, notebook = self._fitted, self._plan, self._fitted.notebook
         for decision in plan.decisions:
             if decision.note:
@@ -126,7 +128,7 @@ class _Encoding:
         return base.rstrip("/") + self._path.format(model=self._model, verb=verb)
 
     def _enveloped(self, body: dict[str, Any]) -> dict[str, Any]:
-        """A body as this host wants it beside others of its dialect: the model in one place, and what else it asks for."""
+        """The body as this host expects it: the model either in the path or in the body, and the members that only this host wants."""
         wanted = self._host.members.get(self._dialect.name) if self._host else None
         if "{model}" in self._path:
             body.pop("model", None)
@@ -134,7 +136,7 @@ class _Encoding:
 
 
 def _alternating(planned: Plan) -> tuple[Message, ...]:
-    """The messages, with two of the user as one where a turn between them is left out."""
+    """The messages, with two user messages joined where the turn between them is left out."""
     messages = list(planned.messages)
     for gap in reversed(planned.gaps):
         neighbours = messages[gap - 1 : gap + 1] if gap else []
@@ -161,7 +163,7 @@ def _check_results(messages: tuple[Message, ...]) -> None:
     for part in used:
         if isinstance(part, ToolResult) and part.call_id not in called:
             raise UsageError(
-                f"a tool result names the call {part.call_id!r}, which no earlier message made"
+                f"a tool result refers to the call {part.call_id!r}, which no earlier message contains"
             )
 
 

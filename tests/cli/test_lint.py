@@ -141,7 +141,7 @@ def test_a_repair_says_what_it_did_to_a_list(tmp_path):
     lines = done.stdout.decode().splitlines()
 
     assert "message 3, part 0: tool result removed: there is no call with its id" == lines[0]
-    assert lines[1].startswith("left: message 3: the last message is the model's own")
+    assert lines[1].startswith("left: message 3: the history ends with an assistant message")
     assert "1 change for anthropic/claude-opus-4-6" in lines[2]
     assert 1 == done.returncode  # only who asks can end it with words of the user
 
@@ -156,7 +156,7 @@ def test_a_signature_is_filled_where_the_format_has_one(tmp_path):
     file, out = tmp_path / "h.json", tmp_path / "out.json"
     file.write_text(json.dumps(HISTORIES["gemini"]))
     done = run("repair", str(file), "--for", HOME["gemini"], "-o", str(out))
-    assert b"message 1: nobody signed this step" in done.stdout
+    assert b"message 1: this step has no signature" in done.stdout
     assert b"skip_thought_signature_validator" in out.read_bytes()
 
 

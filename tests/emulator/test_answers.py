@@ -182,4 +182,4 @@ def test_what_is_not_served():
     assert 404 == reply.status
     reply = Emulator().reply("POST", "/v1/messages", {}, b"no json")
     assert 400 == reply.status
-    assert re.search("cannot be read", json.loads(reply.body)["error"]["message"])
+    assert re.search("not a valid request", json.loads(reply.body)["error"]["message"])

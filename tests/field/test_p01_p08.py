@@ -333,7 +333,7 @@ def test_p08_each_host_gets_the_field_it_takes(target):
     Elsewhere: strict hosts answer 400 or 422 to a field that another host demands
     (https://github.com/QwenLM/qwen-code/issues/11045, https://github.com/agentjido/req_llm/issues/772).
     Here: a row of data says which field a host takes back; own reasoning goes there, foreign reasoning stays in the history.
-    Seen failing: ReasoningRules._under_its_name returning the part as it is; ReasoningRules.is_home always true.
+    Seen failing: Replay.returned returning the part as it is; ReasoningRules.is_home always true.
     """
     history = []
     for host in CONTRACTS:

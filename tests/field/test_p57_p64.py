@@ -41,7 +41,7 @@ def test_p57_a_forced_tool_beside_reasoning(model, policy, choice):
     (https://github.com/mastra-ai/mastra/issues/7507, https://github.com/can1357/oh-my-pi/issues/341).
     Here: reasoning goes off where that is possible, the choice is relaxed where it is not, each with a note; mode strict
     raises by that rule.
-    Seen failing: FittedRequest._with_tools returning the request as it is; bend writing no note.
+    Seen failing: FittedRequest._fit_tools changing nothing; bend writing no note.
     """
     asked = {"tools": [TOOL], "tool_choice": choice, "reasoning": "high", "max_tokens": 9000}
     response = emulated_client().ask(model, WEATHER, **asked)
@@ -97,7 +97,7 @@ def test_p58_sampling_beside_reasoning(model, reasoning, kept):
     Elsewhere: a temperature that the user never set is refused beside thinking
     (https://github.com/danny-avila/LibreChat/issues/11949, https://github.com/n8n-io/n8n/issues/14288).
     Here: the model's row decides, and whether it reasons: GPT-5.1 takes them with reasoning off.
-    Seen failing: FittedRequest._without_refused removing nothing; removing without a note; removing always.
+    Seen failing: FittedRequest._leave_out_refused removing nothing; removing without a note; removing always.
     """
     asked = {"reasoning": reasoning, "temperature": 0.3, "top_p": 0.5}
     wire = iv.encode(iv.Request(model, [iv.user(QUESTION)], **asked))
@@ -115,7 +115,7 @@ def test_p59_tools_and_an_effort_need_another_endpoint():
     Elsewhere: tools with an effort are refused since GPT-5.4, or a workaround that nobody sees sends effort none
     (https://github.com/openai/openai-openapi/issues/541, https://github.com/danny-avila/LibreChat/issues/14231).
     Here: the models of openai are asked by Responses; who insists on chat gets reasoning off with a note, or an error in mode strict.
-    Seen failing: FittedRequest._with_tools looking at forced choices only; switching off without a note.
+    Seen failing: FittedRequest._fit_tools looking at forced choices only; switching off without a note.
     """
     asked = {"tools": [TOOL], "reasoning": "high"}
     for model in ("openai/gpt-5.4", "openai/gpt-5.6"):
@@ -249,8 +249,8 @@ def test_p63_what_breaks_a_cache_is_told():
         return iv.plan(messages, model, last=last, **{"tools": [TOOL], **settings, **changed}).cache
 
     assert (0, 0) == (effect(reasoning="low").message, effect(reasoning="low").byte)
-    assert "the setting for reasoning changed" in effect(reasoning="low").why
-    assert "the setting for reasoning changed" in effect(reasoning=None).why
+    assert "the reasoning setting changed" in effect(reasoning="low").why
+    assert "the reasoning setting changed" in effect(reasoning=None).why
     assert (0, "the system prompt changed") == (effect(system="x").message, effect(system="x").why)
     assert (0, "the tools changed") == (effect(tools=[]).message, effect(tools=[]).why)
 

@@ -29,7 +29,7 @@ class TestCache:
         first = iv.plan(history, model)
         off = iv.plan(history, model, last=first, reasoning="none")
         assert (0, 0) == (off.cache.message, off.cache.byte)
-        assert "the setting for reasoning changed: default became off" in off.cache.why
+        assert "the reasoning setting changed from default to off" in off.cache.why
         assert "message 1: its reasoning: thinking is off" in off.cache.why
 
 

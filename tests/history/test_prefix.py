@@ -47,7 +47,7 @@ class TestPrefix:
     def test_messages_were_forgotten(self):
         found = self.lint(self.history()[2:])
         assert [("prefix_changed", 1)] == [(code, number) for code, number, _ in found]
-        assert "1 parts stand before it, and 4 stood there when it was made" == found[0][2]
+        assert "1 parts are before it, but there were 4 when it was generated" == found[0][2]
 
     def test_a_change_that_is_undone(self):
         messages = self.history()

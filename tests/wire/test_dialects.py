@@ -4,7 +4,6 @@ import ast
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import get_type_hints
 
 import pytest
 
@@ -12,7 +11,6 @@ import innervoice as iv
 from innervoice.emulator.desk import Desk, desk_of
 from innervoice.errors import UsageError
 from innervoice.frames.frame import Frame
-from innervoice.wire import dialect as dialect_module
 from innervoice.wire.dialect import Dialect
 from innervoice.wire.dialects import (
     DEFAULT,
@@ -154,8 +152,3 @@ def test_nobody_else_names_a_dialect():
             found[place.as_posix()] = names
 
     assert found == OTHER_MEANINGS
-
-
-def test_types_are_importable():
-    """References in the annotations are real names."""
-    assert get_type_hints(dialect_module._resolved)

@@ -1,4 +1,4 @@
-"""A strict stand-in for the providers: it speaks every dialect and refuses what they refuse.
+"""An emulator of the providers: it speaks every dialect and refuses what they refuse.
 
     bytes ──► core.Emulator.reply ──► route ──► wire/*/rules.py ──► seals of this dialect ──► brain ──► sealed parts ──► bytes
 

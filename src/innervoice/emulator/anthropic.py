@@ -18,18 +18,18 @@ __all__ = ["DESK"]
 
 
 def is_on(call: EmulatedCall) -> bool:
-    """Whether it thinks in this call."""
+    """Whether the model thinks in this call."""
     return claude.is_on(call.body, call)
 
 
 def check(call: EmulatedCall) -> Iterator[Refusal]:
-    """Which seals are refused."""
+    """Refuses invalid signatures."""
     messages = [as_dict(message) for message in as_list(call.body.get("messages"))]
     return claude.check(call, messages, call.body.get("system"), call.body.get("tools"), call.body)
 
 
 def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
-    """The turn, sealed."""
+    """The turn, with signed thinking."""
     body = call.body
     messages = [as_dict(message) for message in as_list(body.get("messages"))]
     prefix = claude.prefix_of(body.get("system"), body.get("tools"), messages)

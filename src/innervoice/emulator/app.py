@@ -46,4 +46,4 @@ async def _pieces(reply: Reply) -> AsyncIterator[bytes]:
 
 
 app = create_app()
-"""For servers that take the name of an application: `uvicorn innervoice.emulator.app:app`."""
+"""For servers that import an application by name: `uvicorn innervoice.emulator.app:app`."""

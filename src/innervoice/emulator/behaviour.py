@@ -1,4 +1,4 @@
-"""How the emulated model behaves: told by the end of its name, by a header, or by neither.
+"""How the emulated model behaves, set by a suffix of its name or by a header.
 
 `claude-opus-5-5+redact` and the header `x-innervoice-emulate: redact, slow=0.05` say the same kind of thing:
 words with commas (in a name: plus signs) between them, some with a value.
@@ -20,7 +20,7 @@ Visible: TypeAlias = Literal["full", "summary", "hidden"]
 
 
 class Behaviour(Value, frozen=True, kw_only=True):
-    """What a model is told to do, for a test or a demonstration."""
+    """Switches for tests and demonstrations."""
 
     redact: bool = False
     """Every second piece of reasoning comes encrypted."""
@@ -35,13 +35,13 @@ class Behaviour(Value, frozen=True, kw_only=True):
     mirror: bool = False
     """Sends the reasoning in two fields."""
     silent: bool = False
-    """Thinks, and says nothing."""
+    """Thinks, and answers nothing."""
     pieces: int = 1
     """How many pieces its reasoning has."""
     cut: int | None = None
-    """The stream ends without an end after so many frames."""
+    """The stream stops without its end after this many frames."""
     fail: int | None = None
-    """The stream breaks off with an error after so many frames; 0: the request is refused."""
+    """The stream fails with an error after this many frames; 0: the request is refused."""
     slow: float = 0.0
     """Seconds between two frames."""
     size: int = 12
@@ -56,21 +56,21 @@ _NUMBERS = ("pieces", "cut", "fail", "size")
 
 
 def behaviour_of(model: str, header: str | None, prompt: str) -> tuple[str, Behaviour]:
-    """The model's own name, and how it shall behave."""
+    """The model's name without the suffix, and its behaviour."""
     name, *words = model.split("+")
-    told: dict[str, object] = {"redact": _MAGIC in prompt}
+    switches: dict[str, object] = {"redact": _MAGIC in prompt}
     for word in [*words, *(header or "").split(",")]:
         key, _, value = word.strip().partition("=")
         if key in _FLAGS:
-            told[key] = True
+            switches[key] = True
         elif key in _SHOWS:
-            told["show"] = _SHOWS[key]
+            switches["show"] = _SHOWS[key]
         elif key in _NUMBERS and value.isdigit():
-            told[key] = int(value)
+            switches[key] = int(value)
         elif key == "fail":
-            told["fail"] = 3
+            switches["fail"] = 3
         elif key == "inline":
-            told["inline"] = value or "think"
+            switches["inline"] = value or "think"
         elif key == "slow":
-            told["slow"] = float(value or 0.02)
-    return name, Behaviour(**told)  # type: ignore[arg-type]
+            switches["slow"] = float(value or 0.02)
+    return name, Behaviour(**switches)  # type: ignore[arg-type]

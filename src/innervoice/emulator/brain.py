@@ -1,9 +1,8 @@
-"""A small deterministic mind: it does arithmetic, and looks things up through the caller's tools.
+"""The emulated model: it does arithmetic and calls the caller's tools, deterministically.
 
-A question is taken in steps, cut at the word "then". A step that concerns a tool (a word of the tool's name
-stands in it, or the choice is forced) makes one call for each thing it names, at once; a step with arithmetic
-is computed. When every step has its results, they are put together as the answer. The same conversation
-always gives the same thoughts.
+A question is split into steps at the word "then". A step that concerns a tool (it contains a word of the tool's name, or the
+choice is forced) makes one call for each thing it mentions, in parallel; arithmetic is computed. When every step has its
+results, they are joined to the answer. The same conversation always gives the same thoughts.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _MOST_CALLS = 8
 
 
 class AnswerDraft(Value, frozen=True, kw_only=True):
-    """What the mind came to: thoughts, then calls or an answer."""
+    """The next turn before it is written: thoughts, then calls or an answer."""
 
     thoughts: tuple[str, ...]
     text: str = ""
@@ -65,7 +64,7 @@ def think(
     return AnswerDraft(thoughts=_closing_thoughts(question, found, sums, pieces), text=answer)
 
 
-# ---- what is asked ---------------------------------------------------------------------------------
+# ---- the question ---------------------------------------------------------------------------------
 
 
 def _is_result(part: Any) -> bool:
@@ -113,7 +112,7 @@ def _concerns(tool: Tool, step: str) -> bool:
 
 
 def _arguments(tool: Tool, step: str) -> list[dict[str, Any]]:
-    """One set of arguments for each thing that a step names."""
+    """One set of arguments for each thing mentioned in a step."""
     schema = as_dict(tool.parameters)
     members = {key: as_dict(value) for key, value in as_dict(schema.get("properties")).items()}
     numbers = [float(text) if "." in text else int(text) for text in _NUMBER.findall(step)]
@@ -153,7 +152,7 @@ def _argument(schema: dict[str, Any], thing: str, numbers: list[int | float]) ->
 
 
 def _computed(expression: str) -> str | None:
-    """An expression and its value; None for what cannot be computed."""
+    """An expression and its value; None if it cannot be computed."""
     try:
         tree = ast.parse(expression.replace("×", "*").replace("x", "*"), mode="eval")
         value = _value(tree.body)
@@ -182,28 +181,28 @@ def _thoughts(
     question: str, step: str, calls: Sequence[tuple[str, dict[str, Any]]], pieces: int
 ) -> tuple[str, ...]:
     names = ", ".join(f"{name}({', '.join(map(str, values.values()))})" for name, values in calls)
-    told = [
+    thoughts = [
         f"The user asks: {question}\nFor this step I need to look something up: {step.strip(' ,.?!')}."
     ]
-    told.append(f"I call {names} and wait for what comes back.")
-    return _in_pieces(told, pieces)
+    thoughts.append(f"I call {names} and wait for what comes back.")
+    return _in_pieces(thoughts, pieces)
 
 
 def _closing_thoughts(
     question: str, found: Sequence[str], sums: Sequence[str | None], pieces: int
 ) -> tuple[str, ...]:
-    told = [f"The user asks: {question}"]
+    thoughts = [f"The user asks: {question}"]
     if found:
         given = "one result" if len(found) == 1 else f"{len(found)} results"
-        told.append(f"The tools gave {given}; I read what came, in order.")
-    told += [f"Computed: {line}." for line in sums if line]
-    told.append("That is all I need to answer.")
-    return _in_pieces(told, pieces)
+        thoughts.append(f"The tools gave {given}; I read them in order.")
+    thoughts += [f"Computed: {line}." for line in sums if line]
+    thoughts.append("That is all I need to answer.")
+    return _in_pieces(thoughts, pieces)
 
 
-def _in_pieces(told: list[str], pieces: int) -> tuple[str, ...]:
-    """The thoughts as so many pieces; more pieces than thoughts make the last one a check."""
-    while len(told) < pieces:
-        told.append(f"Checking once more, pass {len(told)}.")
-    head, tail = told[: len(told) - pieces + 1], told[len(told) - pieces + 1 :]
+def _in_pieces(thoughts: list[str], pieces: int) -> tuple[str, ...]:
+    """Splits the thoughts into `pieces` pieces; missing ones are filled with a check."""
+    while len(thoughts) < pieces:
+        thoughts.append(f"Checking once more, pass {len(thoughts)}.")
+    head, tail = thoughts[: len(thoughts) - pieces + 1], thoughts[len(thoughts) - pieces + 1 :]
     return ("\n".join(head), *tail)

@@ -1,4 +1,4 @@
-"""One request as the emulator sees it, and what all dialects do with it."""
+"""One request to the emulator, and what all dialects need for it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REMEMBERED = 4096
 
 
 class ServerMemory:
-    """What a server remembers of what it sent: stored responses, and which reasoning made which item."""
+    """What a server stores: responses, items, and which reasoning led to which item."""
 
     def __init__(self) -> None:
         self.responses: OrderedDict[str, dict[str, Any]] = OrderedDict()
@@ -50,7 +50,7 @@ class EmulatedCall:
     sealer: Sealer
     memory: ServerMemory
     number: str = field(default="")
-    """Tells this request from others, in the ids of what it gives."""
+    """A digest of the request, for the ids in its answer."""
 
     @property
     def provider(self) -> str:
@@ -73,12 +73,12 @@ class EmulatedCall:
         return self.sealer.seal(**bound, request=self.number, **claims)
 
     def claims(self, seal: Any) -> dict[str, Any] | None:
-        """What a seal claims, or None if it is not of this host."""
+        """The claims of a seal; None if this host did not issue it."""
         claims = self.sealer.claims(seal)
         return claims if claims and claims.get("host") == self.provider else None
 
     def id(self, start: str, position: int = 0) -> str:
-        """An id for a thing that this call makes."""
+        """An id for something in the answer to this call."""
         return f"{start}{digest([self.number, start, position])}"
 
     # ---- parts with the wire blocks of this host ---------------------------------------------------
@@ -86,7 +86,7 @@ class EmulatedCall:
     def thinking(
         self, text: str, block: dict[str, Any], form: Form = "full", item: str | None = None
     ) -> Part:
-        """A piece of reasoning that leaves as this block."""
+        """A piece of reasoning that is sent as this block."""
         return Thinking(text, form, origin=Origin(dialect=self.dialect, block=block, item=item))
 
     def text(self, text: str, block: dict[str, Any] | None = None) -> Part:
@@ -102,12 +102,12 @@ class EmulatedCall:
 
 
 def tokens(text: str) -> int:
-    """How many tokens a text has here: one for four characters."""
+    """The number of tokens of a text, counted as one for every four characters."""
     return (len(text) + 3) // 4
 
 
 def tools_of(body: dict[str, Any]) -> list[Tool]:
-    """The functions that a request offers, in whichever dialect."""
+    """The functions that a request offers, in any dialect."""
     config = as_dict(body.get("toolConfig")).get("tools")
     offered = as_list(config if config is not None else body.get("tools"))
     return [

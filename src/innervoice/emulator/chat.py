@@ -35,7 +35,7 @@ _SIGNED = {
 
 
 def is_on(call: EmulatedCall) -> bool:
-    """Whether it reasons in this call."""
+    """Whether the model reasons in this call."""
     return rules_say_on(call.body, call.target)
 
 
@@ -95,7 +95,7 @@ def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
 
 
 def _field(call: EmulatedCall) -> str | None:
-    """Where this host puts the reasoning of this model; None where it shows none."""
+    """The field in which this host returns the model's reasoning; None if it returns none."""
     body, row, host = call.body, call.target.row, call.target.host
     hidden = as_dict(body.get("reasoning")).get("exclude") is True
     hidden = (
@@ -149,7 +149,7 @@ def _details(call: EmulatedCall, draft: AnswerDraft) -> list[dict[str, Any]]:
 
 
 def _streamed(call: EmulatedCall, answer: Response) -> Response:
-    """The answer without its counts, unless they are asked for: a chunk with counts has no choice, which few expect."""
+    """Removes the token counts unless they are requested: the chunk with counts has no choices, which clients do not expect."""
     options = as_dict(call.body.get("stream_options"))
     return answer if options.get("include_usage") else answer.replace(usage=Usage())
 

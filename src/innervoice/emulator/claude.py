@@ -1,6 +1,6 @@
-"""Claude's thinking, wherever it is served: how it is sealed, and which seals are refused.
+"""Claude's thinking at any host: how it is signed, and which signatures are refused.
 
-Blocks are in the form of the Messages API here; Converse brings its own into it and back.
+Blocks have the form of the Messages API here; `converse.py` converts its own to it and back.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _MODIFIED = (
 
 
 def is_on(fields: dict[str, Any], call: EmulatedCall) -> bool:
-    """Whether it thinks in this call."""
+    """Whether the model thinks in this call."""
     return claude_is_on(fields, call.target.row)
 
 
 def prefix_of(system: Any, tools: Any, messages: list[dict[str, Any]]) -> str:
-    """A digest of all that stands before a block: cache marks do not count, nor how a text is written."""
+    """A digest of everything before a block, without cache marks and with texts in one notation."""
     return digest([_plain(system), _plain(tools), [_plain(message) for message in messages]])
 
 
@@ -54,7 +54,7 @@ def _plain(value: Any) -> Any:
 def thinking_blocks(
     call: EmulatedCall, draft: AnswerDraft, fields: dict[str, Any], prefix: str
 ) -> list[dict[str, Any]]:
-    """The sealed blocks of what it thought."""
+    """The signed blocks of the thoughts."""
     row, behaviour = call.target.row, call.behaviour
     display = as_dict(fields.get("thinking")).get("display")
     shown = {"summarized": "summary", "omitted": "hidden"}.get(display or "", row.shown)

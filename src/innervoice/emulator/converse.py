@@ -21,7 +21,7 @@ __all__ = ["DESK"]
 
 
 def is_on(call: EmulatedCall) -> bool:
-    """Whether it thinks in this call."""
+    """Whether the model thinks in this call."""
     fields = _fields(call)
     if _is_claude(call):
         return claude.is_on(fields, call)
@@ -30,7 +30,7 @@ def is_on(call: EmulatedCall) -> bool:
 
 
 def check(call: EmulatedCall) -> Iterator[Refusal]:
-    """Which seals are refused."""
+    """Refuses invalid signatures."""
     if not _is_claude(call):
         return
     for refusal in claude.check(call, *_conversation(call), _fields(call)):
@@ -38,7 +38,7 @@ def check(call: EmulatedCall) -> Iterator[Refusal]:
 
 
 def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
-    """The turn, sealed."""
+    """The turn, with signed thinking for Claude."""
     made: list[Part] = []
     if _is_claude(call):
         messages, system, tools = _conversation(call)
@@ -100,7 +100,7 @@ def _to_claude(block: Any) -> Any:
 
 def _from_claude(block: dict[str, Any]) -> dict[str, Any]:
     if block["type"] == "redacted_thinking":
-        # The wire has a blob: the base64 of what is base64 already.
+        # The wire format is a blob, so base64 is encoded as base64 once more.
         return {"reasoningContent": {"redactedContent": b64encode(block["data"].encode()).decode()}}
     text = {"text": block["thinking"], "signature": block["signature"]}
     return {"reasoningContent": {"reasoningText": text}}

@@ -1,4 +1,4 @@
-"""The emulator without a socket: the bytes of a request -> the bytes of a reply."""
+"""The emulator without a socket: takes the bytes of a request, returns the bytes of a reply."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _KEYS = ("x-api-key", "api-key", "x-goog-api-key", "authorization")
 
 @dataclass(frozen=True)
 class Reply:
-    """What goes back: bytes piece by piece, with a pause between two."""
+    """A reply: bytes in pieces, with a pause after each."""
 
     status: int
     media: str
@@ -43,12 +43,12 @@ class Reply:
 
     @property
     def body(self) -> bytes:
-        """All of it at once."""
+        """The whole body at once."""
         return b"".join(self.pieces)
 
 
 class Emulator:
-    """Answers as the providers do. Seals of one emulator are not those of another with a different key."""
+    """Answers as the providers do. An emulator does not accept seals of another one with a different key."""
 
     def __init__(self, key: bytes = b"innervoice") -> None:
         self._sealer = Sealer(key)
@@ -67,7 +67,9 @@ class Emulator:
             value = load_json(body)
             call = self._call(route, as_dict(value), lowered, path)
         except (ValueError, DecodeError) as error:
-            return _refusal(route.dialect, Refusal(text=f"the body cannot be read: {error}"))
+            return _refusal(
+                route.dialect, Refusal(text=f"the body is not a valid request: {error}")
+            )
         return self._answered(call)
 
     def _call(
@@ -150,7 +152,7 @@ def _drafted(call: EmulatedCall, body: dict[str, Any], *, on: bool) -> AnswerDra
 
 
 def _within_limit(call: EmulatedCall, draft: AnswerDraft) -> tuple[AnswerDraft, FinishReason]:
-    """The draft as far as the limit on its tokens lets it come."""
+    """The draft, cut at the token limit."""
     limit = call.request.max_tokens
     left = limit * 4 if limit else 10**9
     thoughts: list[str] = []

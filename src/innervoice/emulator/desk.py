@@ -1,4 +1,4 @@
-"""What the emulator does for one dialect beside its wire format: seals, and when and where its models think.
+"""The part of the emulator that differs by dialect: how reasoning is sealed, when a model reasons, and where the reasoning goes.
 
 A dialect's desk is the module of `emulator/` with the name of the dialect's folder in `wire/`; it exports `DESK`.
 """

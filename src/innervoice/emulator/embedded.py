@@ -1,4 +1,4 @@
-"""Clients that reach nobody but an emulator in this process: no port, no key, no network."""
+"""Clients that talk to an emulator in this process: no port, no key, no network."""
 
 from __future__ import annotations
 

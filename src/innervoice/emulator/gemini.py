@@ -23,7 +23,7 @@ _FREE = {"args", "parameters", "parametersJsonSchema", "response", "responseJson
 
 
 def spelled(value: Any) -> Any:
-    """A body with its members in camel case: Google takes both spellings, and its SDK (3.1.0) mixes them."""
+    """A body with its members in camel case: Google accepts both spellings, and its SDK (3.1.0) mixes them."""
     if isinstance(value, list):
         return [spelled(item) for item in value]
     if not isinstance(value, dict):
@@ -37,7 +37,7 @@ def _raised(found: re.Match[str]) -> str:
 
 
 def is_on(call: EmulatedCall) -> bool:
-    """Whether it thinks in this call."""
+    """Whether the model thinks in this call."""
     budget = _config(call).get("thinkingBudget")
     return budget != 0 and (bool(_config(call)) or call.target.row.default != "none")
 
@@ -81,7 +81,7 @@ def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
 
 
 def _text(call: EmulatedCall, text: str, *, signed: bool) -> Iterator[Part]:
-    """The answer; in a stream its signature comes behind it, on a part without text."""
+    """The answer; in a stream its signature follows on a part without text."""
     seal = {"thoughtSignature": call.seal(kind="thought", call=None)} if signed else {}
     if signed and call.stream:
         yield call.text(text, {"text": text})

@@ -1,8 +1,7 @@
-"""What a program without a plan would send: the history turned into the target's form, seals and all.
+"""What a program without a plan would send: the history converted to the target's form, seals included.
 
-It is what people do who carry reasoning from one provider to the next, or lose it on the way: whatever looks
-like a thought becomes a thought of the target, whatever looks like a seal its seal, and a field that the
-format has no place for is gone.
+Programs that pass reasoning from one provider to the next do this: a thought becomes a thought of the target, anything that looks
+like a seal becomes its seal, and a field that the format does not have is lost.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ __all__ = ["naive_wire"]
 
 
 def naive_wire(request: Request) -> Wire:
-    """The wire of a request whose history nobody planned."""
+    """What is sent for a request without planning its history."""
     last = tuple(request.messages[-1:]) if request.messages else ()
     asked = encode(request.replace(messages=last if last and last[0].role == "user" else ()))
     messages = tuple(_carried(message, asked.dialect) for message in request.messages)
@@ -53,7 +52,7 @@ def _part(part: Part, dialect: str) -> Part | None:
 
 
 def _seal(part: Part) -> str:
-    """The first thing in a block that looks like a seal."""
+    """The first value in a block that looks like a seal."""
     origin = part.origin
     for path in origin.seals if origin else ():
         value: Any = origin.block if origin else None

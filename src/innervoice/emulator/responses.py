@@ -32,7 +32,7 @@ _REASONS = {
     "item": "Encrypted content item_id did not match the target item id.",
     "account": "Encrypted content organization_id did not match the target organization.",
 }
-# Hosts that say it in other words, whatever is wrong.
+# Hosts with one message for every problem.
 _WORDS = {
     "xai": "Could not decrypt the provided encrypted_content. Ensure the value is the unmodified encrypted_content from "
     "a previous response.",
@@ -45,13 +45,13 @@ _OTHER_RESOURCE = (
 
 
 def is_on(call: EmulatedCall) -> bool:
-    """Whether it reasons in this call."""
+    """Whether the model reasons in this call."""
     word = as_dict(call.body.get("reasoning")).get("effort")
     return word != "none" if word else call.target.row.default != "none"
 
 
 def conversation(call: EmulatedCall) -> dict[str, Any]:
-    """The body with what the server holds of the conversation before what is new."""
+    """The body with the stored part of the conversation before the new input."""
     held = call.memory.responses.get(str(call.body.get("previous_response_id")))
     new = call.body.get("input")
     items = [{"role": "user", "content": new}] if isinstance(new, str) else as_list(new)
@@ -59,14 +59,14 @@ def conversation(call: EmulatedCall) -> dict[str, Any]:
 
 
 class Stored(NamedTuple):
-    """The reply to someone who asks for a response that was stored."""
+    """The reply to a GET for a stored response."""
 
     status: int
     body: dict[str, Any]
 
 
 def stored(memory: ServerMemory, path: str) -> Stored | None:
-    """What GET gives for a stored response; None if the path names none."""
+    """The reply to a GET for a stored response; None if the path does not name one."""
     url = urlsplit(path)
     found = _STORED.search(url.path)
     held = memory.responses.get(found[1]) if found else None
@@ -82,7 +82,7 @@ def stored(memory: ServerMemory, path: str) -> Stored | None:
     return Stored(200, {**body, "output": items})
 
 
-# ---- what is refused -------------------------------------------------------------------------------
+# ---- refusals -------------------------------------------------------------------------------
 
 
 def check(call: EmulatedCall) -> Iterator[Refusal]:
@@ -153,11 +153,11 @@ def _encrypted(call: EmulatedCall, item: dict[str, Any]) -> Iterator[Refusal]:
         yield refused(text, code="invalid_encrypted_content")
 
 
-# ---- what is answered ------------------------------------------------------------------------------
+# ---- the answer ------------------------------------------------------------------------------
 
 
 def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
-    """The turn as items, and the parts that they are."""
+    """The turn; its items are stored if the request wants that."""
     items = [*_reasoning(call, draft), *_made(call, draft)]
     reasoning = items[0].get("id") if items and items[0]["type"] == "reasoning" else None
     memory = call.memory

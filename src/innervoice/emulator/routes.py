@@ -1,7 +1,7 @@
-"""A path -> who is asked, in which dialect, for which model.
+"""Maps a path to a provider, a dialect and a model.
 
 Every dialect is served at its real path, behind the name of a provider (`/deepseek/chat/completions`) or without
-one, where the path itself says whose it is.
+one, if the path belongs to one provider.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ __all__ = ["Route", "base_urls", "route_of"]
 
 
 class Route(NamedTuple):
-    """Where a request goes."""
+    """The provider, dialect and model of a request."""
 
     provider: str
     dialect: str
     model: str | None = None
-    """The model's name, where the path has it."""
+    """The model's name, if it is in the path."""
     stream: bool | None = None
-    """Whether it streams, where the path says so."""
+    """Whether the answer is streamed, if the path says so."""
 
 
 def route_of(path: str) -> Route | None:
-    """The route of a path, or None if nobody answers there."""
+    """The route of a path, or None if it is not served."""
     path = urlsplit(path).path
     first = path.lstrip("/").split("/", 1)[0]
     host = host_of(first)
@@ -48,7 +48,7 @@ def route_of(path: str) -> Route | None:
 
 @cache
 def _patterns() -> tuple[tuple[re.Pattern[str], str, str], ...]:
-    """The end of a path, its dialect, and the provider that it belongs to when it names none."""
+    """Patterns of paths, each with its dialect and the provider that is assumed if the path names none."""
     usual = [
         (_pattern(dialect.path, dialect.verbs), dialect.name, dialect.home)
         for dialect in map(dialect_named, DIALECTS)

@@ -1,8 +1,8 @@
-"""Seals that know what they are bound to.
+"""Seals: signed claims about a piece of reasoning.
 
-A seal is what a provider puts into a block for nobody but itself: here the claims (which model, which account,
-which text, what stood before) and an HMAC of them, in base64. So the emulator can tell a forged seal from one
-that is genuine and stands in the wrong place, as the providers do.
+A seal is what a provider puts into a block for itself alone: here the claims (which model, which account,
+which text, what was before it) and an HMAC of them, in base64. So the emulator can distinguish a forged seal from a genuine
+one in the wrong place, as the providers do.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Sealer:
         return b64encode(self._mac(content) + content).decode("ascii")
 
     def claims(self, seal: Any) -> dict[str, Any] | None:
-        """What a seal claims, or None for one that nobody here made."""
+        """The claims of a seal; None if it was not made with this key."""
         try:
             text = str(seal).translate(str.maketrans("-_", "+/"))
             raw = b64decode(text + "=" * (-len(text) % 4), validate=True)

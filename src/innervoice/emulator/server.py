@@ -20,7 +20,7 @@ _PATIENCE = 10.0
 
 
 def run(host: str, port: int) -> None:
-    """Serves until it is interrupted."""
+    """Serves until interrupted."""
     uvicorn.run(create_app(), host=host, port=port, log_level="warning")
 
 
@@ -36,7 +36,7 @@ class EmulatorServer:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def base_url(self, provider: str) -> str:
-        """Where a provider answers."""
+        """The base URL of a provider."""
         return base_urls(self.url)[provider]
 
     def _run(self) -> None:

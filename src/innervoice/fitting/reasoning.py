@@ -1,4 +1,4 @@
-"""One setting for reasoning -> what a model accepts for it.
+"""Turns a reasoning setting into one that a model accepts.
 
 A model accepts an effort in words, a budget in tokens, both, a mere switch, or nothing. The setting is brought to
 what the model's row (`catalog/models.toml`) accepts: an error that names the rule in mode "strict", the nearest
@@ -28,7 +28,7 @@ _UNKNOWN_LIMIT = 32_000
 
 
 class Compiler:
-    """Brings one setting to what a row accepts, and writes down what it changed."""
+    """Changes a setting to what a row accepts, and notes each change."""
 
     def __init__(self, row: ModelRow, *, mode: Mode, notebook: Notebook) -> None:
         self._row = row
@@ -37,7 +37,7 @@ class Compiler:
         self.max_tokens: int | None = None
 
     def choose(self, asked: Reasoning, max_tokens: int | None) -> Choice:
-        """What to send for this setting; `max_tokens` may have changed after it."""
+        """Returns what to send for this setting; may change `max_tokens`."""
         self.max_tokens = max_tokens
         effort, budget = asked.effort, asked.budget
         if effort is not None and budget is not None:
@@ -56,7 +56,7 @@ class Compiler:
         return Choice(show=show)
 
     def bend(self, rule: str, detail: str) -> None:
-        """Notes that something was changed, or refuses to in mode strict."""
+        """Notes a change, or raises `RuleError` in mode "strict"."""
         if self._mode == "strict" and rule != "effort_wins":
             raise RuleError(rule, detail)
         self._notebook.add(rule, detail)
@@ -81,7 +81,7 @@ class Compiler:
             if nearest != effort:
                 self.bend(
                     "effort_clamped",
-                    f"{effort} became {nearest}; taken are {', '.join(row.efforts)}",
+                    f"{effort} became {nearest}; accepted are {', '.join(row.efforts)}",
                 )
             needs_budget = row.control == "anthropic-enabled"
             budget = self._fitted(self._share(effort)) if needs_budget else None
@@ -118,12 +118,12 @@ class Compiler:
         return int(limit * SHARES[effort])
 
     def _fitted(self, budget: int, *, asked: bool = False) -> int:
-        """A budget that the model takes and that leaves room for an answer."""
+        """A budget that the model accepts and that leaves room for an answer."""
         assert self._row.budget is not None
         least, most = self._row.budget
         fitted = min(max(budget, least), most)
         if fitted != budget and asked:
-            self.bend("budget_clamped", f"{budget} became {fitted}; taken are {least} to {most}")
+            self.bend("budget_clamped", f"{budget} became {fitted}; accepted are {least} to {most}")
         limit = self.max_tokens
         if limit is None:
             return fitted
@@ -150,6 +150,6 @@ class Compiler:
 
 
 def _nearest(effort: str, taken: tuple[str, ...]) -> str:
-    """The nearest word that is taken, ties upward."""
+    """The nearest effort that the model accepts, ties upward."""
     rank = _RANKS[effort]
     return min(taken, key=lambda word: (abs(_RANKS.get(word, rank) - rank), -_RANKS.get(word, 0)))

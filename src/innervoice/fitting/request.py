@@ -1,4 +1,4 @@
-"""A request -> who answers it, the row of its model, and settings that the model takes.
+"""Fits the settings of a request to its target.
 
 What cannot be sent as asked is changed and noted, or refused in mode "strict" by the rule it breaks.
 """
@@ -35,7 +35,9 @@ class FittedRequest:
         self.target = target or target_of(asked)
         self.notebook = Notebook()
         self.choice: Choice | None = None
-        self._checked = checked  # without it, what only the whole request can break is left alone
+        self._checked = (
+            checked  # False: rules that only a complete request can break are not enforced
+        )
         self._dialect = dialect_named(self.target.dialect)
         self._changes: dict[str, Any] = {}
         row = self.target.row
@@ -45,7 +47,7 @@ class FittedRequest:
         self._fit()
 
     def with_messages(self, messages: tuple[Message, ...]) -> Request:
-        """The request with the settings that are sent, and with these messages."""
+        """The request with fitted settings and with these messages."""
         changes = self._changes
         if messages != self.asked.messages:
             changes = {**changes, "messages": messages}
@@ -53,14 +55,14 @@ class FittedRequest:
 
     @property
     def reasons(self) -> bool:
-        """Whether the model will reason, as far as it is known."""
+        """Whether the model will reason, according to its row."""
         if self.target.row.control == self.target.row.default == "none":
             return False
         return not self.choice.off if self.choice else self.target.row.default != "none"
 
     @property
     def refuses_prefill(self) -> bool:
-        """Whether the last message is the model's own, which it does not take, or not while it reasons."""
+        """Whether the request ends with an assistant message that the model does not accept as prefill, or not while it reasons."""
         last = self.asked.messages[-1] if self.asked.messages else None
         if last is None or last.role != "assistant":
             return False
@@ -108,7 +110,8 @@ class FittedRequest:
         if self._checked and self.refuses_prefill:
             while_reasoning = " while it reasons" if row.prefill else ""
             raise RuleError(
-                "prefill_refused", f"the last message must not be the model's own{while_reasoning}"
+                "prefill_refused",
+                f"this model does not accept prefill{while_reasoning}; end with a user message",
             )
         self._leave_out_refused()
 
@@ -142,7 +145,7 @@ class FittedRequest:
             self._changes["max_tokens"] = most
 
     def _fit_tools(self) -> None:
-        """Tools and a forced choice of them, where the model refuses these while it reasons."""
+        """Handles tools, and a forced tool choice, that the model refuses while it reasons."""
         if not self.reasons:
             return
         row, choice, bend = self.target.row, self._value("tool_choice"), self._compiler.bend
@@ -159,7 +162,8 @@ class FittedRequest:
             self._changes["tool_choice"] = "auto"
         elif self._checked:
             raise RuleError(
-                "reasoning_off_for_tools", "this model takes no function tools in this dialect"
+                "reasoning_off_for_tools",
+                "this model takes no function tools in this dialect",
             )
 
     def _leave_out_refused(self) -> None:

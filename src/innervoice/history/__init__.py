@@ -1,1 +1,1 @@
-"""What of a conversation goes to a target, and why."""
+"""Planning a history for a target: what is sent, in which form, and why."""

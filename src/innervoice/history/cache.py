@@ -1,8 +1,8 @@
-"""What a prompt cache keeps when a conversation is sent again: all before the first thing that differs.
+"""How much of a prompt cache can be reused when a conversation is sent again: everything before the first difference.
 
-A cache holds tools, system and messages in this order, up to the first byte that is another one. With another setting
-for reasoning Claude's loses all messages (prompt-caching, 2026-10), and OpenAI has made an item of its own to change the
-effort without that (`configuration_update`, SDK 3.49); where nothing is known, it is taken to be so, too.
+A cache covers tools, system prompt and messages in this order, up to the first byte that differs. A change of the reasoning setting
+invalidates all messages of Claude's cache (prompt-caching, 2026-10), and OpenAI has an item that changes the effort without
+that (`configuration_update`, SDK 3.49); undocumented caches are assumed to behave like Claude's.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ class CacheEffect(Value, frozen=True, kw_only=True):
     """Where a request first differs from the one before it, and why."""
 
     message: int | None
-    """The first message of the request that differs; None if the cache holds for all that was sent last time."""
+    """The first message that differs; None if everything that was sent last time can be reused."""
     byte: int | None = None
-    """The first byte that differs of the messages as they are written for this target."""
+    """The first byte that differs in the messages as the target's dialect writes them."""
     why: str
 
     def __str__(self) -> str:
         if self.message is None:
-            return f"holds whole: {self.why}"
+            return f"fully reusable: {self.why}"
         byte = f", byte {self.byte}" if self.byte is not None else ""
-        return f"holds until message {self.message}{byte}: {self.why}"
+        return f"reusable up to message {self.message}{byte}: {self.why}"
 
 
 def cache_effect(last: Plan, now: Plan) -> CacheEffect:
@@ -56,7 +56,7 @@ def cache_effect(last: Plan, now: Plan) -> CacheEffect:
             return CacheEffect(message=0, byte=0, why=f"{what} changed")
     effect = _of_messages(last, now)
     if last.setting != now.setting:
-        why = f"the setting for reasoning changed: {last.setting} became {now.setting}"
+        why = f"the reasoning setting changed from {last.setting} to {now.setting}"
         more = f"; message {effect.message}: {effect.why}" if effect.message is not None else ""
         return CacheEffect(message=0, byte=0, why=why + more)
     return effect
@@ -71,11 +71,11 @@ def _of_messages(last: Plan, now: Plan) -> CacheEffect:
     if more < 0:
         why = "messages were removed"
         return CacheEffect(message=len(now.messages), byte=_first_byte(last, now), why=why)
-    return CacheEffect(message=None, why=f"{more} messages are new")
+    return CacheEffect(message=None, why=f"{more} new message{'' if more == 1 else 's'}")
 
 
 def _first_byte(last: Plan, now: Plan) -> int | None:
-    """The first byte that differs; None where it cannot be written."""
+    """The first byte that differs; None if the messages cannot be written."""
     try:
         one, other = _written(last), _written(now)
     except InnervoiceError:
@@ -93,14 +93,14 @@ def _written(plan: Plan) -> bytes:
 
 def _reason(number: int, before: Message, after: Message, decisions: tuple[Decision, ...]) -> str:
     if before.role != after.role:
-        return f"a message of the {after.role} stands where one of the {before.role} stood"
+        return f"the message of role {before.role} became one of role {after.role}"
     without = [
         tuple(part for part in message.parts if not isinstance(part, Thinking))
         for message in (before, after)
     ]
     if without[0] != without[1]:
         return "it was edited"
-    told = next(
+    changed = next(
         (item for item in decisions if item.message == number and item.action != "kept"), None
     )
-    return f"its reasoning: {told.why} ({told.rule})" if told else "its reasoning changed"
+    return f"its reasoning: {changed.why} ({changed.rule})" if changed else "its reasoning changed"

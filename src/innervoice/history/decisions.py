@@ -1,4 +1,4 @@
-"""What becomes of the parts of a history, and the record of it."""
+"""Decisions about the parts of a history, and the list that records them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Place: TypeAlias = tuple[int, int | None]
 
 
 class Decision(Value, frozen=True, kw_only=True):
-    """What becomes of one part of a history, by which rule, and why."""
+    """What happens to one part of a history, by which rule, and why."""
 
     message: int
     part: int | None
@@ -22,18 +22,18 @@ class Decision(Value, frozen=True, kw_only=True):
     action: Action
     rule: str
     note: str | None = None
-    """The code of the note that tells it, for what is not sent as it is."""
+    """The code of the note about it, for a part that is not sent unchanged."""
     why: str
 
 
 class Ledger:
-    """Writes decisions down."""
+    """Records decisions."""
 
     def __init__(self) -> None:
         self.decisions: list[Decision] = []
 
     def kept(self, place: Place, kind: str, rule: str, why: str, note: str | None = None) -> None:
-        """A part goes as it is."""
+        """A part is sent unchanged."""
         self._add(place, kind, "kept", rule, why, note)
 
     def omitted(
@@ -47,7 +47,7 @@ class Ledger:
         self._add(place, kind, "converted", rule, why, note)
 
     def filled(self, place: Place, kind: str, rule: str, why: str, note: str) -> None:
-        """Something is sent that the history does not have."""
+        """Something is sent that the history does not contain."""
         self._add(place, kind, "filled", rule, why, note)
 
     def _add(

@@ -1,9 +1,8 @@
-"""Ids of calls that a target takes (rule H6).
+"""Tool call ids that a target accepts (rule H6).
 
-Most APIs take up to 64 letters, digits, `_` and `-`; Mistral takes nine letters and digits; none takes the same
-id for two calls of a conversation. An id that does not fit is mapped to one made of it, the same every time, in
-the call and in its result. The history keeps the id that was received, and what goes home as a received block is
-never touched.
+Most APIs accept up to 64 letters, digits, `_` and `-`; Mistral accepts exactly nine letters and digits; none accepts the
+same id for two calls of a conversation. An id that is not accepted is mapped to a digest of it, always the same, in the call
+and in its result. The history keeps the received id, and a call that goes back as a received block is not changed.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 def with_taken_ids(
     messages: list[Message], dialect: Dialect
 ) -> tuple[list[Message], list[tuple[int, int]]]:
-    """The messages with ids that a dialect takes, and which calls got another one."""
+    """The messages with ids that a dialect accepts, and the places of the calls whose id changed."""
     names = _Names(dialect)
     changed: list[tuple[int, int]] = []
     written = list(messages)
@@ -41,13 +40,13 @@ def with_taken_ids(
 
 
 class _Names:
-    """The ids that are sent, in the order of a conversation."""
+    """The ids that are sent, collected in the order of the conversation."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._used: set[str] = set()
         self._current: dict[str, str] = {}
-        """The id that was received -> the one under which the last call of it was sent."""
+        """The received id -> the id that its latest call is sent with."""
 
     def fitted(self, part: ToolCall | ToolResult) -> ToolCall | ToolResult:
         if isinstance(part, ToolResult):

@@ -1,4 +1,4 @@
-"""What people pass as a history: our messages, or the list that another library keeps."""
+"""Histories as callers pass them: our messages, or the list of another library."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["messages_of"]
 
 
 def messages_of(given: Sequence[Any]) -> tuple[Message, ...]:
-    """The messages of a history, whoever keeps it: dicts of any dialect, LangChain's messages, an SDK's objects."""
+    """The messages of a history: ours, dicts of any dialect, LangChain messages or SDK objects."""
     ours = [item.message if isinstance(item, Response) else item for item in given]
     if all(isinstance(item, Message) for item in ours):
         return tuple(ours)

@@ -1,4 +1,4 @@
-"""A history and a target -> what would be refused, or would silently degrade, before anything is sent."""
+"""Checks a history for a target: what would be refused, or would silently degrade."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ __all__ = ["Problem", "Severity", "lint"]
 
 Severity: TypeAlias = Literal["refused", "degraded"]
 
-# The note of a decision -> how bad it is to send the part all the same, and what to do about it.
+# The note of a decision -> what happens if the part is sent unchanged, and how to fix it.
 _BY_NOTE: dict[str, tuple[Severity, str]] = {
     "thinking_omitted": ("refused", "leave it unsent; it stays in the history"),
-    "thinking_as_text": ("degraded", "models imitate such text; leave it out instead"),
+    "thinking_as_text": ("degraded", "models imitate such text; omit it instead"),
     "opaque_dropped": ("refused", "leave it unsent; it stays in the history"),
     "reasoning_filled": ("refused", "send the field, empty where the reasoning is lost"),
     "signature_filled": ("refused", "send the documented value that skips the check"),
     "prefix_changed": ("refused", "undo the change, or leave the reasoning unsent"),
-    "held_by_server": ("degraded", "what the server holds cannot be seen here, and is not checked"),
+    "held_by_server": ("degraded", "the messages that the server stores are not checked"),
     "reasoning_missing": (
         "degraded",
         "keep the reasoning of a tool loop, and send it back with it",
     ),
     "item_id_dropped": ("refused", "send it without its id"),
-    "calls_moved": ("refused", "move the calls of a turn behind all else of it"),
+    "calls_moved": ("refused", "move the calls to the end of their turn"),
     "turn_removed": ("refused", "leave the turn unsent"),
     "call_omitted": ("refused", "leave it unsent"),
     "id_mapped": ("refused", "map the id, in the call and in its result"),
@@ -38,7 +38,7 @@ _BY_NOTE: dict[str, tuple[Severity, str]] = {
 
 
 class Problem(Value, frozen=True, kw_only=True):
-    """One thing that is wrong with a history, for a target."""
+    """One problem of a history, for a target."""
 
     code: str
     severity: Severity
@@ -55,19 +55,20 @@ class Problem(Value, frozen=True, kw_only=True):
 def lint(
     messages: Sequence[Any], target: str, dialect: str | None = None, **settings: Any
 ) -> list[Problem]:
-    """What is wrong with a history for a target, `provider/model`.
+    """Lists the problems of a history for a target, `provider/model`.
 
-    `messages` are ours, or the list that another library keeps. `settings` are other fields of a `Request` (system, tools, reasoning, scope, ...): what they change is seen, too.
+    `messages` are ours, or the list of another library. `settings` are other fields of a `Request` (system, tools, reasoning, scope, ...),
+    which are taken into account.
     """
     messages = messages_of(messages)
     request = Request(target, messages, dialect=dialect, **settings)
     fitted, plan = planned(request)
     found = [*_of_structure(messages)]
     for decision in plan.decisions:
-        if decision.note and decision.note != "result_filled":  # which the structure has told
+        if decision.note and decision.note != "result_filled":  # reported by _of_structure
             severity, fix = _BY_NOTE[decision.note]
             if decision.action == "kept":
-                severity = "degraded"  # it is sent, and the host makes nothing of it
+                severity = "degraded"  # the part is sent, and the host ignores it
             found.append(
                 Problem(
                     code=decision.note,
@@ -81,10 +82,8 @@ def lint(
     if plan.thinking_off and fitted.reasons:
         found.append(_loop_problem(messages))
     if fitted.refuses_prefill:
-        why = "the last message is the model's own, which it takes for no prefill"
-        found.append(
-            _refused("prefill_refused", len(messages) - 1, why, "end with a message of the user")
-        )
+        why = "the history ends with an assistant message, and this model does not accept prefill"
+        found.append(_refused("prefill_refused", len(messages) - 1, why, "end with a user message"))
     return sorted(found, key=lambda problem: (problem.message, problem.part or 0))
 
 
@@ -95,17 +94,17 @@ def _loop_problem(messages: Sequence[Message]) -> Problem:
 
 
 def _of_structure(messages: Sequence[Message]) -> Iterator[Problem]:
-    """Calls without results, and results without calls; the last turn's calls may wait for theirs."""
+    """Calls without results, and results without calls; calls of the last turn may still be open."""
     pairs = pairs_of(messages)
     for number, position in pairs.strays:
         part = messages[number].parts[position]
-        why = f"a result for the call {getattr(part, 'call_id', '')!r}, which nobody made"
+        why = f"a result for the call {getattr(part, 'call_id', '')!r}, which is not in the history"
         yield _refused("result_without_call", number, why, "remove it", position)
     for number, position in pairs.unanswered:
         if number < len(messages) - 1:
             part = messages[number].parts[position]
             why = f"the call {getattr(part, 'id', '')!r} has no result"
-            fix = "add a result that says so"
+            fix = "add a result that reports it"
             yield _refused("call_without_result", number, why, fix, position)
 
 

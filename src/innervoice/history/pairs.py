@@ -1,7 +1,7 @@
-"""Calls and their results: which belong together, by their order and their ids.
+"""Matches tool calls and their results by order and id.
 
-Ids may come twice in a conversation: hosts that send none get numbers, which begin anew with every message.
-So a result belongs to the last call of its id before it.
+An id may occur twice in a conversation: calls without an id are numbered from the start in every message.
+So a result belongs to the last call with its id before it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Pairs(NamedTuple):
 
 
 def pairs_of(messages: Iterable[Message]) -> Pairs:
-    """Finds out which calls and results stand alone."""
+    """Lists the calls without a result and the results without a call."""
     waiting: dict[str, tuple[int, int]] = {}
     known: set[str] = set()
     unanswered: list[tuple[int, int]] = []

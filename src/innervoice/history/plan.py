@@ -1,18 +1,18 @@
-"""A history and a target -> the messages to send, and a decision for everything that is not sent as it is.
+"""Plans a history for a target: the messages to send, and a decision for every part that is not sent unchanged.
 
 Rules, as the design numbers them, and where they are:
 
-  H1  What came from this host, in this dialect, from a model that this one reads, goes back as it came. Interrupted
+  H1  What came from this host, in this dialect, from a model that this one reads, is sent back unchanged. Interrupted
       or unsigned parts are never sent as sealed.                                                      reasoning.py
-  H2  Elsewhere its seals stay in the history; its reasoning is omitted, or sent as labelled text if asked.
-  H3  A host that wants the reasoning of every turn with calls gets the field, empty where it is unknown; one
+  H2  For another target, seals stay in the history; reasoning is omitted, or sent as labelled text on request.
+  H3  A host that wants the reasoning of every turn with calls gets the field, empty if the reasoning is lost; one
       that refuses reasoning gets none.                                                                    turns.py
-  H4  Gemini 3 and later: the first call of a step of the current turn that nobody signed gets the skip value.
+  H4  Gemini 3 and later: the first call of an unsigned step of the current turn gets the skip value.
   H5  Responses: a reasoning item goes with what it produced, and with its encrypted content if nothing is stored.
   H6  A call's id that the target refuses is mapped, its results with it.                                    ids.py
-  H7  Reasoning that is bound to what stood before it is dead once that changed.                          prefix.py
+  H7  Reasoning that is bound to everything before it is left out once that changed.                      prefix.py
   H9  Claude with a budget refuses a tool loop that does not begin with its thinking: thinking goes off.
-  H10 A server that holds the conversation is sent what is new.
+  H10 A server that stores the conversation is sent only what is new.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = ["Action", "Decision", "Plan", "Planned", "plan", "planned"]
 
 
 class Plan(Value, frozen=True, kw_only=True):
-    """What goes to a target."""
+    """The messages that are sent to a target, and why."""
 
     target: str
     messages: tuple[Message, ...]
@@ -49,14 +49,14 @@ class Plan(Value, frozen=True, kw_only=True):
     thinking_off: bool = False
     """Thinking must be off for this request, because an open tool loop began elsewhere (H9)."""
     gaps: tuple[int, ...] = ()
-    """Before which of the messages a turn is left out, of which nothing can be sent."""
+    """The positions in `messages` before which a turn is left out completely."""
     dialect: str
     setting: str = "default"
-    """What is sent for reasoning, for people and to compare."""
+    """The reasoning setting that is sent, in words."""
     prefix: str = ""
-    """The digest of all that is sent, for what the model then says (H7)."""
+    """The digest of everything that is sent, to which the answer may be bound (H7)."""
     cache: CacheEffect | None = None
-    """What a prompt cache keeps of the last plan, if one was given."""
+    """How much of the prompt cache can be reused; None without a `last` plan."""
 
     def __str__(self) -> str:
         lines = [f"to {self.target}:"]
@@ -76,10 +76,10 @@ def plan(
     last: Plan | None = None,
     **settings: Any,
 ) -> Plan:
-    """What of a history goes to a target, `provider/model`; nothing is sent.
+    """Plans a history for a target, `provider/model`; nothing is sent.
 
-    `messages` are ours, or the list that another library keeps. `last` is the plan of the request before, to see what a prompt cache keeps. `settings` are other fields of a
-    `Request`: system, tools, reasoning, scope, ...
+    `messages` are ours, or the list of another library. `last` is the plan of the previous request, to compare the prompt cache
+    with. `settings` are other fields of a `Request`: system, tools, reasoning, scope, ...
     """
     request = Request(target, messages_of(messages), dialect=dialect, **settings)
     made = planned(request).plan
@@ -94,9 +94,9 @@ class Planned(NamedTuple):
 
 
 def planned(request: Request, target: Target | None = None, *, checked: bool = False) -> Planned:
-    """Fits a request to its target and plans its history; everything that needs a plan gets it here.
+    """Fits a request to its target and plans its history. All code that needs a plan calls this.
 
-    With `checked`, what only the whole request can break raises `RuleError`: whoever sends it wants that.
+    With `checked`, rules that only a complete request can break raise `RuleError`; pass it for a request that will be sent.
     """
     fitted = FittedRequest(request, target, checked=checked)
     return Planned(fitted, _Planner(fitted).plan())
@@ -120,7 +120,7 @@ class _Planner:
         """The messages to send and every decision."""
         start = new_from(self._request)
         if start:
-            why = "the server holds what came before"
+            why = "the server stores everything before"
             self._ledger.omitted(
                 (0, None), "message", "H10", f"{why} message {start}", "held_by_server"
             )
@@ -129,7 +129,7 @@ class _Planner:
             made = self._fitted(number, message)
             self._prefix.add(made, made.parts)
             fitted.append(made if number >= start else made.replace(parts=()))
-        # A first question has no turn that a rule could be about.
+        # Without a turn of the model, no rule for turns applies.
         if any(message.role in ("assistant", "tool") for message in fitted):
             fitted = self._with_turns_fitted(fitted, start)
         thinking_off = self._turns.began_elsewhere(fitted)
@@ -145,12 +145,12 @@ class _Planner:
         )
 
     def _with_turns_fitted(self, messages: list[Message], start: int) -> list[Message]:
-        """What the rules for whole turns make of the messages, each of which was fitted already."""
+        """Applies the rules for whole turns to messages whose parts are fitted already."""
         fitted = self._turns.without_latest_thinking(messages)
-        # Ids before skip values: these make a block of a call, and what is a block keeps its id.
+        # Ids before skip values: a skip value gives a call a block, and a call with a block keeps its id.
         fitted, renamed = with_taken_ids(fitted, dialect_named(self._dialect))
         for place in renamed:
-            why = "its id is refused here"
+            why = "the target refuses its id"
             self._ledger.converted(place, "tool_call", "H6", why, "id_mapped")
         fitted = self._turns.with_skip_values(fitted)
         fitted = self._turns.with_results(fitted, start)
@@ -182,12 +182,12 @@ class _Planner:
             case Text() if _is_blank(part, home=home):
                 return None
             case ToolCall() if not part.complete:
-                why = "it was interrupted before it was whole"
+                why = "it was interrupted"
                 self._ledger.omitted(place, "tool_call", "H1", why, "call_omitted")
                 self._cut_calls.add(part.id)
                 return None
             case Opaque() if not home:
-                why = "a block of another provider"
+                why = "it is a block of another provider"
                 self._ledger.omitted(place, "opaque", "H2", why, "opaque_dropped")
                 return None
             case Text() | ToolCall() | ToolResult() if not home:
@@ -208,7 +208,7 @@ class _Planner:
 
 
 def _changed(message: Message, parts: list[Part], *, home: bool) -> Message:
-    """A message with its parts as they go, and without an origin that means nothing there; the same one if none changed."""
+    """The message with fitted parts, and without an origin that the target cannot use; the same object if nothing changed."""
     origin = message.origin if home else None
     same = len(parts) == len(message.parts) and all(map(is_, parts, message.parts))
     return (
@@ -219,12 +219,12 @@ def _changed(message: Message, parts: list[Part], *, home: bool) -> Message:
 
 
 def _is_blank(part: Text, *, home: bool) -> bool:
-    """Whether a text was cut before its first character, or stood between markup that is not sent."""
+    """Whether a text is empty because it was interrupted, or blank because the markup around it is not sent."""
     return (not part.text and not part.complete) or (not home and not part.text.strip())
 
 
 def _setting(choice: Choice | None, *, off: bool) -> str:
-    """What is sent for reasoning, in a word or two."""
+    """The reasoning setting that is sent, in a word or two."""
     if choice is None:
         return "default"
     if off or choice.off:

@@ -1,11 +1,11 @@
-"""What stood before a piece of reasoning when it was made, as a digest (rule H7).
+"""A digest of everything before a piece of reasoning when it was generated (rule H7).
 
 Claude from 5.1 on, and the newest OpenAI models, bind reasoning to all that stood before it: system, tools, and
-every earlier message. `Prefix` grows with what is sent; its value goes into the origin of what the model then
-says. When the conversation is sent again, the value at the same place must be the same, or the block is dead.
+every earlier message. `Prefix` grows with what is sent; its value is stored in the origin of what the model then
+generates. When the conversation is sent again, the value at the same place must be equal, or the block is no longer valid.
 
 The value has four fields: system, tools, how many parts stood before, and the digest of them. So a change of the
-system or of the tools can be told from an edit of a message.
+system or of the tools can be distinguished from an edit of a message.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ class Prefix:
     """A digest that grows with what is sent."""
 
     def __init__(self, request: Request) -> None:
-        told = [request.system] if request.system is not None else []
-        told += [message.text for message in request.messages if message.role == "system"]
+        system = [request.system] if request.system is not None else []
+        system += [message.text for message in request.messages if message.role == "system"]
         tools = [_tool(tool) for tool in request.tools]
-        self._head = f"{_digest(told) if told else _NONE}.{_digest(tools) if tools else _NONE}"
+        self._head = f"{_digest(system) if system else _NONE}.{_digest(tools) if tools else _NONE}"
         self._hash = blake2b(digest_size=12)
         self._count = 0
 
     @property
     def value(self) -> str:
-        """The digest of all that was added."""
+        """The digest of everything that was added."""
         return f"{self._head}.{self._count}.{self._hash.hexdigest()}"
 
     def add(self, message: Message, parts: Iterable[Part]) -> None:
-        """More of what is sent; what the system says is in the head."""
+        """Adds parts that are sent; the system prompt is part of the head."""
         if message.role == "system":
             return
         role = "assistant" if message.role == "assistant" else "user"
@@ -49,16 +49,16 @@ class Prefix:
 
 
 def difference(made: str, now: str) -> str:
-    """What changed between two digests, for people."""
+    """Describes what changed between two digests."""
     before, after = made.split("."), now.split(".")
     if len(before) != len(after):
-        return "what stood before it changed"
+        return "something before it changed"
     heads = zip(("the system prompt", "the tools"), before, after, strict=False)
     changed = [what for what, one, other in heads if one != other]
     if changed:
         return f"{' and '.join(changed)} changed"
     if before[2] != after[2]:
-        return f"{after[2]} parts stand before it, and {before[2]} stood there when it was made"
+        return f"{after[2]} parts are before it, but there were {before[2]} when it was generated"
     return "a message before it was edited"
 
 

@@ -1,4 +1,4 @@
-"""What becomes of each piece of reasoning: rules H1, H2, H3, H5 and H7."""
+"""Decides about each piece of reasoning: rules H1, H2, H3, H5 and H7."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["ReasoningRules"]
 
 
 class ReasoningRules:
-    """Decides what goes back, and in which field."""
+    """Decides which reasoning is sent back, and in which form."""
 
     def __init__(self, fitted: FittedRequest, ledger: Ledger, prefix: Prefix) -> None:
         self._fitted = fitted
@@ -33,11 +33,11 @@ class ReasoningRules:
         self.is_signed = self._replay.signed and family_of(target.model) == "claude"
 
     def is_home(self, origin: Origin | None) -> bool:
-        """H1: whether what came from there can be read here."""
+        """H1: whether the target can read what came from this origin."""
         return is_home(origin, self._target)
 
     def note_missing(self, messages: Sequence[Message], start: int) -> None:
-        """H3: a turn of the open tool loop that has lost what the model wants back, though it is taken without."""
+        """H3: notes a turn of the open tool loop that lost its reasoning, which the model wants but does not demand."""
         row = self._row
         wanted = row.replay in ("must", "loop", "tags") and self._fitted.reasons
         # Gemini's signatures, DeepSeek's field, and Claude's blocks where they are demanded (H9) have rules of their own.
@@ -51,22 +51,22 @@ class ReasoningRules:
                 self._ledger.kept((number, None), "message", "H3", why, "reasoning_missing")
 
     def _should_have_thought(self, origin: Origin | None) -> bool:
-        """Whether a turn without reasoning has lost it: models with seals may call without a thought, others do not."""
+        """Whether a turn without reasoning has lost it: a model that signs its reasoning may call a tool without any, others do not."""
         if origin is None or not self.is_home(origin):
-            return False  # nothing that could be kept for this model
+            return False  # this model could not read it anyway
         return origin.model is None or dialect_named(self._target.dialect).thinks_visibly
 
     def fitted(self, place: Place, part: Thinking) -> Part | None:
-        """The part as it goes to the target, or None if it does not."""
+        """The part as it is sent to the target; None if it is not sent."""
         if not self.is_home(part.origin):
             return self._abroad(place, part)
         if is_inline(part):
-            self._ledger.kept(place, "thinking", "H1", "it stands in the text it came in")
+            self._ledger.kept(place, "thinking", "H1", "it is part of the text it came in")
             return part
         block = part.origin.block if part.origin else None
         for rule, refused, why in (
             ("H1", not part.complete, "it was interrupted"),
-            ("H3", self._row.replay == "never", "this host refuses it"),
+            ("H3", self._row.replay == "never", "this host refuses reasoning"),
             ("H1", self.is_signed and self._replay.is_unsigned(block), "it was never signed"),
             (
                 "H5",
@@ -80,23 +80,23 @@ class ReasoningRules:
         return self._bound(place, part)
 
     def _bound(self, place: Place, part: Thinking) -> Part | None:
-        """H7: reasoning that is dead, because something before it changed."""
+        """H7: leaves out reasoning that is no longer valid because something before it changed."""
         made = part.origin.prefix if part.origin else None
         bound = self._binding(part.origin)
         if bound == "no" or made is None or made == self._prefix.value:
-            self._ledger.kept(place, "thinking", "H1", "it came from here")
+            self._ledger.kept(place, "thinking", "H1", "it came from this target")
             return self._replay.returned(part, self._row, self._host)
         why = difference(made, self._prefix.value)
         if bound == "dropped":
             self._ledger.kept(
-                place, "thinking", "H7", f"the host will not read it: {why}", "prefix_changed"
+                place, "thinking", "H7", f"the host will ignore it: {why}", "prefix_changed"
             )
             return self._replay.returned(part, self._row, self._host)
         self._ledger.omitted(place, "thinking", "H7", why, "prefix_changed")
         return None
 
     def _binding(self, origin: Origin | None) -> str:
-        """What becomes of a block whose prefix changed: it was sealed so by the model that wrote it, whoever reads it."""
+        """What happens to a block whose prefix changed. The model that wrote the block decides, not the one that reads it."""
         writer = origin.model if origin else None
         host = self._host.id if self._host else None
         row = model_row_of(writer, host, self._target.dialect) if writer else None
@@ -107,14 +107,14 @@ class ReasoningRules:
         if self._request.foreign == "text" and part.text.strip():
             if family_of(self._target.model) == "claude":
                 raise RuleError(
-                    "foreign_text_refused", "Claude refuses prompts that hold such text"
+                    "foreign_text_refused", "Claude refuses prompts that contain such text"
                 )
             why = "sent as labelled text, as asked"
             self._ledger.converted(place, "thinking", "H2", why, "thinking_as_text")
             return Text(f"[Reasoning of an earlier turn]\n{part.text}\n")
         origin = part.origin
         if origin is None or (origin.provider is None and origin.model is None):
-            why = "nobody knows whose it is"
+            why = "its origin is unknown"
         elif origin.provider is None:
             why = f"it came from {origin.model}"
         elif self._request.scope and origin.scope and origin.scope != self._request.scope:

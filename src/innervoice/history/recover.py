@@ -1,6 +1,6 @@
-"""A request that was refused for its reasoning -> the same request with less of it, or None (rule H8).
+"""Reduces a request that was refused for its reasoning, so that it can be sent again (rule H8).
 
-One try: the smallest removal that satisfies the rule which the refusal names. Never on "cannot be
+There is one attempt: the smallest removal that satisfies the rule in the refusal. Never on "cannot be
 modified", which a removal would make worse, and never in mode "strict".
 """
 
@@ -59,9 +59,9 @@ def recover(request: Request, refusal: str) -> Request | None:
 
 
 def _turns_in(index: int, request: Request) -> list[int]:
-    """The turns whose thinking stands in one message of the body, by which a refusal names it.
+    """The turns whose thinking is in one message of the body; refusals name messages by their index there.
 
-    Turns that follow each other are one message there, and one of which nothing is sent is none.
+    Consecutive turns are one message in the body, and a turn that is left out completely is not in it.
     """
     fitted, plan = planned(request)
     dialect = dialect_named(fitted.target.dialect)

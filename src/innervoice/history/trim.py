@@ -12,10 +12,10 @@ __all__ = ["trim"]
 
 
 def trim(messages: Sequence[Message], keep: int) -> list[Message]:
-    """The last `keep` turns of the user with all that followed each, and what the system said before.
+    """Returns the system messages and the last `keep` user turns with everything that followed each.
 
-    A turn of the user begins with words of its own; calls, their results and the reasoning between them
-    stand between two of these, so that no group is cut in two. A group whose beginning was cut off before goes.
+    A user turn begins with a message that is not only tool results. Calls, their results and the reasoning between them are
+    between two such messages, so no group is cut. A group whose beginning is missing already is removed.
     """
     if isinstance(keep, bool) or not isinstance(keep, int) or keep < 0:
         raise UsageError(f"keep must be a number of turns, 0 or more, not {keep!r}")
@@ -36,7 +36,7 @@ def _begins_a_turn(message: Message) -> bool:
 
 
 def _is_of_a_group(message: Message) -> bool:
-    """Whether a message answers something: before the first words of the user it has lost its beginning."""
+    """Whether a message belongs to a group; before the first user turn, the beginning of that group is missing."""
     return any(
         isinstance(part, (Thinking, ToolCall, ToolResult)) or (part.origin and part.origin.seals)
         for part in message.parts

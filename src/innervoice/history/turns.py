@@ -1,4 +1,4 @@
-"""What becomes of whole turns: rules H3, H4, H5, H9 and H10."""
+"""Decides about whole turns: rules H1, H3, H4, H5, H9 and H10."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _HELD = ("previous_response_id", "previous_interaction_id", "conversation", "thr
 
 
 def is_said(message: Message) -> bool:
-    """Whether a message is the user's own, and not only results."""
+    """Whether a message comes from the user, and is not only tool results."""
     return message.role == "user" and not all(
         isinstance(part, ToolResult) for part in message.parts
     )
 
 
 def last_said(messages: Sequence[Message]) -> int:
-    """The number of the last message that is the user's own; -1 if there is none."""
+    """The number of the last message from the user; -1 if there is none."""
     return next((n for n in range(len(messages) - 1, -1, -1) if is_said(messages[n])), -1)
 
 
 def new_from(request: Request) -> int:
-    """H10: the first message that is new to a server which holds the conversation; 0 if none does."""
+    """H10: the first message that is new to a server that stores the conversation; 0 if no server does."""
     if not request.extra or not any(request.extra.get(name) for name in _HELD):
         return 0
     turns = [n for n, message in enumerate(request.messages) if message.role == "assistant"]
@@ -47,10 +47,10 @@ class TurnRules:
         self._replay = replay_of(fitted.target.dialect)
         self._ledger = ledger
         self.gaps: list[int] = []
-        """Where in what is sent a turn is left out."""
+        """The positions in the sent messages before which a turn is left out."""
 
     def with_field(self, number: int, parts: list[Part]) -> list[Part]:
-        """H3: the field that the host wants on a turn with calls, empty where it is unknown."""
+        """H3: adds the reasoning field that the host demands on a turn with calls, empty if the reasoning is lost."""
         empty = self._replay.empty(self._row)
         if empty is None or not self._fitted.reasons:
             return parts
@@ -58,23 +58,23 @@ class TurnRules:
         has_thinking = any(isinstance(part, Thinking) and not is_inline(part) for part in parts)
         if not has_call or has_thinking:
             return parts
-        why = "the host wants it on a turn with calls"
+        why = "the host demands the field on a turn with calls"
         self._ledger.filled((number, None), "thinking", "H3", why, "reasoning_filled")
         return [empty, *parts]
 
     def without_loose_ends(self, number: int, parts: list[Part], *, rule: str) -> list[Part]:
-        """Claude's turns must not end in thinking, and a reasoning item needs what it produced."""
+        """Removes thinking at the end of a turn: Claude refuses it there, and OpenAI refuses a reasoning item without what it produced."""
         end = len(parts)
         while end and isinstance(parts[end - 1], Thinking):
             end -= 1
         if end == len(parts):
             return parts
-        why = "nothing follows it in its turn"
+        why = "no part of the turn follows it"
         self._ledger.omitted((number, None), "thinking", rule, why)
         return parts[:end]
 
     def without_lost_ids(self, number: int, parts: list[Part]) -> list[Part]:
-        """H5: what no longer follows its reasoning goes without the id by which a host with a store asks for that."""
+        """H5: removes the id of a part that no longer follows its reasoning; by the id, a host with a store would demand it."""
         if not self._fitted.asked.store:
             return parts
         made: list[Part] = []
@@ -86,23 +86,23 @@ class TurnRules:
             lost = origin is not None and origin.led_by not in led
             made.append(self._replay.without_id(part) if lost else part)
         if made != parts:
-            why = "the reasoning that made it does not stand before it"
+            why = "the reasoning that led to it is not before it"
             self._ledger.converted((number, None), "message", "H5", why, "item_id_dropped")
         return made
 
     def with_calls_last(self, number: int, parts: list[Part]) -> list[Part]:
-        """H5: DeepSeek's Responses want nothing between the calls of a turn and their results."""
+        """H5: moves calls to the end of their turn; DeepSeek's Responses API allows nothing between calls and results."""
         if not self._replay.calls_last(self._fitted.target.host):
             return parts
         calls: list[Part] = [part for part in parts if isinstance(part, ToolCall)]
         others = [part for part in parts if not isinstance(part, ToolCall)]
         if [*others, *calls] != parts:
-            why = "the host wants calls behind all else of a turn"
+            why = "the host wants calls at the end of a turn"
             self._ledger.converted((number, None), "tool_call", "H5", why, "calls_moved")
         return [*others, *calls]
 
     def without_latest_thinking(self, messages: list[Message]) -> list[Message]:
-        """H1: Claude refuses thinking in its latest turn when it is told not to think."""
+        """H1: removes thinking from Claude's latest turn when thinking is off; Claude refuses it there."""
         choice = self._fitted.choice
         if not choice or not choice.off or not is_claude(self._row):
             return messages
@@ -113,12 +113,12 @@ class TurnRules:
         parts = tuple(part for part in turn.parts if not isinstance(part, Thinking))
         if len(parts) == len(turn.parts):
             return messages
-        why = "thinking is off, and the latest turn must not hold any then"
+        why = "thinking is off, so the latest turn must not contain any"
         self._ledger.omitted((latest, None), "thinking", "H1", why)
         return [*messages[:latest], turn.replace(parts=parts), *messages[latest + 1 :]]
 
     def with_skip_values(self, messages: list[Message]) -> list[Message]:
-        """H4: the skip value on the first call of each step of the current turn that nobody signed."""
+        """H4: puts the skip value on the first call of each unsigned step of the current turn."""
         if not self._replay.skips(self._fitted.target.model):
             return messages
         start = last_said(messages)
@@ -135,14 +135,16 @@ class TurnRules:
             return message
         first = calls[0]
         place = (number, message.parts.index(first))
-        self._ledger.filled(place, "tool_call", "H4", "nobody signed this step", "signature_filled")
+        self._ledger.filled(
+            place, "tool_call", "H4", "this step has no signature", "signature_filled"
+        )
         signed = self._replay.skipped(first)
         return message.replace(
             parts=tuple(signed if part is first else part for part in message.parts)
         )
 
     def with_results(self, messages: list[Message], start: int) -> list[Message]:
-        """H1: a result for every call that never got one; a turn of which nothing is left is no turn."""
+        """H1: adds a result for every call without one; removes turns that have no parts left."""
         unanswered = set(pairs_of(messages).unanswered)
         if not unanswered and all(message.parts for message in messages):
             return messages
@@ -150,7 +152,7 @@ class TurnRules:
         for number, message in enumerate(messages):
             if not message.parts and message.role in ("assistant", "tool"):
                 if message.role == "assistant" and number >= start:
-                    why = "nothing of the turn is left"
+                    why = "no part of the turn is sent"
                     self._ledger.omitted((number, None), "message", "H1", why, "turn_removed")
                     self.gaps.append(len(whole))
                 continue
@@ -160,13 +162,13 @@ class TurnRules:
             for position, call in enumerate(message.parts):
                 if isinstance(call, ToolCall) and (number, position) in unanswered:
                     place = (number, position)
-                    why = "the call never got a result"
+                    why = "the call has no result"
                     self._ledger.filled(place, "tool_result", "H1", why, "result_filled")
                     whole.append(tool_result(call.id, UNANSWERED, error=True))
         return whole
 
     def began_elsewhere(self, messages: list[Message]) -> bool:
-        """H9: an open tool loop whose turn does not begin with Claude's own thinking."""
+        """H9: whether the turn of an open tool loop does not begin with Claude's own thinking."""
         if self._row.control != "anthropic-enabled" or not messages:
             return False
         latest = max((n for n, item in enumerate(messages) if item.role == "assistant"), default=-1)

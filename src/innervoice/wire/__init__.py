@@ -1,1 +1,1 @@
-"""Frames <-> canonical values: one folder a dialect."""
+"""Converts between frames and canonical values: one folder for each dialect."""

@@ -1,4 +1,4 @@
-"""What is sent for reasoning -> the members of a request that say it, one function for each kind of control.
+"""Writes the reasoning setting as members of a body, one function for each kind of control.
 
 The `control` of a model's row (`catalog/models.toml`) names one of `CONTROLS`.
 """
@@ -15,7 +15,7 @@ __all__ = ["CONTROLS", "Choice", "fields_of", "is_claude"]
 
 
 class Choice(NamedTuple):
-    """What is sent in the end."""
+    """The reasoning setting that is sent."""
 
     off: bool = False
     effort: str | None = None
@@ -154,7 +154,7 @@ def _nothing(choice: Choice, row: ModelRow) -> Fields:
 
 
 def fields_of(choice: Choice, row: ModelRow) -> Fields:
-    """What goes into the body; where sending nothing is off, off is nothing."""
+    """The members for the body; none for off, where a model is off unless asked."""
     return {} if choice.off and row.off == "omit" else CONTROLS[row.control](choice, row)
 
 
@@ -185,5 +185,5 @@ CONTROLS: dict[str, Callable[[Choice, ModelRow], Fields]] = {
 
 
 def is_claude(row: ModelRow) -> bool:
-    """Whether a row is one of Claude, whoever hosts it."""
+    """Whether a row is one of Claude's, at any host."""
     return row.control.startswith("anthropic")

@@ -24,7 +24,7 @@ __all__ = [
     "reader_of", "replay_of", "request_reader_of", "rules_of", "server_of", "writer_of",
 ]  # fmt: skip
 
-# In the order in which they are asked whether a message is theirs.
+# In the order in which `looks_like` is tried.
 _FOLDERS = {
     "openai-chat": "chat",
     "anthropic": "anthropic",
@@ -37,7 +37,7 @@ _FOLDERS = {
 }
 DIALECTS = tuple(_FOLDERS)
 DEFAULT = "openai-chat"
-"""What a server speaks that nobody knows: most call themselves compatible with it."""
+"""The dialect of an unknown server: most are compatible with this one."""
 HISTORY_MEMBERS = ("messages", "contents", "input")
 """The members of a body that may hold a conversation, in any dialect."""
 

@@ -1,4 +1,4 @@
-"""Looking into JSON that may be anything: what is not of the expected type reads as absent."""
+"""Reads JSON of unknown shape: a value of an unexpected type is treated as absent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def as_text(value: Any) -> str | None:
 
 
 def as_count(value: Any) -> int | None:
-    """A number of tokens, or None for what is none."""
+    """A number of tokens, or None for anything else."""
     if type(value) is int:  # nearly always
         return value if 0 <= value < 2**53 else None
     if value is None or isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -41,7 +41,7 @@ def arguments_of(value: Any) -> str:
 
 
 def parsed(text: str) -> Any:
-    """The JSON value of a text, or the text itself if it is none."""
+    """The JSON value of a text, or the text itself if it is not valid JSON."""
     try:
         return load_json(text)
     except ValueError:

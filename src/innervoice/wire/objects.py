@@ -1,4 +1,4 @@
-"""What people hold in their hands -> the JSON that was on the wire.
+"""Turns SDK objects and LangChain messages back into the JSON that was on the wire.
 
 Objects of the official SDKs know how to dump themselves. A LangChain message is read as the message of
 the dialect that its content looks like.

@@ -1,4 +1,4 @@
-"""What every reader of a dialect offers, and the parts it writes.
+"""The base class of all readers of answers, and the parts they build.
 
 A reader takes the messages of a stream one by one, as JSON values, and gives canonical events. A whole
 body is one message through the same code. A reader never raises on what a provider sends: what has an
@@ -32,22 +32,22 @@ __all__ = ["Context", "Reader", "Slot", "failure_of"]
 
 
 class Context(Value, frozen=True, kw_only=True):
-    """Who answers, as far as it is known."""
+    """What is known about the host and the model before the answer is read."""
 
     provider: str | None = None
     model: str | None = None
     dialect: str | None = None
     scope: str | None = None
     prefix: str | None = None
-    """The digest of all that stood before the answer."""
+    """The digest of everything that was sent before the answer."""
     cumulative: bool = False
-    """The host repeats all that was said of the reasoning in every delta."""
+    """Every delta of the host repeats the whole reasoning so far."""
     separate_reasoning: bool = False
     """The host counts reasoning beside the output, not in it."""
 
 
 _LOOSE = 4096
-"""How many pieces of a part are kept as they came before they are joined."""
+"""How many pieces of a part are kept before they are joined."""
 _DELTAS: dict[str, type[TextDelta | ThinkingDelta | ToolCallDelta]] = {
     "text": TextDelta,
     "thinking": ThinkingDelta,
@@ -56,7 +56,7 @@ _DELTAS: dict[str, type[TextDelta | ThinkingDelta | ToolCallDelta]] = {
 
 
 _UNENDED = Opaque(None, complete=False)
-"""What stands in the place of a part until it ends."""
+"""The placeholder of a part until it ends."""
 
 
 class Slot:
@@ -95,18 +95,18 @@ class Slot:
         self.begun: ToolCall | None = None
         self.invented: tuple[str, ...] = ()
         self.source = ""
-        """The member of the message that it came in, for dialects that ask."""
+        """The member of the message that the part came in, for dialects that need it."""
 
     @property
     def text(self) -> str:
-        """All that came so far."""
+        """Everything received so far."""
         pieces = self.pieces
         if len(pieces) > 1:
             pieces[:] = ["".join(pieces)]
         return pieces[0] if pieces else ""
 
     def gather(self) -> None:
-        """Joins the pieces: small ones take many times what their text does.
+        """Joins the pieces: many small strings need several times the memory of their text.
 
         The longer the text, the more pieces may come before it is joined again, so that the time stays linear.
         """
@@ -149,7 +149,7 @@ class Reader(ABC):
 
     @property
     def has_begun(self) -> bool:
-        """Whether anything that came was of an answer, or an error."""
+        """Whether anything of an answer, or an error, was received."""
         return bool(
             self.parts or self.id or self.ended or self.error or self.usage.raw or self.others
         )
@@ -159,7 +159,7 @@ class Reader(ABC):
         """Takes one message; `name` is the event's name where the framing has one."""
 
     def feed(self, value: Any, name: str | None = None) -> list[Event]:
-        """Takes one message and gives what it says."""
+        """Takes one message and returns its events."""
         self.events = []
         self.read(value, name)
         return self.events
@@ -198,7 +198,7 @@ class Reader(ABC):
             self.events.append(slot.delta(slot.index, text))
 
     def end(self, slot: Slot, part: Part) -> None:
-        """Ends a part: this is all of it."""
+        """Ends a part with its final value."""
         slot.open = False
         self.parts[slot.index] = part
         self.events.append(PartEnd(slot.index, part))
@@ -220,13 +220,13 @@ class Reader(ABC):
         self.end(slot, part)
 
     def close(self, slot: Slot, *, complete: bool = True) -> None:
-        """Ends a part with what came of it."""
+        """Ends a part with what was received of it."""
         if slot.half:
             self.flush(slot)
         self.conclude(slot, complete=complete)
 
     def flush(self, slot: Slot) -> None:
-        """Gives out half a character that waited for its other half, as it is."""
+        """Emits half a character whose other half never came."""
         half, slot.half = slot.half, ""
         if half:
             slot.pieces.append(half)
@@ -234,7 +234,7 @@ class Reader(ABC):
                 self.events.append(slot.delta(slot.index, half))
 
     def conclude(self, slot: Slot, *, complete: bool = True) -> None:
-        """Makes the part of a slot and ends it; dialects say how for theirs."""
+        """Builds the part of a slot and ends it; dialects override this for their own kinds."""
         match slot.kind:
             case "text":
                 part: Part = Text(slot.text, complete, self.origin(slot.block or None, slot.seals))
@@ -292,12 +292,12 @@ class Reader(ABC):
         return f"call_{number}"
 
     def odd(self, value: Any, where: str) -> None:
-        """Keeps a value of an unexpected type, as it is."""
+        """Keeps a value of an unexpected type unchanged."""
         self.notebook.add("odd_value", where)
         self.whole(Opaque({where: value}, origin=self.origin()))
 
     def opaque(self, block: Any) -> None:
-        """Keeps a block that nobody here understands."""
+        """Keeps a block of an unknown type."""
         self.whole(Opaque(block, origin=self.origin()))
 
     def media(self, mime: Any, data: Any, url: Any, block: dict[str, Any] | None) -> None:
@@ -313,7 +313,7 @@ class Reader(ABC):
         item: str | None = None,
         invented: tuple[str, ...] = (),
     ) -> Origin:
-        """Where a part comes from; the plain one is made once."""
+        """The origin of a part; the one without a block is created once."""
         if block is None and not item and not invented:
             if self._origin is None:
                 self._origin = self._make_origin(None, (), None, ())
@@ -339,11 +339,11 @@ class Reader(ABC):
     # ---- the answer as a whole -----------------------------------------------------------------
 
     def heartbeat(self) -> None:
-        """The other side is alive."""
+        """Emits a heartbeat."""
         self.events.append(Heartbeat())
 
     def use(self, usage: Usage) -> None:
-        """Takes a count of tokens, if it says something new."""
+        """Takes a token count, if it differs from the last one."""
         if usage != self.usage:
             self.usage = usage
             self.events.append(UsageUpdate(usage))
@@ -365,7 +365,7 @@ class Reader(ABC):
 
 
 def failure_of(error: Any) -> Failure:
-    """A provider's error, in whatever shape it came."""
+    """A provider's error, in any shape."""
     detail = error
     if isinstance(error, list) and error:
         return failure_of(error[0])

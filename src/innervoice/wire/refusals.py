@@ -1,4 +1,4 @@
-"""What an API says when it refuses a request."""
+"""How an API refuses a request."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How a model's turn goes back to it: the protocol between the rules of a history and what only a wire format knows.
+"""How a model's turn is sent back: the protocol between the rules of `history/` and the wire formats.
 
-`history/` decides by the rules H1 to H10; what a block is, and how one is written, it asks the dialect's `Replay`. A dialect that needs
-nothing of its own has this one.
+`history/` decides by the rules H1 to H10 and asks the dialect's `Replay` how a block looks and how to write one. A dialect without
+special needs uses this class unchanged.
 
     signed         thinking is refused unless it is signed, and must not be the last part of a turn (H1)
     groups         reasoning, and what it produced, go back together or not at all (H5)
@@ -25,7 +25,7 @@ __all__ = ["PLAIN", "Replay", "demands_field"]
 
 
 class Replay:
-    """Sends everything back as it came."""
+    """The default: everything is sent back unchanged."""
 
     signed: bool = False
 

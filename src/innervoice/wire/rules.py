@@ -1,8 +1,8 @@
 """What the rules of all dialects share.
 
-A rule looks at a body that would leave and at whom it goes to, and says what the API would refuse, in the
-API's own words where they are known. The same rules check what we write and what an emulator is sent. What
-only the host can know, whether a seal is its own and still fits, is checked where the key is: `emulator/`.
+A rule takes a body and its target, and yields what the API would refuse, in the API's own words where they are
+documented. The same rules check what we write and what an emulator is sent. What
+only the host can check, whether a seal is genuine and still valid, is checked where the key is: `emulator/`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def refused(
 
 
 def supported(row: ModelRow) -> list[str]:
-    """The effort words that a model takes, "none" first where that switches it off."""
+    """The efforts that a model accepts, "none" first if that switches it off."""
     return [*(["none"] if row.off == "value" else []), *row.efforts]
 
 
@@ -69,7 +69,7 @@ def is_forced(choice: Any) -> bool:
 
 
 def last_turn(messages: Any, row: ModelRow) -> Iterator[Refusal]:
-    """The last message must not be the model's own where it takes no prefill."""
+    """The last message must not be the model's own if it does not accept prefill."""
     turns = as_list(messages)
     if turns and as_dict(turns[-1]).get("role") == "assistant" and not row.prefill:
         yield refused(
@@ -86,7 +86,7 @@ def answers(message: dict[str, Any]) -> bool:
 
 
 def turns_of(messages: Any, member: str = "content") -> list[dict[str, Any]]:
-    """Turns as an API sees them that takes several messages of one role for one."""
+    """The turns as an API sees them that joins consecutive messages of one role."""
     turns: list[dict[str, Any]] = []
     for message in map(as_dict, as_list(messages)):
         blocks = as_list(message.get(member))
@@ -98,7 +98,7 @@ def turns_of(messages: Any, member: str = "content") -> list[dict[str, Any]]:
 
 
 def claude(fields: dict[str, Any], row: ModelRow, limit: Any) -> Iterator[Refusal]:
-    """Thinking and effort of Claude, wherever they stand."""
+    """Refusals about Claude's thinking and effort."""
     thinking, config = as_dict(fields.get("thinking")), as_dict(fields.get("output_config"))
     word = config.get("effort")
     if fields.get("thinking") is not None:
@@ -139,7 +139,7 @@ def _claude_type(kind: Any, row: ModelRow, effort: Any) -> Iterator[Refusal]:
 
 
 def _is_above(effort: Any, row: ModelRow) -> bool:
-    """Whether an effort is beyond the highest beside which the model may be switched off."""
+    """Whether an effort is above the highest one that allows thinking to be off."""
     if row.off_up_to is None or effort not in row.efforts:
         return False
     return row.efforts.index(effort) > row.efforts.index(row.off_up_to)

@@ -1,4 +1,4 @@
-"""The server's side: what every dialect offers of it, and what the readers of requests share.
+"""The server's side: the protocol of a dialect's server, and what all readers of requests share.
 
 A turn of the model in a request has the shape of its answer, so the reader of answers reads it. What a
 request has beside the members of `Request` goes to `extra`, as it is.
@@ -56,7 +56,7 @@ class Server(Protocol):
 
 
 def assistant_turn(reader: Reader, answer: Any) -> Message:
-    """A turn of the model, from the value that its answer would be."""
+    """A turn of the model, read from the answer that it would have been."""
     reader.feed(answer)
     reader.ended = True
     reader.finish()
@@ -112,7 +112,7 @@ class UserContent:
 
 
 def setting_of(members: dict[str, Any]) -> Reasoning | None:
-    """The setting for reasoning, or None if it cannot be said in ours."""
+    """The reasoning setting, or None if `Reasoning` cannot express it."""
     try:
         return Reasoning.from_any(members) if members else None
     except UsageError:
@@ -143,10 +143,10 @@ def request_of(
             **known,
         )
     except UsageError as error:
-        raise DecodeError(f"expected a request of the dialect {dialect}: {error}") from None
+        raise DecodeError(f"not a valid request of the dialect {dialect}: {error}") from None
 
 
 def with_role(role: Role, parts: tuple[Part, ...], dialect: str, rest: dict[str, Any]) -> Message:
-    """A message that keeps what its dialect says of it beside its parts."""
+    """A message that keeps the other members of its wire form."""
     origin = Origin(dialect=dialect, block=rest) if rest else None
     return Message(role, parts, origin)

@@ -1,4 +1,4 @@
-"""What the writers of answers share: whose block a part is, whose word ended it, and how a text is cut."""
+"""What all writers of answers share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["openai_error", "own_part", "own_word", "pieces"]
 
 
 def own_part(part: Part, dialect: str) -> Part | None:
-    """A part without the block of another dialect; None for one that nobody here understands."""
+    """A part without the block of another dialect; None for a foreign opaque block."""
     origin = part.origin
     if origin is None or origin.dialect == dialect:
         return part
@@ -22,13 +22,13 @@ def own_part(part: Part, dialect: str) -> Part | None:
 
 
 def own_word(answer: Response, dialect: str) -> str | None:
-    """The wire's own word for why the answer ended, unless it is another wire's."""
+    """The finish reason as received, if it was received in this dialect."""
     came_from = answer.origin.dialect if answer.origin else None
     return answer.wire_finish_reason if came_from in (None, dialect) else None
 
 
 def pieces(text: Any, size: int) -> list[str]:
-    """A text in pieces; none of what is empty or no text."""
+    """A text in pieces of `size` characters; no pieces for an empty text or for anything else."""
     if not isinstance(text, str):
         return []
     return [text[start : start + size] for start in range(0, len(text), size)]

@@ -1,7 +1,7 @@
-"""What every writer of a dialect shares: texts, groups, media and the way back of received blocks.
+"""What all writers of requests share: texts, groups, media and received blocks.
 
-A part with a wire block in its origin came from the model it now goes to (the plan has taken the block
-of every other part away), so the block is written as it is.
+A part with a wire block in its origin came from the model that it now goes to (the plan removes the block of every other
+part), so the block is written unchanged.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ _OWNED = frozenset({
 
 
 def block_of(part: Part) -> Any:
-    """The wire block that a part was, or None."""
+    """The wire block that a part was read from, or None."""
     return part.origin.block if part.origin else None
 
 
 def wholes(parts: Iterable[Part]) -> Iterator[Part]:
-    """The parts with those that were cut out of one text put together again."""
+    """The parts, with those that were split out of one text joined again."""
     group: list[Part] = []
     for part in parts:
         item = part.origin.item if part.origin else None
@@ -77,7 +77,7 @@ def _together(group: list[Part]) -> Text:
 
 
 def split_system(request: Request) -> tuple[str | None, list[Message]]:
-    """What the system says, and the other messages, for dialects that keep them apart."""
+    """The system prompt and the other messages, for dialects that separate them."""
     texts = [request.system] if request.system is not None else []
     texts += [message.text for message in request.messages if message.role == "system"]
     return "\n\n".join(texts) if texts else None, [
@@ -92,7 +92,7 @@ def turns_of(
     model: str = "assistant",
     member: str = "content",
 ) -> list[dict[str, Any]]:
-    """Turns that alternate: results and the user's words are one, and a turn without a block is none."""
+    """Alternating turns: tool results and user messages are joined, turns without blocks are left out."""
     turns: list[dict[str, Any]] = []
     for message in messages:
         role = model if message.role == "assistant" else "user"
@@ -130,7 +130,7 @@ def call_names(messages: Iterable[Message]) -> dict[str, str]:
 
 
 def input_of(call: ToolCall) -> Any:
-    """A call's arguments as an object; text that is no JSON is put into one."""
+    """A call's arguments as an object; text that is not valid JSON is put into one."""
     if not call.arguments:
         return {}
     value = parsed(call.arguments)
@@ -138,12 +138,12 @@ def input_of(call: ToolCall) -> Any:
 
 
 def result_text(result: ToolResult) -> str:
-    """A tool result as plain text, for dialects that take nothing else."""
+    """A tool result as plain text, for dialects that accept nothing else."""
     if isinstance(result.content, str):
         return result.content
     if not all(isinstance(part, Text) for part in result.content):
         raise UsageError(
-            f"the result of {result.call_id!r} holds more than text, which this dialect does not take"
+            f"the result of {result.call_id!r} has content other than text, which this dialect does not accept"
         )
     return "\n".join(part.text for part in result.content if isinstance(part, Text))
 

@@ -251,5 +251,5 @@ def test_rules_of_ours(line):
         line.ask("anthropic/claude-opus-5-5", [SUM, {"role": "assistant", "content": "It"}])
     with pytest.raises(litellm.BadRequestError, match="effort must be one of"):
         line.ask("anthropic/claude-opus-5-5", [SUM], reasoning_effort="enormous")
-    with pytest.raises(litellm.BadRequestError, match="which no earlier message made"):
+    with pytest.raises(litellm.BadRequestError, match="which no earlier message contains"):
         line.ask("openai/gpt-4o", [SUM, {"role": "tool", "tool_call_id": "x", "content": "y"}])

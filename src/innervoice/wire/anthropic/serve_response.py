@@ -97,7 +97,7 @@ def _event(kind: str, **members: Any) -> Frame:
 
 
 def _begun(answer: Response) -> dict[str, Any]:
-    """A message of which nothing has been said yet."""
+    """A message before its first block."""
     return {
         "id": answer.id or "",
         "type": "message",
@@ -114,7 +114,7 @@ def _stop_reason(answer: Response) -> str | None:
 
 
 def _read(usage: Usage) -> dict[str, Any]:
-    """What the prompt cost; the API counts what it took from the cache apart."""
+    """The input token counts; the API counts cached tokens separately."""
     cached = usage.cached_input_tokens
     plain = {"input_tokens": (usage.input_tokens or 0) - (cached or 0)}
     return plain if cached is None else {**plain, "cache_read_input_tokens": cached}
@@ -138,7 +138,7 @@ def _blocks(answer: Response) -> list[Any]:
 
 
 def _block(part: Part) -> Any:
-    """A block of this dialect as it is, anything else in the plain form, if it has one here."""
+    """A block of this dialect unchanged; any other part in the plain form, if the dialect has one for it."""
     own = own_part(part, _DIALECT)
     if isinstance(own, Thinking) and not isinstance(block_of(own), dict):
         return {"type": "thinking", "thinking": own.text, "signature": ""}
@@ -166,7 +166,7 @@ def _unfolded(block: Any, size: int) -> tuple[Any, list[dict[str, Any]]]:
                 deltas.append({"type": "signature_delta", "signature": signature})
             return begun, deltas
         case {"type": "tool_use", "input": value}:
-            # No arguments are no text here, not the text of an empty object.
+            # Without arguments there is no delta, not one with an empty object.
             text = "" if value == {} else dump_json(value).decode()
             deltas = _deltas("input_json_delta", "partial_json", text, size)
             return {**block, "input": {}}, deltas

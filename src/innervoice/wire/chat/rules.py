@@ -43,7 +43,7 @@ def problems(
     form = as_dict(as_dict(body.get("response_format")).get("json_schema"))
     if form.get("strict") is True:
         yield from strict_schema(form.get("name"), form.get("schema"))
-    # Models that never reason take either name.
+    # Models that never reason accept either name.
     renamed = row.limit == "max_completion_tokens" and row.control != "none"
     if renamed and "max_tokens" in body:
         yield refused(
@@ -145,7 +145,7 @@ def _reasoning(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
 
 
 def _together(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
-    """Settings that a host takes one at a time."""
+    """Settings that a host does not accept together."""
     host = target.host
     for one, other in host.exclusive if host else ():
         if body.get(one) is not None and body.get(other) is not None:

@@ -58,7 +58,7 @@ def _output(
 
 
 def write_usage(usage: Usage) -> dict[str, Any]:
-    """The `usage` object as OpenAI counts; what nobody reported is not in it."""
+    """The `usage` object as OpenAI counts; counts that are missing are left out."""
     counts = {
         "prompt_tokens": usage.input_tokens,
         "completion_tokens": usage.output_tokens,

@@ -111,7 +111,7 @@ def _stop_reason(answer: Response) -> str | None:
 
 
 def _usage(usage: Usage) -> dict[str, int]:
-    """The counts; what was read from the cache is no input here, but is in the total."""
+    """The counts; tokens read from the cache are not input here, but are in the total."""
     read, written, cached = (
         usage.input_tokens or 0,
         usage.output_tokens or 0,
@@ -134,7 +134,7 @@ def _blocks(answer: Response) -> list[Any]:
 
 
 def _block(part: Part) -> Any:
-    """A block of this dialect as it is, anything else in the plain form, if it has one here."""
+    """A block of this dialect unchanged; any other part in the plain form, if the dialect has one for it."""
     own = own_part(part, _DIALECT)
     if isinstance(own, Thinking) and not isinstance(block_of(own), dict):
         return {"reasoningContent": {"reasoningText": {"text": own.text}}}

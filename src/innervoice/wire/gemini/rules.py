@@ -20,7 +20,7 @@ SKIPS = (
     "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=",
     "context_engineering_is_the_way_to_go",
 )
-"""What stands for a signature that nobody has, as it is and in base64."""
+"""Values that are accepted in place of a signature, in plain text and in base64."""
 _LONG = 40
 """Of longer histories the API says only that something is wrong (xesws/socrates-pen 0.23.1; the number is ours)."""
 

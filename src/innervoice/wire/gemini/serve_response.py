@@ -97,7 +97,7 @@ def _finish_reason(answer: Response) -> str | None:
 
 
 def _usage(usage: Usage) -> dict[str, int]:
-    """The counts that are known; candidates are counted without thoughts."""
+    """The counts; candidates are counted without thoughts."""
     output, thought = usage.output_tokens, usage.reasoning_tokens
     counts = {
         "promptTokenCount": usage.input_tokens,
@@ -118,7 +118,7 @@ def _parts(answer: Response) -> list[Any]:
 
 
 def _part(part: Part) -> Any:
-    """A part of this dialect as it is, anything else in the plain form, if it has one here."""
+    """A part of this dialect unchanged; any other part in the plain form, if the dialect has one for it."""
     own = own_part(part, _DIALECT)
     return write_part(own, {}, set()) if own else None
 

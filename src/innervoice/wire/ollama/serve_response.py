@@ -81,6 +81,6 @@ def _own(part: Part) -> Part | None:
 
 
 def _word(answer: Response) -> str:
-    """Why the answer ended; calls are no reason of their own here."""
+    """Why the answer ended; there is no separate reason for calls."""
     usual = "length" if answer.finish_reason == "length" else "stop"
     return own_word(answer, _DIALECT) or usual

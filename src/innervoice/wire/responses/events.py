@@ -22,7 +22,7 @@ _CALLS = {
 
 
 class EntryEvents(NamedTuple):
-    """How the events of an entry are called: of its text, of itself, its number, and its text's member."""
+    """The names of an entry's events and members: events of its text, of the entry, its index, and its text."""
 
     text: str
     part: str
@@ -63,7 +63,7 @@ def events_of(response: dict[str, Any], size: int) -> Iterator[dict[str, Any]]:
 
 
 def _begun(item: dict[str, Any]) -> dict[str, Any]:
-    """An item before anything of it came; its seal is not known then."""
+    """An item before its first event, without its seal."""
     begun = {name: value for name, value in item.items() if name != "encrypted_content"}
     if "status" in begun:
         begun["status"] = "in_progress"
@@ -97,7 +97,7 @@ def _entry_events(
 ) -> Iterator[dict[str, Any]]:
     place = {**place, names.number: number}
     text = as_text(entry.get(names.member)) or ""
-    # The SDK's types want the probabilities of a text, also where nobody asked for them.
+    # The SDK's types demand the log probabilities of a text, even if they were not requested.
     more: dict[str, Any] = {"logprobs": []} if entry.get("type") == "output_text" else {}
     begun = {**entry, names.member: ""}
     yield {"type": f"{names.part}.added", **place, "part": begun}

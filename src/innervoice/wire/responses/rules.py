@@ -131,7 +131,7 @@ def _id(item: dict[str, Any], number: int) -> Iterator[Refusal]:
 
 
 def _groups(items: list[dict[str, Any]], target: Target) -> Iterator[Refusal]:
-    """A reasoning item that carries an id needs what it produced, and no id may come twice."""
+    """A reasoning item that carries an id needs what it produced, and no id may occur twice."""
     seen: set[str] = set()
     for number, item in enumerate(items):
         name = item.get("id")
@@ -156,7 +156,7 @@ def _groups(items: list[dict[str, Any]], target: Target) -> Iterator[Refusal]:
 
 
 def _is_followed(items: list[dict[str, Any]], number: int) -> bool:
-    """Whether an item that the model made comes next; a bare `{"role", "content"}` is none."""
+    """Whether an item of the model follows; a bare `{"role", "content"}` does not count."""
     for item in items[number + 1 :]:
         kind = str(item.get("type", ""))
         if kind == "message":
@@ -167,7 +167,7 @@ def _is_followed(items: list[dict[str, Any]], number: int) -> bool:
 
 
 def _calls(items: list[dict[str, Any]], target: Target, *, on: bool) -> Iterator[Refusal]:
-    """DeepSeek: nothing may stand between the calls of a turn and their results, and it wants its reasoning."""
+    """DeepSeek: nothing may be between the calls of a turn and their results, and the reasoning is demanded."""
     for number, item in enumerate(items):
         if item.get("type") != "function_call":
             continue

@@ -40,7 +40,7 @@ _RESULTS = ("function_call_output", "custom_tool_call_output")
 
 
 def read_request(body: dict[str, Any]) -> Request:
-    """Reads a body. The API stores unless told not to."""
+    """Reads a body. The API stores by default."""
     read = {"model", "input", "store", *_OPTIONS}
     known = {name: body.get(name) for name in _OPTIONS}
     known["store"] = body.get("store") is not False

@@ -30,7 +30,7 @@ _REASONS = {"length": "max_output_tokens", "content_filter": "content_filter", "
 
 
 def write_answer(answer: Response) -> dict[str, Any]:
-    """The body of a response; what it echoes of the request has the API's defaults."""
+    """The body of a response; members that echo the request have the API's defaults."""
     status, reason = _ending(answer)
     return {
         "id": answer.id or "resp_0",
@@ -69,7 +69,7 @@ def write_error(refusal: Refusal) -> dict[str, Any]:
 
 
 def write_stream_error(refusal: Refusal) -> Frame:
-    """An error in the middle of a stream; nobody here knows its place, so it has number 0."""
+    """An error in the middle of a stream; its sequence number is unknown here, so it is 0."""
     event = {
         "type": "error",
         "code": refusal.code,
@@ -171,7 +171,7 @@ def _made(part: Part, name: str, suffix: str) -> dict[str, Any] | None:
 
 
 def _extend(item: dict[str, Any] | None, part: Part, *, refused: bool) -> None:
-    """Adds the entry of a part to an item that was made here; one that came whole has it."""
+    """Adds the entry of a part to an item that was created here; a received item has it already."""
     if item is None:
         return
     match part:
