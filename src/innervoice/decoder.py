@@ -25,22 +25,30 @@ from innervoice.frames.frame import LIMIT, Frame
 from innervoice.frames.sniff import AnyFraming
 from innervoice.inline.calls import call_notes
 from innervoice.inline.formats import DEFAULT_TAGS
-from innervoice.inline.splitter import Splitter
+from innervoice.inline.machine import SplitMachine
+from innervoice.inline.marks import Place
 from innervoice.inline.stage import InlineStage
 from innervoice.inline.vocabulary import INLINE, vocabulary
 from innervoice.wire.dialects import DIALECTS, dialect_of, reader_of
 from innervoice.wire.objects import json_of
 from innervoice.wire.protocol import Context, Reader
 
-__all__ = ["Decoder"]
+__all__ = ["StreamDecoder"]
 
 _DEFAULT_CARD = Card(family="unknown", match=(), source="defaults")
 # Dialects of open models: without a host's row, their text is looked at.
 _LOOKED_AT = ("openai-chat", "ollama")
 
 
-class Decoder:
-    """Reads one answer; `feed` and `finish` give events, the last of which is `Finish`."""
+class StreamDecoder:
+    """Reads an answer that comes piece by piece.
+
+    `feed` takes bytes cut anywhere, text, dicts or an SDK's chunks; it and `finish` give lists of events,
+    the last of which is a `Finish`. `provider` and `model` say who answers, `dialect` overrides what the
+    provider's row says; without any of them the shape of what comes tells. `scope` names the account that
+    seals are bound to. `inline` switches the search for reasoning in the text: "off", "on", or "all" for
+    every tag name.
+    """
 
     def __init__(
         self,
@@ -79,6 +87,19 @@ class Decoder:
         if self._finished is None:
             raise UsageError("the response is there after finish()")
         return self._finished
+
+    @property
+    def failed(self) -> bool:
+        """Whether something came that ends the answer in an error."""
+        return self._failure is not None or bool(self._reader and self._reader.error)
+
+    @property
+    def settled(self) -> Place | None:
+        """The first place that is not settled: what stands before it stays what it is, whatever comes.
+
+        None if all that came out is settled. `innervoice.inline.marks.Place` states the rules.
+        """
+        return self._stage.settled if self._stage and self._finished is None else None
 
     def feed(self, chunk: Any) -> list[Event]:
         """Takes bytes cut anywhere, text, a dict or an SDK's chunk."""
@@ -204,8 +225,8 @@ class Decoder:
             words = vocabulary(tags, card.markup, card.ends)
             reader = self._reader
 
-            def make(number: int, goes_on: bool) -> Splitter:
-                return Splitter(
+            def make(number: int, goes_on: bool) -> SplitMachine:
+                return SplitMachine(
                     words,
                     prefix="card" if card.prefix_open and not goes_on else "no",
                     stutter=card.stutter,
@@ -280,7 +301,7 @@ class Decoder:
     def _alternatives(self, reader: Reader) -> tuple[Response, ...]:
         found: list[Response] = []
         for _, values in sorted(reader.others.items()) if reader.others else ():
-            decoder = Decoder(
+            decoder = StreamDecoder(
                 provider=self._provider,
                 model=self._model,
                 dialect=reader.dialect,

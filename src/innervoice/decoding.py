@@ -8,22 +8,11 @@ from typing import Any, overload
 from innervoice.canon.events import Event
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.response import Response
-from innervoice.decoder import Decoder
+from innervoice.decoder import StreamDecoder
 from innervoice.errors import DecodeError, ProviderError
 from innervoice.wire.objects import json_of
 
 __all__ = ["StreamDecoder", "decode", "decode_stream"]
-
-
-class StreamDecoder(Decoder):
-    """Reads an answer that comes piece by piece.
-
-    `feed` takes bytes cut anywhere, text, dicts or an SDK's chunks; it and `finish` give lists of events,
-    the last of which is a `Finish`. `provider` and `model` say who answers, `dialect` overrides what the
-    provider's row says; without any of them the shape of what comes tells. `scope` names the account that
-    seals are bound to. `inline` switches the search for reasoning in the text: "off", "on", or "all" for
-    every tag name.
-    """
 
 
 def decode(

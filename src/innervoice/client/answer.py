@@ -1,28 +1,12 @@
-"""One answer while it is read: a decoder that also says whether it failed, and how far its text is settled."""
+"""What a client asks about an HTTP answer and its events."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from innervoice.canon.events import Event, Heartbeat, UsageUpdate
-from innervoice.client.firm import Bound, bound_of
-from innervoice.decoding import StreamDecoder
 
-__all__ = ["AnswerDecoder", "comes_plain", "is_output"]
-
-
-class AnswerDecoder(StreamDecoder):
-    """Reads one answer of a host."""
-
-    @property
-    def failed(self) -> bool:
-        """Whether something came that ends the answer in an error."""
-        return self._failure is not None or bool(self._reader and self._reader.error)
-
-    @property
-    def bound(self) -> Bound:
-        """The first place of the text that could still be recast."""
-        return bound_of(self._stage) if self._stage else None
+__all__ = ["comes_plain", "is_output"]
 
 
 def comes_plain(answer: Any) -> bool:

@@ -1,7 +1,7 @@
 """Events -> the answer or the reasoning as pieces of plain text, in the order of their parts.
 
-A piece that was given out cannot be taken back, so a view follows a `Recast` as far as it adds to what was given. With a bound
-(`firm.py`) a view gives out nothing that could be recast.
+A piece that was given out cannot be taken back, so a view follows a `Recast` as far as it adds to what was given. Up to the
+place that is settled (`inline/marks.py`) a view gives out nothing that could be recast.
 
 Joined, the pieces are the view of the same name of the whole response. Where reasoning was cut out of the text, white
 space beside the cut may differ: the whole view knows what follows, and this one does not.
@@ -22,7 +22,7 @@ from innervoice.canon.events import (
     ThinkingDelta,
 )
 from innervoice.canon.parts import Part, Text, Thinking, is_inline
-from innervoice.client.firm import Bound
+from innervoice.inline.marks import Place
 
 __all__ = ["Kind", "View"]
 
@@ -75,7 +75,7 @@ class View:
         self._last = ""
         self._over = False
 
-    def feed(self, events: Iterable[Event], bound: Bound = None) -> list[str]:
+    def feed(self, events: Iterable[Event], bound: Place | None = None) -> list[str]:
         """The pieces that these events add, up to a bound."""
         for event in events:
             match event:
@@ -125,7 +125,7 @@ class View:
 
     # ---- giving out ----------------------------------------------------------------------------
 
-    def _pieces(self, bound: Bound) -> Iterable[str]:
+    def _pieces(self, bound: Place | None) -> Iterable[str]:
         while self._position < len(self._entries):
             entry = self._entries[self._position]
             last = bound is not None and self._position >= bound[0]

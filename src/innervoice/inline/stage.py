@@ -24,12 +24,13 @@ from innervoice.canon.origin import Markup, Origin
 from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall, is_inline, restore
 from innervoice.canon.response import FinishReason
 from innervoice.canon.views import is_same
-from innervoice.inline.splitter import Splitter
+from innervoice.inline.machine import SplitMachine
+from innervoice.inline.marks import Place
 
 __all__ = ["InlineStage"]
 
 
-MakesSplitter: TypeAlias = Callable[[int, bool], Splitter]
+MakesSplitter: TypeAlias = Callable[[int, bool], SplitMachine]
 """Gives a splitter for the text with this number, which may go on with an answer that has begun."""
 
 
@@ -68,7 +69,7 @@ class InlineStage:
         self._notebook = notebook
         self._entries: list[Entry] = []
         self._plain: dict[int, Entry] = {}  # by the wire's number
-        self._splitters: dict[int, Splitter] = {}
+        self._splitters: dict[int, SplitMachine] = {}
         self._groups: dict[int, list[Entry]] = {}
         self._field: list[str] = []
         self.finish_reason: FinishReason | None = None
@@ -77,6 +78,17 @@ class InlineStage:
     def parts(self) -> tuple[Part, ...]:
         """All parts so far."""
         return tuple([entry.part or entry.now() for entry in self._entries])
+
+    @property
+    def settled(self) -> Place | None:
+        """The first place that is not settled among all parts; None if all that came out is."""
+        first: Place | None = None
+        for wire, splitter in self._splitters.items():
+            group, place = self._groups[wire], splitter.settled
+            if place and place.part < len(group):
+                place = Place(group[place.part].index, place.characters)
+                first = min(first, place) if first else place
+        return first
 
     def feed(self, events: list[Event]) -> list[Event]:
         """Splits the text of these events."""
