@@ -45,8 +45,8 @@ class MarkerActions:
     ) -> None:
         self.notebook = Notebook()
         self.composer = Composer(origin)
-        self.code = CodeTracker(at_line_start=True)
-        """Where the open text is code."""
+        self._code: CodeTracker | None = None
+        self._starts_line = True  # whether the open text began at the start of a line
         self.opening = Opening(prefix=prefix) if prefix != "no" and not off else None
         self.channel: Format | None = None
         """The channel format the answer stands in, or its wrapper."""
@@ -64,6 +64,13 @@ class MarkerActions:
         self.swallowed = 0
         self.elsewhere = False
         """A reasoning field has text."""
+
+    @property
+    def code(self) -> CodeTracker:
+        """Where the open text is code; made for the first marker in it."""
+        if self._code is None:
+            self._code = CodeTracker(at_line_start=self._starts_line)
+        return self._code
 
     def settled(self, pending_at: int | None) -> Place | None:
         """The first place that is not settled; `pending_at` is where an undecided marker stands in the open part."""
@@ -100,7 +107,7 @@ class MarkerActions:
         kind = self.opening.kind if self.opening else "text"
         if kind == "text":
             if not self.composer.draft:
-                self.code = CodeTracker(at_line_start=self.blank)
+                self._code, self._starts_line = None, self.blank
             if self.blank and (first := _NONBLANK.search(text)):
                 self.blank = False
                 self.left_alone = self.left_alone or first[0] == "{"

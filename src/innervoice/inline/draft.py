@@ -40,11 +40,9 @@ class Draft:
         self.pieces: list[str] = []
         self._markup: list[Markup] = []
         self._removed: list[str] = []  # the markup that was removed last, at one place
-        self._removed_at = 0
-        self._length = 0
-        self._measured = 0  # how many of the pieces `_length` counts
-        self._read = 0  # how many of them `unread` gave out
-        self._counted = 0  # how many of them `count_nonblank` looked at
+        self._length = self._removed_at = 0
+        # How many of the pieces `_length` counts, `unread` gave out, and `count_nonblank` looked at.
+        self._measured = self._read = self._counted = 0
 
     def length(self) -> int:
         """How many characters came so far."""
