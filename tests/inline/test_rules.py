@@ -192,6 +192,10 @@ class TestCode:
         """Seen failing: a run of at least the length, instead of exactly it, closing a span; before a marker and behind one."""
         check(text, None, text)
 
+    def test_a_longer_run_behind_a_marker_closes_no_span(self):
+        """Seen failing: the same, where the closing run is looked for behind a marker."""
+        check("Say `<think>x`` y\nz</think>Yes.", "x`` y\nz", "Say ` Yes.")
+
     def test_span_on_an_open_line_is_recast(self):
         """The tags of a line are text until the line ends without closing its span."""
         splitter = iv.Splitter()

@@ -32,7 +32,6 @@ MOST_SWALLOWED = 32
 ORPHAN_MINIMUM = 20
 """So many characters that are not blank make what stands before an orphan closer thinking (S5)."""
 
-_NONBLANK = re.compile(r"\S")
 _STUTTER = re.compile(r"(?:\A|\n)[^\S\n]{0,50}[^\s<.]{0,9}\.\s{0,50}\Z")
 _STUTTER_LONGEST = 112
 
@@ -108,9 +107,9 @@ class MarkerActions:
         if kind == "text":
             if not self.composer.draft:
                 self._code, self._starts_line = None, self.blank
-            if self.blank and (first := _NONBLANK.search(text)):
+            if self.blank and (ink := text.lstrip()):
                 self.blank = False
-                self.left_alone = self.left_alone or first[0] == "{"
+                self.left_alone = self.left_alone or ink[0] == "{"
         self.composer.say(kind, text)
 
     def counts(self, mark: Mark) -> bool:

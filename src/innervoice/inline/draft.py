@@ -64,7 +64,7 @@ class Draft:
         """
         count = 0
         for piece in self.pieces[self._counted :]:
-            if count < most:
+            if count < most and not piece.isspace():
                 count += sum(1 for _ in islice(_NONBLANK.finditer(piece), most - count))
         self._counted = len(self.pieces)
         return count
@@ -109,7 +109,7 @@ class Draft:
 
     def is_blank(self) -> bool:
         """Whether nothing but white space came."""
-        return not any(_NONBLANK.search(piece) for piece in self.pieces)
+        return all(map(str.isspace, self.pieces))
 
     def part(self, *, complete: bool) -> Part:
         """The part as far as it came."""
