@@ -32,6 +32,7 @@ MOST_SWALLOWED = 32
 ORPHAN_MINIMUM = 20
 """So many characters that are not blank make what stands before an orphan closer thinking (S5)."""
 
+_BRACE = re.compile(r"\s*+\{")
 _STUTTER = re.compile(r"(?:\A|\n)[^\S\n]{0,50}[^\s<.]{0,9}\.\s{0,50}\Z")
 _STUTTER_LONGEST = 112
 
@@ -107,9 +108,9 @@ class MarkerActions:
         if kind == "text":
             if not self.composer.draft:
                 self._code, self._starts_line = None, self.blank
-            if self.blank and (ink := text.lstrip()):
+            if self.blank and not text.isspace():
                 self.blank = False
-                self.left_alone = self.left_alone or ink[0] == "{"
+                self.left_alone = self.left_alone or _BRACE.match(text) is not None
         self.composer.say(kind, text)
 
     def counts(self, mark: Mark) -> bool:
