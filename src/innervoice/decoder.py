@@ -50,6 +50,13 @@ class StreamDecoder:
     every tag name.
     """
 
+    _framing: AnyFraming | None = None  # made when bytes come
+    _reader: Reader | None = None
+    _stage: InlineStage | None = None
+    _failure: Failure | None = None
+    _first = b""
+    _finished: Response | None = None
+
     def __init__(
         self,
         provider: str | None = None,
@@ -67,19 +74,13 @@ class StreamDecoder:
         self._provider, self._model = names_of(provider, model)
         self._host: Host | None = host_of(self._provider) if self._provider else None
         self._dialect = dialect
-        asked = _asked(request)
+        asked = _asked(request) if request is not None else _NOT_ASKED
         self._report, self._prefix = asked.report, asked.prefix
         self._scope = scope if scope is not None else asked.scope
         self._inline = inline
         self._limit = limit
-        self._framing: AnyFraming | None = None  # made when bytes come
-        self._reader: Reader | None = None
-        self._stage: InlineStage | None = None
         self._notebook = Notebook()
-        self._failure: Failure | None = None
         self._values: list[Any] = []  # messages that came before any told its dialect
-        self._first = b""
-        self._finished: Response | None = None
 
     @property
     def response(self) -> Response:
@@ -287,7 +288,7 @@ class StreamDecoder:
             reasoning=self._report,
             notes=(*reader.notebook.notes(), *self._notebook.notes()),
             error=self._failure or reader.error,
-            alternatives=self._alternatives(reader),
+            alternatives=self._alternatives(reader) if reader.others else (),
             origin=origin,
         )
         if response.reasoning and _is_ignored(response.reasoning, response):
@@ -300,7 +301,7 @@ class StreamDecoder:
 
     def _alternatives(self, reader: Reader) -> tuple[Response, ...]:
         found: list[Response] = []
-        for _, values in sorted(reader.others.items()) if reader.others else ():
+        for _, values in sorted(reader.others.items()):
             decoder = StreamDecoder(
                 provider=self._provider,
                 model=self._model,
@@ -323,11 +324,12 @@ class _Asked(NamedTuple):
     scope: str | None = None
 
 
+_NOT_ASKED = _Asked()
+
+
 def _asked(request: Any) -> _Asked:
     """From the request, or from what encode made of it."""
     match request:
-        case None:
-            return _Asked()
         case Wire():
             return _Asked(request.reasoning, request.prefix, request.scope)
         case Request():

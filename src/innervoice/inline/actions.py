@@ -40,30 +40,31 @@ _STUTTER_LONGEST = 112
 class MarkerActions:
     """The parts of one text, and what each marker in it does to them."""
 
+    channel: Format | None = None
+    """The channel format the answer stands in, or its wrapper."""
+    counted = 0
+    """Characters that are not blank, counted before anything was split."""
+    last = 0
+    """Which part was closed last."""
+    swallowed = 0
+    elsewhere = False
+    """A reasoning field has text."""
+    _code: CodeTracker | None = None
+    _starts_line = True  # whether the open text began at the start of a line
+
     def __init__(
         self, *, prefix: Prefix, stutter: bool, off: bool, goes_on: bool, origin: Origin | None
     ) -> None:
         self.notebook = Notebook()
         self.composer = Composer(origin)
-        self._code: CodeTracker | None = None
-        self._starts_line = True  # whether the open text began at the start of a line
         self.opening = Opening(prefix=prefix) if prefix != "no" and not off else None
-        self.channel: Format | None = None
-        """The channel format the answer stands in, or its wrapper."""
         self.left_alone = off
         """Nothing more is looked for: switched off, or the answer is JSON."""
         self.blank = not goes_on
         """Nothing but white space in the answer so far; one that goes on is past its head."""
         self.split = goes_on
         """Some thinking was closed."""
-        self.counted = 0
-        """Characters that are not blank, counted before anything was split."""
         self.stutter = stutter
-        self.last = 0
-        """Which part was closed last."""
-        self.swallowed = 0
-        self.elsewhere = False
-        """A reasoning field has text."""
 
     @property
     def code(self) -> CodeTracker:

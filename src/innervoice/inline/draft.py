@@ -19,19 +19,11 @@ _NONBLANK = compile_expression(r"\S")
 class Draft:
     """An open part. Every operation costs what is new, not what is there already."""
 
-    __slots__ = (
-        "_counted",
-        "_length",
-        "_markup",
-        "_measured",
-        "_origin",
-        "_read",
-        "_removed",
-        "_removed_at",
-        "index",
-        "kind",
-        "pieces",
-    )
+    _length = 0
+    _removed_at = 0
+    _measured = 0  # how many of the pieces `_length` counts
+    _read = 0  # how many of them `unread` gave out
+    _counted = 0  # how many of them `count_nonblank` looked at
 
     def __init__(self, kind: DraftKind, index: int, origin: Origin | None = None) -> None:
         self.kind = kind
@@ -40,9 +32,6 @@ class Draft:
         self.pieces: list[str] = []
         self._markup: list[Markup] = []
         self._removed: list[str] = []  # the markup that was removed last, at one place
-        self._length = self._removed_at = 0
-        # How many of the pieces `_length` counts, `unread` gave out, and `count_nonblank` looked at.
-        self._measured = self._read = self._counted = 0
 
     def length(self) -> int:
         """How many characters came so far."""

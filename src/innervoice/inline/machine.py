@@ -17,6 +17,7 @@ closer the part is ended: text that provokes many of them is repeated once all t
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from innervoice.canon.events import Event, TextDelta, ThinkingDelta
 from innervoice.canon.notes import Notebook
@@ -41,6 +42,16 @@ class SplitMachine:
     `origin` is where the text comes from, if its parts are to say so.
     """
 
+    finished = False
+    _held = ""
+    _pending: Pending | None = None
+    _rejudged = False  # the marker at hand stands on a line whose span was not closed
+    # The shortcut of `feed`: the next piece goes on with the open part unless it has a "<".
+    _ready = False
+    _append: Callable[[str], None]
+    _delta: type[TextDelta | ThinkingDelta]
+    _index: int
+
     def __init__(
         self,
         vocabulary: Vocabulary,
@@ -57,15 +68,6 @@ class SplitMachine:
             prefix=prefix, stutter=stutter, off=off, goes_on=goes_on, origin=origin
         )
         self.finish_reason = finish_reason
-        self.finished = False
-        self._held = ""
-        self._pending: Pending | None = None
-        self._rejudged = False  # the marker at hand stands on a line whose span was not closed
-        # The shortcut of `feed`: the next piece goes on with the open part unless it has a "<".
-        self._ready = False
-        self._append = [""].append
-        self._delta: type[TextDelta | ThinkingDelta] = TextDelta
-        self._index = 0
 
     @property
     def notebook(self) -> Notebook:
@@ -192,7 +194,13 @@ class SplitMachine:
         self._held = text[end:]
 
     def _hold_from(self, text: str, position: int) -> int:
-        half = self._vocabulary.half.search(text, max(position, len(text) - LONGEST_MARKER))
+        """Where a marker begins that has only half arrived; the end of the text if none does."""
+        start = max(position, len(text) - LONGEST_MARKER)
+        if self._vocabulary.suspect is not None:
+            start = text.find("<", start)
+            if start < 0:
+                return len(text)
+        half = self._vocabulary.half.search(text, start)
         return half.start() if half else len(text)
 
     def _may_grow(self, found: re.Match[str], text: str, position: int) -> bool:

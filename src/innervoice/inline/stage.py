@@ -75,22 +75,22 @@ class InlineStage:
         """Splits the text of these events."""
         out: list[Event] = []
         for event in events:
-            match event:
-                case TextDelta() if splitter := self._splitters.get(event.index):
-                    self._pass_on(event.index, splitter.feed(event.text), out)
-                case ThinkingDelta():
-                    if not self._field:
-                        self._tell_splitters(out)
-                    self._field.append(event.text)
-                    self._relay(event, out)
-                case TextDelta() | ToolCallDelta():
-                    self._relay(event, out)
-                case PartStart():
-                    self._start(event, out)
-                case PartEnd():
-                    self._end(event, out)
-                case _:
-                    out.append(event)
+            # For a struct, asking for the type itself is three times as fast as isinstance.
+            if type(event) is TextDelta and (splitter := self._splitters.get(event.index)):
+                self._pass_on(event.index, splitter.feed(event.text), out)
+            elif type(event) is ThinkingDelta:
+                if not self._field:
+                    self._tell_splitters(out)
+                self._field.append(event.text)
+                self._relay(event, out)
+            elif type(event) is TextDelta or type(event) is ToolCallDelta:
+                self._relay(event, out)
+            elif type(event) is PartStart:
+                self._start(event, out)
+            elif type(event) is PartEnd:
+                self._end(event, out)
+            else:
+                out.append(event)
         return out
 
     # ---- parts that are not split --------------------------------------------------------------
@@ -156,23 +156,21 @@ class InlineStage:
     def _pass_on(self, wire: int, events: list[Event], out: list[Event]) -> None:
         group = self._groups[wire]
         for event in events:
-            match event:
-                case TextDelta() | ThinkingDelta():
-                    staged = group.parts[event.index]
-                    staged.pieces.append(event.text)
-                    at = staged.index
-                    out.append(event if at == event.index else type(event)(at, event.text))
-                case PartStart():
-                    staged = group.start(event)
-                    at = self._number(staged)
-                    out.append(event if at == event.index else PartStart(at, event.type))
-                case PartEnd():
-                    at = group.end(event).index
-                    out.append(event if at == event.index else PartEnd(at, event.part))
-                case Recast():
-                    self._recast(group, event, out)
-                case _:
-                    out.append(event)
+            if type(event) is TextDelta or type(event) is ThinkingDelta:
+                staged = group.parts[event.index]
+                staged.pieces.append(event.text)
+                at = staged.index
+                out.append(event if at == event.index else type(event)(at, event.text))
+            elif type(event) is PartStart:
+                at = self._number(group.start(event))
+                out.append(event if at == event.index else PartStart(at, event.type))
+            elif type(event) is PartEnd:
+                at = group.end(event).index
+                out.append(event if at == event.index else PartEnd(at, event.part))
+            elif type(event) is Recast:
+                self._recast(group, event, out)
+            else:
+                out.append(event)
 
     def _recast(self, group: PartFolder[StagedPart], event: Recast, out: list[Event]) -> None:
         """Replaces the parts of a text that turned out to be others, among all the other parts."""
