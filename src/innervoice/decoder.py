@@ -44,8 +44,8 @@ class StreamDecoder:
     """Reads an answer that comes piece by piece.
 
     `feed` takes bytes cut anywhere, text, dicts or an SDK's chunks; it and `finish` give lists of events,
-    the last of which is a `Finish`. `provider` and `model` say who answers, `dialect` overrides what the
-    provider's row says; without any of them the shape of what comes tells. `scope` names the account that
+    the last of which is a `Finish`. `provider` and `model` name the source of the answer, `dialect` overrides the
+    provider's usual one; without any of them the dialect is recognized by the shape of the data. `scope` names the account that
     seals are bound to. `inline` switches the search for reasoning in the text: "off", "on", or "all" for
     every tag name.
     """
@@ -80,13 +80,13 @@ class StreamDecoder:
         self._inline = inline
         self._limit = limit
         self._notebook = Notebook()
-        self._values: list[Any] = []  # messages that came before any told its dialect
+        self._values: list[Any] = []  # messages that came before the dialect was recognized
 
     @property
     def response(self) -> Response:
         """The whole response, after `finish`."""
         if self._finished is None:
-            raise UsageError("the response is there after finish()")
+            raise UsageError("call finish() first; the response is complete only then")
         return self._finished
 
     @property
@@ -167,8 +167,8 @@ class StreamDecoder:
             if self._reader is None:
                 events += self._read(value, name)
                 continue
-            told = self._reader.feed(value, name)
-            events += self._stage.feed(told) if self._stage else told
+            read = self._reader.feed(value, name)
+            events += self._stage.feed(read) if self._stage else read
         return events
 
     def _read_no_json(self, data: bytes) -> list[Event]:
@@ -200,10 +200,10 @@ class StreamDecoder:
         self._failure = Failure(type=type(error).__name__, message=str(error))
         return []
 
-    # ---- who answers ---------------------------------------------------------------------------
+    # ---- the reader ----------------------------------------------------------------------------
 
     def _start(self, value: Any, looks: str | None) -> None:
-        """Chooses the reader, by what was said or by the dialect that the first message looks like."""
+        """Chooses the reader: by the arguments, or by the dialect that the first message looks like."""
         host = self._host
         dialect = self._dialect or looks
         if dialect is None:
@@ -253,14 +253,14 @@ class StreamDecoder:
             if not self._failure:
                 shown = f": {_shown(self._first)}" if self._first else ""
                 self._failure = Failure(
-                    type="DecodeError", message=f"nothing came that is an answer{shown}"
+                    type="DecodeError", message=f"no answer was received{shown}"
                 )
             return []
         if self._failure:
             reader.ended = False
         elif not reader.has_begun:
             self._failure = Failure(
-                type="DecodeError", message="what came has none of the members of an answer"
+                type="DecodeError", message="the JSON has none of the members of an answer"
             )
         if not self._stage:
             return reader.finish()
@@ -317,7 +317,7 @@ class StreamDecoder:
 
 
 class _Asked(NamedTuple):
-    """What the request says of the answer: what was asked for, all that stood before, and the account."""
+    """What the request determines about the answer: the reasoning settings, the prefix digest and the account."""
 
     report: ReasoningReport | None = None
     prefix: str | None = None
@@ -328,7 +328,7 @@ _NOT_ASKED = _Asked()
 
 
 def _asked(request: Any) -> _Asked:
-    """From the request, or from what encode made of it."""
+    """Reads it from a request, or from the Wire that encode returned."""
     match request:
         case Wire():
             return _Asked(request.reasoning, request.prefix, request.scope)
@@ -339,7 +339,9 @@ def _asked(request: Any) -> _Asked:
             return _Asked(settled.report, Planner(settled).plan().prefix, request.scope)
         case _:
             kind = type(request).__name__
-            raise UsageError(f"request must be a Request or what encode made of it, not {kind}")
+            raise UsageError(
+                f"request must be a Request or the Wire that encode returned, not {kind}"
+            )
 
 
 def _is_ignored(report: ReasoningReport, response: Response) -> bool:

@@ -26,7 +26,7 @@ def decode(
 ) -> Response:
     """Reads a whole answer: bytes, text, a dict, an SDK's object, a LangChain message, or a captured stream.
 
-    Raises `ProviderError` for a provider's error and `DecodeError` for what is no answer.
+    Raises `ProviderError` for a provider's error and `DecodeError` for anything that is not an answer.
     """
     if body is None:
         raise DecodeError("expected an answer, not None")
@@ -91,7 +91,7 @@ def decode_stream(
 ) -> Iterator[Event] | AsyncIterator[Event]:
     """Reads an answer as it comes; an async iterable gives an async iterator.
 
-    What is wrong with the stream does not raise: the last event is always a `Finish`, and its response says.
+    A broken stream does not raise: the last event is always a `Finish`, and its response has the error.
     """
     decoder = StreamDecoder(
         provider=provider, model=model, dialect=dialect, request=request, scope=scope, inline=inline

@@ -174,7 +174,7 @@ def content_of(part: Part) -> str:
 
 
 def beginning(kind: str, index: int) -> Part:
-    """A part of which nothing came but its kind."""
+    """An empty, incomplete part of a kind."""
     if kind == "tool_call":
         return ToolCall(f"call_{index}", "", complete=False)
     return _BEGINNINGS.get(kind, _UNREADABLE)

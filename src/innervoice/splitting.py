@@ -58,11 +58,11 @@ class Splitter:
         return self._machine.feed(text)
 
     def finish(self, finish_reason: FinishReason | None = None) -> list[Event]:
-        """Ends the text: gives out what was held back and decides about what is open."""
+        """Ends the text: sends out what was held back and decides about what is still open."""
         return self._machine.finish(finish_reason)
 
     def reasoning_elsewhere(self) -> list[Event]:
-        """A reasoning field beside the text has text: what was guessed about this one is taken back (rule S5)."""
+        """A separate reasoning field has text, so guesses about reasoning in this text are withdrawn (rule S5)."""
         return self._machine.reasoning_elsewhere()
 
     @property

@@ -1,7 +1,7 @@
 """Events -> the answer or the reasoning as pieces of plain text, in the order of their parts.
 
-A piece that was given out cannot be taken back, so a view follows a `Recast` as far as it adds to what was given. Up to the
-place that is settled (`inline/marks.py`) a view gives out nothing that could be recast.
+A piece that was sent out cannot be taken back, so a view follows a `Recast` only where it adds to what was sent. With a
+place that is settled (`inline/marks.py`) a view sends nothing behind it, so nothing that a `Recast` could change.
 
 Joined, the pieces are the view of the same name of the whole response. Where reasoning was cut out of the text, white
 space beside the cut may differ: the whole view knows what follows, and this one does not.
@@ -24,7 +24,7 @@ Kind: TypeAlias = Literal["text", "thinking"]
 
 
 class _ViewedPart(FoldedPart):
-    """A part, how much of its text was given out, and, in `pieces`, the text that was not."""
+    """A part, how much of its text was sent out, and, in `pieces`, the text that was not."""
 
     __slots__ = ("given", "given_length", "length", "shown")
 
@@ -50,7 +50,7 @@ class _ViewedPart(FoldedPart):
         self.part, self.is_open = part, False
 
     def take(self, most: int) -> str:
-        """The text up to this character that was not given out yet."""
+        """The text up to this character that was not sent out yet."""
         if most <= self.given_length:
             return ""
         text = "".join(self.pieces)
@@ -71,7 +71,7 @@ class View:
         self._kind = kind
         self._folder = PartFolder(partial(_ViewedPart, kind))
         self._position = 0
-        self._between = ""  # what goes between what was given out and what comes next
+        self._between = ""  # separator between what was sent out and the next piece
         self._head = ""  # white space before anything else, which may yet go
         self._cut = False  # reasoning was cut out before anything else
         self._last = ""
@@ -93,7 +93,7 @@ class View:
         return pieces
 
     def _recast(self, event: Recast) -> None:
-        """Takes other parts from one on; what was given out of them counts as far as it is still so."""
+        """Takes other parts from one on; what was sent out of the old ones counts as sent where the new ones begin the same."""
         old, new = self._folder.recast(event)
         given = "".join("".join(viewed.given) for viewed in old)
         text = "".join("".join(viewed.pieces) for viewed in new)
@@ -135,7 +135,7 @@ class View:
         if not self._last:
             return self._first(text)
         if self._kind == "thinking" and self._between:
-            # A part of nothing but white space is no reasoning.
+            # A part of only white space is not reasoning.
             text = self._head + text
             self._head = text if text.isspace() else ""
             if self._head:
@@ -149,7 +149,7 @@ class View:
         return between + text
 
     def _first(self, text: str) -> str:
-        """The head of all: white space is kept until it is known what it stands before."""
+        """The start of the view: white space is held back until other characters follow it."""
         text = self._head + text
         body = text.lstrip()
         if not body:

@@ -30,7 +30,7 @@ __all__ = ["MOST_SWALLOWED", "ORPHAN_MINIMUM", "MarkerActions"]
 
 MOST_SWALLOWED = 32
 ORPHAN_MINIMUM = 20
-"""So many characters that are not blank make what stands before an orphan closer thinking (S5)."""
+"""Text before an orphan closer becomes thinking if it has at least this many characters that are not blank (S5)."""
 
 _BRACE = re.compile(r"\s*+\{")
 _STUTTER = re.compile(r"(?:\A|\n)[^\S\n]{0,50}[^\s<.]{0,9}\.\s{0,50}\Z")
@@ -38,7 +38,7 @@ _STUTTER_LONGEST = 112
 
 
 class MarkerActions:
-    """The parts of one text, and what each marker in it does to them."""
+    """Holds the parts of one text and applies each marker to them."""
 
     channel: Format | None = None
     """The channel format the answer stands in, or its wrapper."""
@@ -196,7 +196,7 @@ class MarkerActions:
         draft = self.composer.draft or self.composer.start("thinking")
         draft.remove(mark.text)
         if opening.prefix != "no" and opening.fresh and draft.is_blank():
-            # The opener that was said to stand in the prompt came all the same.
+            # The opener that should have been in the prompt is in the text after all.
             opening.row, opening.name, opening.prefix = mark.token.row, mark.name, "no"
             return
         opening.fresh = False

@@ -137,9 +137,9 @@ def as_thinking(parts: list[Part], closer: str, origin: Origin | None) -> Thinki
 
 
 def as_text(before: Part | None, thinking: Part, origin: Origin | None, *, label: bool) -> Text:
-    """Thinking that was none as text again, tags included, joined to the text before it.
+    """Thinking turned back into text, tags included, joined to the text before it.
 
-    With `label` the markup was a mere label, and stays removed.
+    With `label` the markup was only a label, and stays removed.
     """
     assert isinstance(thinking, Thinking)
     assert thinking.origin is not None

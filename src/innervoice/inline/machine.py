@@ -6,12 +6,12 @@ parts. The machine finds the markers that count: it holds back what may still be
 over those that stand in code. What a marker does is in `actions.py`.
 
 A code span that its line has not closed yet leaves a marker undecided. It is shown as text while the
-line goes on; when the line ends without closing the span, the line is judged again behind the scenes
-and a `Recast` tells the outcome (rule S3).
+line goes on; when the line ends without closing the span, the line is read again without
+sending events, and one `Recast` carries the result (rule S3).
 
 Time: every character is looked at a bounded number of times, and no more than `LONGEST_MARKER`
 characters are held back. A `Recast` repeats the part it changes, so after one that only removed a
-closer the part is ended: text that provokes many of them is repeated once all the same.
+closer the part is ended: text that causes many of them is still repeated only once.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class SplitMachine:
 
     def feed(self, text: str) -> list[Event]:
         """Reads the next piece."""
-        # By far most pieces take this way; what is no str fails here or in `_feed`.
+        # Most pieces take this path; a value that is not a str fails here or in `_feed`.
         try:
             if self._ready and text and "<" not in text:
                 self._append(text)
@@ -103,7 +103,7 @@ class SplitMachine:
         return self._feed(text)
 
     def finish(self, finish_reason: FinishReason | None = None) -> list[Event]:
-        """Ends the text: gives out what was held back and settles what was open."""
+        """Ends the text: sends out what was held back and decides about what is still open."""
         if self.finished:
             raise UsageError("finish was called already; a Splitter reads one text")
         self.finished, self._ready = True, False
@@ -216,7 +216,7 @@ class SplitMachine:
         return half < found.start() or (token.head and half == found.start())
 
     def _meet(self, mark: Mark, text: str, *, final: bool) -> int:
-        """Takes a marker; gives where to read on."""
+        """Handles a marker; returns where to read on."""
         token = mark.token
         if token.row is None and token.role != "stop" and len(mark.text) > LONGEST_TAG:
             self._actions.say("<")
@@ -237,7 +237,7 @@ class SplitMachine:
     # ---- code ----------------------------------------------------------------------------------
 
     def _code_end(self, mark: Mark, text: str, *, final: bool) -> int | None:
-        """Where the code ends in which a marker stands, as far as it is known; None outside code."""
+        """Where the code around a marker ends, as far as it has arrived; None outside code."""
         draft = self._actions.composer.draft
         if not draft:
             return None
@@ -280,7 +280,7 @@ class SplitMachine:
         return stop
 
     def _judge_again(self, more: str, *, final: bool) -> None:
-        """The line ended and its span was no code: judges the line again, behind the scenes."""
+        """The line ended without closing its span, so it is not code: reads the line again without sending events."""
         pending, self._pending = self._pending, None
         draft = self._actions.composer.draft
         assert pending is not None
@@ -288,7 +288,7 @@ class SplitMachine:
         if final and not more and len(pending.ticks) == pending.span:
             return
         shown = draft.length()
-        events = self._actions.composer.hush()
+        events = self._actions.composer.pause_events()
         raw = draft.cut(pending.at) + more
         self._forget_span()
         self._run(raw, final=final)
@@ -298,4 +298,4 @@ class SplitMachine:
             if more:
                 events.append(TextDelta(draft.index, more))
             return
-        self._actions.composer.speak_up(events)
+        self._actions.composer.resume_events(events)

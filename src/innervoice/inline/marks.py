@@ -21,7 +21,7 @@ class Place(NamedTuple):
     """A place among parts: the characters before it in its part, and all earlier parts, are in front of it.
 
     `settled` is the first place that is not settled. The characters in front of it keep their kind (text or thinking) and
-    their order, whatever comes; what comes may lengthen a part that has ended. Text in which nobody looks for
+    their order, whatever comes; what comes may lengthen a part that has ended. Text that is not searched for
     reasoning is settled when it comes. Text that is searched is settled
 
       - once reasoning was split out of it, came in a field, or was opened for certain, or if the answer is JSON: a closing
@@ -65,7 +65,7 @@ class Opening:
     """Nothing but white space stood before it in the answer."""
     channel: bool = False
     label: bool = False
-    """Opened by a mere label, which also leads answers without thinking."""
+    """Opened by a label, which also stands before answers without thinking."""
     fresh: bool = True
     """No opener was met inside."""
 
@@ -77,7 +77,7 @@ class Opening:
         return self.head or self.channel
 
     def is_kin(self, mark: Mark) -> bool:
-        """Whether the marker is of the format that opened this, or that format is not known yet."""
+        """Whether the marker is of the format that opened this, or that format is still unknown."""
         return self.prefix != "no" or self.row is mark.token.row
 
 

@@ -145,7 +145,7 @@ class InlineStage:
         if group.parts:
             self._dress(group.parts, event.part, out)
             return
-        # A text without a character is a part all the same: it may carry a seal.
+        # A text without characters is still a part: it may carry a seal.
         staged = group.start(PartStart(0, "text"))
         staged.end(event.part)
         self._number(staged)
@@ -187,7 +187,7 @@ class InlineStage:
         out.append(Recast(position, tuple(staged.now() for staged in parts)))
 
     def _dress(self, group: list[StagedPart], whole: Text, out: list[Event]) -> None:
-        """Gives the parts of a text what only its end tells: the wire block to the first, the end to the last."""
+        """Completes the parts of a text when it ends: the first gets the wire block, the last whether it is complete."""
         parts = [staged.now() for staged in group]
         if len(parts) == 1 and isinstance(parts[0], Text) and not is_inline(parts[0]):
             parts = [whole]
@@ -197,13 +197,13 @@ class InlineStage:
             return
         if not whole.complete:
             parts[-1] = parts[-1].replace(complete=False)
-        told: dict[int, Part] = {}
+        ended_as: dict[int, Part] = {}
         for staged, part in zip(group, parts, strict=True):
-            staged.part = told[staged.index] = part
-        # The ends that were told just now say it, too.
+            staged.part = ended_as[staged.index] = part
+        # The `PartEnd` events of this call carry the completed parts.
         for position, event in enumerate(out):
-            if isinstance(event, PartEnd) and event.index in told:
-                out[position] = PartEnd(event.index, told[event.index])
+            if isinstance(event, PartEnd) and event.index in ended_as:
+                out[position] = PartEnd(event.index, ended_as[event.index])
 
     def finish(self, parts: list[Part]) -> list[Event]:
         """Takes the last word about the reader's parts, and drops what the text repeats from a field."""

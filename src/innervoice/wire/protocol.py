@@ -32,7 +32,7 @@ __all__ = ["Context", "Reader", "Slot", "failure_of"]
 
 
 class Context(Value, frozen=True, kw_only=True):
-    """Who answers, as far as it is known."""
+    """The source of an answer, as far as it is known."""
 
     provider: str | None = None
     model: str | None = None
@@ -41,7 +41,7 @@ class Context(Value, frozen=True, kw_only=True):
     prefix: str | None = None
     """The digest of all that stood before the answer."""
     cumulative: bool = False
-    """The host repeats all that was said of the reasoning in every delta."""
+    """The host repeats all reasoning so far in every delta."""
     separate_reasoning: bool = False
     """The host counts reasoning beside the output, not in it."""
 
@@ -281,7 +281,7 @@ class Reader(ABC):
         self.whole(Opaque({where: value}, origin=self.origin()))
 
     def opaque(self, block: Any) -> None:
-        """Keeps a block that nobody here understands."""
+        """Keeps a block of an unknown kind."""
         self.whole(Opaque(block, origin=self.origin()))
 
     def media(self, mime: Any, data: Any, url: Any, block: dict[str, Any] | None) -> None:
@@ -323,7 +323,7 @@ class Reader(ABC):
     # ---- the answer as a whole -----------------------------------------------------------------
 
     def heartbeat(self) -> None:
-        """The other side is alive."""
+        """Adds a sign that the connection is alive."""
         self.events.append(Heartbeat())
 
     def use(self, usage: Usage) -> None:

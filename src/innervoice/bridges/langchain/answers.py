@@ -1,9 +1,9 @@
 """A response -> an AIMessage; the events of a stream -> its chunks.
 
 LangChain adds chunks up: texts of one index are joined, dicts are merged, and nothing can be taken back. So a stream gives
-text as it comes and, with its last chunk, the extras of every block, when it is known for good what each part is. A
+text as it comes and, with its last chunk, the extras of every block, when every part is final. A
 block whose text turned out to be something else is marked as withdrawn: `text` of the sum still shows it, a history does
-not. It takes a model that nobody knows and that does not open its reasoning; `disable_streaming=True` avoids it.
+not. This happens with unknown models that do not open their reasoning; `disable_streaming=True` avoids it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _listed(blocks: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
 
 
 def _usage(response: Response) -> dict[str, Any] | None:
-    """The tokens, if any were counted; LangChain has no word for a number that nobody knows."""
+    """The tokens, if any were counted; LangChain cannot express an unknown count."""
     usage = response.usage
     if usage.input_tokens is None and usage.output_tokens is None:
         return None
@@ -74,7 +74,7 @@ def _usage(response: Response) -> dict[str, Any] | None:
 
 
 def _metadata(response: Response, **state: Any) -> dict[str, Any]:
-    """What is said of the whole answer."""
+    """The metadata of the whole answer."""
     stored = load_json(to_json(response.replace(parts=(), error=None)))
     said = {
         "model_name": response.model,
@@ -186,7 +186,7 @@ class Chunks:
         return self._chunk(slices) if slices else None
 
     def _last(self, response: Response) -> AIMessageChunk:
-        """The extras of every block, and what is said of the whole answer."""
+        """The extras of every block, and the metadata of the whole answer."""
         blocks = [self._sealed(at, part) for at, part in enumerate(response.parts)]
         for shown in self._withdrawn:
             block = self._slice(shown, "")

@@ -1,7 +1,7 @@
 """A whole message of chat -> the deltas of its stream.
 
 Entries of the details go as fragments under their index, a signature in a last one without text. In a
-list of chunks a neighbour of the same kind is told apart by not being the first of its delta.
+list of chunks a neighbour of the same kind is distinguished by not being the first of its delta.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _nothing_of(chunk: dict[str, Any]) -> dict[str, Any]:
 
 
 def _call_fragments(call: dict[str, Any], size: int) -> Iterator[dict[str, Any]]:
-    """Id and name, then the arguments in pieces; arguments that are no text come with the name."""
+    """Id and name, then the arguments in pieces; arguments that are not text come with the name."""
     kind, member = ("custom", "input") if "custom" in call else ("function", "arguments")
     inner = as_dict(call.get(kind))
     if not isinstance(inner.get(member), str):

@@ -61,7 +61,7 @@ def events_of(response: dict[str, Any], size: int) -> Iterator[dict[str, Any]]:
 
 
 def _begun(item: dict[str, Any]) -> dict[str, Any]:
-    """An item before anything of it came; its seal is not known then."""
+    """An item before anything of it came; its seal comes later."""
     begun = {name: value for name, value in item.items() if name != "encrypted_content"}
     if "status" in begun:
         begun["status"] = "in_progress"
