@@ -93,11 +93,11 @@ GOALS = (
     Goal(
         "the same, reasoning in tags",
         "the same, nothing split",
-        4,
+        6,
         _contest("body", tags=True),
     ),
     Goal("one streamed delta, without HTTP", "frame split and JSON decode", 5, _contest("delta")),
-    Goal("one streamed delta, client", "bare httpx2 doing the same", 1.5, _contest("stream")),
+    Goal("one streamed delta, client", "bare httpx2 doing the same", 1.4, _contest("stream")),
     Goal("one call, client", "bare httpx2 doing the same", 1.4, _contest("call", tags=False)),
     Goal(
         "the same, reasoning in tags",
@@ -120,6 +120,8 @@ GOALS = (
         _speed("pieces4", "pieces20"),
         over=True,
     ),
+    Goal("48 kB before an orphan closer, speed", "`str.find`", 0.05, _speed("orphan"), over=True),
+    Goal("100 texts of 5 kB, speed", "`str.find`", 0.03, _speed("mixed"), over=True),
     Goal("import", "`import msgspec`", 2, _import),
     Goal("plan and encode of 10,000 turns", "the same of 1,000", 12, _history),
     Goal("memory of a stream of 50 MB", "the stream itself", 0.1, _memory),

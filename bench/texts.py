@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from functools import lru_cache
+from typing import NamedTuple
 
 _WORDS = """the model answers with several paragraphs of prose that explain one step after another and sometimes
 quote `a_name` or **stress** a word, link to [a page](https://example.org/page) or compare a <= b in passing""".split()
@@ -43,6 +44,45 @@ def pieces(size: int, width: int) -> list[str]:
     """The same in pieces of so many characters."""
     text = tagged(size)
     return [text[start : start + width] for start in range(0, len(text), width)]
+
+
+@lru_cache(maxsize=8)
+def orphaned(size: int) -> tuple[str, str]:
+    """So much Markdown as a thought whose opening tag was in the prompt, and the answer behind its closing tag."""
+    return markdown(size).rpartition("\n\n```")[0], "The answer is 42."
+
+
+class Row(NamedTuple):
+    """A text, and what is in it."""
+
+    text: str
+    thinking: str
+    answer: str
+
+
+@lru_cache(maxsize=8)
+def mixed(count: int, size: int = 5_000) -> list[Row]:
+    """Answers as a log has them, of so many characters each: with a thought, with an orphan closer, with none, with tags in code."""
+    found: list[Row] = []
+    blocks = iter(markdown(count * size * 2).split("\n\n"))
+    for number in range(count):
+        halves = []
+        for _ in range(2):
+            half = ""
+            while len(half) < size // 2:
+                half += next(blocks) + "\n\n"
+            halves.append(half)
+        first, second = halves
+        quoted = f"{first}Write `<think>` and `</think>` around it.\n\n{second}"
+        found.append(
+            (
+                Row(f"<think>{first}</think>{second}", first, second),
+                Row(f"{first}</think>{second}", first, second),
+                Row(first + second, "", first + second),
+                Row(quoted, "", quoted),
+            )[number % 4]
+        )
+    return found
 
 
 HOSTILE = {

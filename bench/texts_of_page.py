@@ -46,6 +46,14 @@ WORKS = {
         "200 kB of it; the floor is one `str.find` in every piece.",
     ),
     "pieces20": ("The same in pieces of 20 characters", "As above."),
+    "orphan": (
+        "A thought that was opened in the prompt",
+        "48 kB of Markdown before a closing tag without an opening one; the floor is one `str.find` for each tag.",
+    ),
+    "mixed": (
+        "Many short texts",
+        "100 texts of 5 kB: a thought in tags, a thought before a closing tag, none, and tags in code; the floor is as above.",
+    ),
 }
 VERDICTS = {
     "kept": "kept",

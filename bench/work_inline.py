@@ -12,7 +12,7 @@ import innervoice as iv
 from crew import Crew, Timing
 from texts import HOSTILE, hostile
 
-WORKS = {"whole": "whole", "pieces4": "in pieces of 4", "pieces20": "in pieces of 20"}
+WORKS = ("whole", "pieces4", "pieces20", "orphan", "mixed")
 
 
 def measure(crew: Crew) -> dict[str, dict[str, dict[str, Timing]]]:

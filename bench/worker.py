@@ -19,9 +19,9 @@ from importlib import import_module
 from time import process_time
 from typing import Any
 
-from contenders import CROWD, PIECES, WHOLE, Job
+from contenders import CROWD, MIXED, ORPHAN, PIECES, WHOLE, Job
 from payloads import payload
-from texts import THOUGHT, tagged
+from texts import THOUGHT, mixed, orphaned, tagged
 
 
 class Worker:
@@ -66,8 +66,7 @@ def verdict(work: str, name: str, said: Any) -> str:
     if not hasattr(said, "thinking"):
         return "kept"
     if name == "text":
-        whole = tagged(WHOLE if work == "whole" else PIECES)
-        wanted = [(THOUGHT, whole.partition("</think>")[2])]
+        wanted = [_wanted(work)]
     else:
         made = payload(name + CROWD if work == "streams" else name)
         # Some ask for a stream also where a whole answer is wanted.
@@ -81,6 +80,17 @@ def verdict(work: str, name: str, said: Any) -> str:
     if any(thinking.strip() in said.text for thinking, _ in wanted):
         return "left in the text"
     return "wrong"
+
+
+def _wanted(work: str) -> tuple[str, str]:
+    """The reasoning in the texts of a work, and the answer."""
+    if work == "orphan":
+        return orphaned(ORPHAN)
+    if work == "mixed":
+        rows = mixed(MIXED)
+        return "".join(row.thinking.strip() for row in rows), "".join(row.answer for row in rows)
+    whole = tagged(WHOLE if work == "whole" else PIECES)
+    return THOUGHT, whole.partition("</think>")[2]
 
 
 def _same(one: str, other: str) -> bool:

@@ -64,6 +64,6 @@ if __name__ == "__main__":
     import atheris
 
     with atheris.instrument_imports(include=["innervoice"]):
-        import innervoice.inline.splitter
+        import innervoice.inline.machine
     atheris.Setup(sys.argv, check)
     atheris.Fuzz()

@@ -8,6 +8,7 @@
     stream      ask and read the answer as it comes
     streams     the same as a coroutine, of which many run at a time
     whole       reasoning split out of a text, whole; and in pieces: pieces4, pieces20
+    orphan      the same where the opening tag was in the prompt; and of many short texts: mixed
 
 Every job gives what a user gets of it, `Said`, or a function that gives it where looking at an answer is no part of the work; so
 a lost thought is seen. A floor gives None.
@@ -26,7 +27,9 @@ BLOCK = 16_384
 """How many bytes of a stream a decoder is given at a time."""
 WHOLE = 1_000_000
 PIECES = 200_000
-"""How many characters of Markdown are split, whole and in pieces."""
+ORPHAN = 48_000
+MIXED = 100
+"""How many characters of Markdown are split, whole, in pieces and before an orphan closer; and how many texts."""
 CROWD = ".200.60"
 """The streams of which many run at a time are shorter."""
 QUESTION = "What is 15 * 23?"

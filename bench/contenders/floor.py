@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from contenders import CROWD, MESSAGES, PIECES, WHOLE, Jobs
+from contenders import CROWD, MESSAGES, MIXED, ORPHAN, PIECES, WHOLE, Jobs
 from payloads import MAKERS, payload
-from texts import pieces, tagged
+from texts import mixed, orphaned, pieces, tagged
 
 _decode = msgspec.json.decode
 
@@ -187,6 +187,19 @@ def _find() -> None:
     text.find("<think>", 7)
 
 
+def _find_closer() -> None:
+    thought, answer = orphaned(ORPHAN)
+    text = f"{thought}</think>{answer}"
+    text.find("<think>")
+    text.find("</think>")
+
+
+def _find_in_mixed() -> None:
+    for row in mixed(MIXED):
+        row.text.find("<think>")
+        row.text.find("</think>")
+
+
 def _find_in_each(width: int) -> None:
     for piece in pieces(PIECES, width):
         piece.find("<think>")
@@ -198,6 +211,8 @@ def jobs(base: str) -> Jobs:
         ("whole", "text"): _find,
         ("pieces4", "text"): lambda: _find_in_each(4),
         ("pieces20", "text"): lambda: _find_in_each(20),
+        ("orphan", "text"): _find_closer,
+        ("mixed", "text"): _find_in_mixed,
     }
     for name, type_ in _TYPES.items():
         decoder = msgspec.json.Decoder(type_)

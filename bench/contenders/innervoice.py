@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import innervoice as iv
-from contenders import BLOCK, CROWD, PIECES, QUESTION, WHOLE, Jobs, Said
+from contenders import BLOCK, CROWD, MIXED, ORPHAN, PIECES, QUESTION, WHOLE, Jobs, Said, said
 from payloads import MAKERS, payload
-from texts import pieces, tagged
+from texts import mixed, orphaned, pieces, tagged
 
 MODELS = {
     "chat": "deepseek/deepseek-reasoner",
@@ -48,6 +48,20 @@ def split_pieces(width: int) -> Callable[[], Said]:
     return _later(splitter.response)
 
 
+def split_orphan() -> Callable[[], Said]:
+    """Splits a text that began in the prompt."""
+    thought, answer = orphaned(ORPHAN)
+    return _later(iv.split(f"{thought}</think>{answer}"))
+
+
+def split_mixed() -> Callable[[], Said]:
+    """Splits many short texts."""
+    responses = [iv.split(row.text) for row in mixed(MIXED)]
+    return lambda: said(
+        (response.thinking for response in responses), (response.text for response in responses)
+    )
+
+
 def _client_jobs(base: str, name: str) -> Jobs:
     model = MODELS[name]
     provider = model.split("/", maxsplit=1)[0]
@@ -79,6 +93,8 @@ def jobs(base: str) -> Jobs:
         ("whole", "text"): lambda: _later(iv.split(tagged(WHOLE))),
         ("pieces4", "text"): lambda: split_pieces(4),
         ("pieces20", "text"): lambda: split_pieces(20),
+        ("orphan", "text"): split_orphan,
+        ("mixed", "text"): split_mixed,
     }
     for name in MAKERS:
         provider = MODELS[name].split("/", maxsplit=1)[0]

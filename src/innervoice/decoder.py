@@ -25,20 +25,35 @@ from innervoice.frames.frame import LIMIT, Frame
 from innervoice.frames.sniff import AnyFraming
 from innervoice.inline.calls import call_notes
 from innervoice.inline.formats import DEFAULT_TAGS
-from innervoice.inline.splitter import Splitter
+from innervoice.inline.machine import SplitMachine
+from innervoice.inline.marks import Place
 from innervoice.inline.stage import InlineStage
 from innervoice.inline.vocabulary import INLINE, vocabulary
 from innervoice.wire.dialects import DEFAULT, dialect_named, dialect_of, kin_at, reader_of
 from innervoice.wire.objects import json_of
 from innervoice.wire.protocol import Context, Reader
 
-__all__ = ["Decoder"]
+__all__ = ["StreamDecoder"]
 
 _DEFAULT_CARD = Card(family="unknown", match=(), source="defaults")
 
 
-class Decoder:
-    """Reads one answer; `feed` and `finish` give events, the last of which is `Finish`."""
+class StreamDecoder:
+    """Reads an answer that comes piece by piece.
+
+    `feed` takes bytes cut anywhere, text, dicts or an SDK's chunks; it and `finish` give lists of events,
+    the last of which is a `Finish`. `provider` and `model` name the source of the answer, `dialect` overrides the
+    provider's usual one; without any of them the dialect is recognized by the shape of the data. `scope` names the account that
+    seals are bound to. `inline` switches the search for reasoning in the text: "off", "on", or "all" for
+    every tag name.
+    """
+
+    _framing: AnyFraming | None = None  # made when bytes come
+    _reader: Reader | None = None
+    _stage: InlineStage | None = None
+    _failure: Failure | None = None
+    _first = b""
+    _finished: Response | None = None
 
     def __init__(
         self,
@@ -57,26 +72,33 @@ class Decoder:
         self._provider, self._model = names_of(provider, model)
         self._host: Host | None = host_of(self._provider) if self._provider else None
         self._dialect = dialect
-        asked = _asked(request)
+        asked = _asked(request) if request is not None else _NOT_ASKED
         self._report, self._prefix = asked.report, asked.prefix
         self._scope = scope if scope is not None else asked.scope
         self._inline = inline
         self._limit = limit
-        self._framing: AnyFraming | None = None  # made when bytes come
-        self._reader: Reader | None = None
-        self._stage: InlineStage | None = None
         self._notebook = Notebook()
-        self._failure: Failure | None = None
-        self._values: list[Any] = []  # messages that came before any told its dialect
-        self._first = b""
-        self._finished: Response | None = None
+        self._values: list[Any] = []  # messages that came before the dialect was recognized
 
     @property
     def response(self) -> Response:
         """The whole response, after `finish`."""
         if self._finished is None:
-            raise UsageError("the response is there after finish()")
+            raise UsageError("call finish() first; the response is complete only then")
         return self._finished
+
+    @property
+    def failed(self) -> bool:
+        """Whether something came that ends the answer in an error."""
+        return self._failure is not None or bool(self._reader and self._reader.error)
+
+    @property
+    def settled(self) -> Place | None:
+        """The first place that is not settled: what stands before it stays what it is, whatever comes.
+
+        None if all that came out is settled. `innervoice.inline.marks.Place` states the rules.
+        """
+        return self._stage.settled if self._stage and self._finished is None else None
 
     def feed(self, chunk: Any) -> list[Event]:
         """Takes bytes cut anywhere, text, a dict or an SDK's chunk."""
@@ -143,8 +165,8 @@ class Decoder:
             if self._reader is None:
                 events += self._read(value, name)
                 continue
-            told = self._reader.feed(value, name)
-            events += self._stage.feed(told) if self._stage else told
+            read = self._reader.feed(value, name)
+            events += self._stage.feed(read) if self._stage else read
         return events
 
     def _read_no_json(self, data: bytes) -> list[Event]:
@@ -177,10 +199,10 @@ class Decoder:
         self._failure = Failure(type=type(error).__name__, message=str(error))
         return []
 
-    # ---- who answers ---------------------------------------------------------------------------
+    # ---- the reader ----------------------------------------------------------------------------
 
     def _start(self, value: Any, looks: str | None) -> None:
-        """Chooses the reader, by what was said or by the dialect that the first message looks like."""
+        """Chooses the reader: by the arguments, or by the dialect that the first message looks like."""
         host = self._host
         dialect = self._dialect or (kin_at(looks, host.dialect) if host else looks)
         if dialect is None:
@@ -201,8 +223,8 @@ class Decoder:
             words = vocabulary(tags, card.markup, card.ends)
             reader = self._reader
 
-            def make(number: int, goes_on: bool) -> Splitter:
-                return Splitter(
+            def make(number: int, goes_on: bool) -> SplitMachine:
+                return SplitMachine(
                     words,
                     prefix="card" if card.prefix_open and not goes_on else "no",
                     stutter=card.stutter,
@@ -228,14 +250,14 @@ class Decoder:
             if not self._failure:
                 shown = f": {_shown(self._first)}" if self._first else ""
                 self._failure = Failure(
-                    type="DecodeError", message=f"nothing came that is an answer{shown}"
+                    type="DecodeError", message=f"no answer was received{shown}"
                 )
             return []
         if self._failure:
             reader.ended = False
         elif not reader.has_begun:
             self._failure = Failure(
-                type="DecodeError", message="what came has none of the members of an answer"
+                type="DecodeError", message="the JSON has none of the members of an answer"
             )
         if not self._stage:
             return reader.finish()
@@ -263,7 +285,7 @@ class Decoder:
             reasoning=self._report,
             notes=(*reader.notebook.notes(), *self._notebook.notes()),
             error=self._failure or reader.error,
-            alternatives=self._alternatives(reader),
+            alternatives=self._alternatives(reader) if reader.others else (),
             origin=origin,
         )
         if response.reasoning and _is_ignored(response.reasoning, response):
@@ -276,8 +298,8 @@ class Decoder:
 
     def _alternatives(self, reader: Reader) -> tuple[Response, ...]:
         found: list[Response] = []
-        for _, values in sorted(reader.others.items()) if reader.others else ():
-            decoder = Decoder(
+        for _, values in sorted(reader.others.items()):
+            decoder = StreamDecoder(
                 provider=self._provider,
                 model=self._model,
                 dialect=reader.dialect,
@@ -292,18 +314,19 @@ class Decoder:
 
 
 class _Asked(NamedTuple):
-    """What the request says of the answer: what was asked for, all that stood before, and the account."""
+    """What the request determines about the answer: the reasoning settings, the prefix digest and the account."""
 
     report: ReasoningReport | None = None
     prefix: str | None = None
     scope: str | None = None
 
 
+_NOT_ASKED = _Asked()
+
+
 def _asked(request: Any) -> _Asked:
-    """From the request, or from what encode made of it."""
+    """Reads it from a request, or from the Wire that encode returned."""
     match request:
-        case None:
-            return _Asked()
         case Wire():
             return _Asked(request.reasoning, request.prefix, request.scope)
         case Request():
@@ -313,7 +336,9 @@ def _asked(request: Any) -> _Asked:
             return _Asked(fitted.report, plan.prefix, request.scope)
         case _:
             kind = type(request).__name__
-            raise UsageError(f"request must be a Request or what encode made of it, not {kind}")
+            raise UsageError(
+                f"request must be a Request or the Wire that encode returned, not {kind}"
+            )
 
 
 def _is_ignored(report: ReasoningReport, response: Response) -> bool:

@@ -8,22 +8,11 @@ from typing import Any, overload
 from innervoice.canon.events import Event
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.response import Response
-from innervoice.decoder import Decoder
+from innervoice.decoder import StreamDecoder
 from innervoice.errors import DecodeError, ProviderError
 from innervoice.wire.objects import json_of
 
 __all__ = ["StreamDecoder", "decode", "decode_stream"]
-
-
-class StreamDecoder(Decoder):
-    """Reads an answer that comes piece by piece.
-
-    `feed` takes bytes cut anywhere, text, dicts or an SDK's chunks; it and `finish` give lists of events,
-    the last of which is a `Finish`. `provider` and `model` say who answers, `dialect` overrides what the
-    provider's row says; without any of them the shape of what comes tells. `scope` names the account that
-    seals are bound to. `inline` switches the search for reasoning in the text: "off", "on", or "all" for
-    every tag name.
-    """
 
 
 def decode(
@@ -37,7 +26,7 @@ def decode(
 ) -> Response:
     """Reads a whole answer: bytes, text, a dict, an SDK's object, a LangChain message, or a captured stream.
 
-    Raises `ProviderError` for a provider's error and `DecodeError` for what is no answer.
+    Raises `ProviderError` for a provider's error and `DecodeError` for anything that is not an answer.
     """
     if body is None:
         raise DecodeError("expected an answer, not None")
@@ -102,7 +91,7 @@ def decode_stream(
 ) -> Iterator[Event] | AsyncIterator[Event]:
     """Reads an answer as it comes; an async iterable gives an async iterator.
 
-    What is wrong with the stream does not raise: the last event is always a `Finish`, and its response says.
+    A broken stream does not raise: the last event is always a `Finish`, and its response has the error.
     """
     decoder = StreamDecoder(
         provider=provider, model=model, dialect=dialect, request=request, scope=scope, inline=inline

@@ -1,11 +1,15 @@
-"""Events -> a response.
+"""Events -> parts, and a response.
+
+`PartFolder` is the one place where events become parts again. Whoever needs more of a part than its content (what was shown
+of it, how long it took) derives a class from `FoldedPart` and folds into that.
 
 A list of events that lacks its end gives what arrived: parts that never ended are incomplete.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, TypeVar
 
 from innervoice.canon.events import (
     Event,
@@ -24,95 +28,142 @@ from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage
 from innervoice.errors import UsageError
 
-__all__ = ["fold"]
+__all__ = ["FoldedPart", "PartFolder", "beginning", "content_of", "fold"]
+
+_BEGINNINGS: dict[str, Part] = {
+    "text": Text("", complete=False),
+    "thinking": Thinking("", complete=False),
+}
+_UNREADABLE = Opaque(None, complete=False)
 
 
 def fold(events: Iterable[Event]) -> Response:
     """Reads events to their end; a `Finish` among them is the result."""
-    folder = _Folder()
+    folder, usage = PartFolder(FoldedPart), Usage()
     for event in events:
         match event:
             case Finish():
                 return event.response
-            case PartStart():
-                folder.start(event)
-            case TextDelta() | ThinkingDelta():
-                folder.add(event.index, event.text)
-            case ToolCallDelta():
-                folder.add(event.index, event.arguments)
-            case PartEnd():
-                folder.end(event)
-            case Recast():
-                folder.recast(event)
             case UsageUpdate():
-                folder.usage = event.usage
-            case Heartbeat():
+                usage = event.usage
+            case _:
+                folder.feed(event)
+    return Response(parts=tuple(folded.now() for folded in folder.parts), usage=usage)
+
+
+class FoldedPart:
+    """A part as far as its events have come."""
+
+    __slots__ = ("is_open", "part", "pieces")
+
+    def __init__(self, part: Part, *, is_open: bool = True) -> None:
+        self.part = part
+        """As it began; once it has ended, as it is."""
+        self.is_open = is_open
+        self.pieces: list[str] = []
+        """What came since."""
+
+    def add(self, text: str) -> None:
+        """Takes more of its text or arguments."""
+        self.pieces.append(text)
+
+    def end(self, part: Part) -> None:
+        """Takes the whole part."""
+        self.part, self.is_open = part, False
+        self.pieces.clear()
+
+    def now(self) -> Part:
+        """The part, or as much of it as came."""
+        if not self.is_open:
+            return self.part
+        content = "".join([content_of(self.part), *self.pieces])
+        match self.part:
+            case Text(origin=origin):
+                return Text(content, complete=False, origin=origin)
+            case Thinking(form=form, origin=origin):
+                return Thinking(content, form, complete=False, origin=origin)
+            case ToolCall(id=call_id, name=name, origin=origin):
+                return ToolCall(call_id, name, content, complete=False, origin=origin)
+            case _:
+                return self.part
+
+
+Folded = TypeVar("Folded", bound=FoldedPart)
+
+
+class PartFolder(Generic[Folded]):
+    """Takes events one by one; `parts` is what has come of them.
+
+    `make` makes a part that has just begun, or that a `Recast` put in the place of others; then its content has not
+    been passed to `add`.
+    """
+
+    def __init__(self, make: Callable[[Part], Folded]) -> None:
+        self._make = make
+        self.parts: list[Folded] = []
+
+    def feed(self, event: Event) -> Folded | None:
+        """Takes one event; gives the part that it started, continued or ended."""
+        match event:
+            case TextDelta() | ThinkingDelta():
+                return self.add(event.index, event.text)
+            case ToolCallDelta():
+                return self.add(event.index, event.arguments)
+            case PartStart():
+                return self.start(event)
+            case PartEnd():
+                return self.end(event)
+            case Recast():
+                self.recast(event)
+            case UsageUpdate() | Heartbeat() | Finish():
                 pass
             case _:
-                raise UsageError(f"fold takes events, not {type(event).__name__}")
-    return Response(parts=folder.parts(), usage=folder.usage)
+                raise UsageError(f"expected events, not {type(event).__name__}")
+        return None
+
+    def start(self, event: PartStart) -> Folded:
+        """A part begins."""
+        if event.index != len(self.parts):
+            raise UsageError(f"part {event.index} starts, but {len(self.parts)} is the next number")
+        folded = self._make(event.part or beginning(event.type, event.index))
+        self.parts.append(folded)
+        return folded
+
+    def add(self, index: int, text: str) -> Folded:
+        """More of an open part comes."""
+        folded = self._open(index)
+        folded.add(text)
+        return folded
+
+    def end(self, event: PartEnd) -> Folded:
+        """A part ends."""
+        folded = self._open(event.index)
+        folded.end(event.part)
+        return folded
+
+    def recast(self, event: Recast) -> tuple[Sequence[Folded], Sequence[Folded]]:
+        """Replaces parts by others; gives the old ones and the new ones.
+
+        As many of the new ones stay open as of the old ones were: the last of those that are incomplete.
+        """
+        old = self.parts[event.index :]
+        new = [self._make(part) for part in event.parts]
+        still_open = sum(folded.is_open for folded in old)
+        for folded in reversed(new):
+            folded.is_open = still_open > 0 and not getattr(folded.part, "complete", True)
+            still_open -= folded.is_open
+        self.parts[event.index :] = new
+        return old, new
+
+    def _open(self, index: int) -> Folded:
+        if 0 <= index < len(self.parts) and self.parts[index].is_open:
+            return self.parts[index]
+        numbers = [number for number, folded in enumerate(self.parts) if folded.is_open]
+        raise UsageError(f"part {index} is not open; open are {numbers}")
 
 
-class _Folder:
-    def __init__(self) -> None:
-        self.usage = Usage()
-        self._parts: list[Part] = []
-        self._open: dict[int, list[str]] = {}
-
-    def start(self, event: PartStart) -> None:
-        if event.index != len(self._parts):
-            raise UsageError(
-                f"part {event.index} starts, but {len(self._parts)} is the next number"
-            )
-        part = event.part or _beginning(event.type, event.index)
-        self._parts.append(part)
-        self._open[event.index] = [_content(part)]
-
-    def add(self, index: int, text: str) -> None:
-        self._pieces(index).append(text)
-
-    def end(self, event: PartEnd) -> None:
-        self._pieces(event.index)
-        del self._open[event.index]
-        self._parts[event.index] = event.part
-
-    def recast(self, event: Recast) -> None:
-        was_open = sum(index >= event.index for index in self._open)
-        self._open = {index: pieces for index, pieces in self._open.items() if index < event.index}
-        self._parts[event.index :] = event.parts
-        incomplete = [
-            event.index + number
-            for number, part in enumerate(event.parts)
-            if not getattr(part, "complete", True)
-        ]
-        for index in incomplete[-was_open:] if was_open else ():
-            self._open[index] = [_content(self._parts[index])]
-
-    def parts(self) -> tuple[Part, ...]:
-        for index, pieces in self._open.items():
-            self._parts[index] = _continued(self._parts[index], "".join(pieces))
-        return tuple(self._parts)
-
-    def _pieces(self, index: int) -> list[str]:
-        try:
-            return self._open[index]
-        except KeyError:
-            raise UsageError(f"part {index} is not open; open are {sorted(self._open)}") from None
-
-
-def _beginning(kind: str, index: int) -> Part:
-    match kind:
-        case "text":
-            return Text("", complete=False)
-        case "thinking":
-            return Thinking("", complete=False)
-        case "tool_call":
-            return ToolCall(f"call_{index}", "", complete=False)
-        case _:
-            return Opaque(None, complete=False)
-
-
-def _content(part: Part) -> str:
+def content_of(part: Part) -> str:
+    """The text of a part, or the arguments of a call."""
     match part:
         case Text() | Thinking():
             return part.text
@@ -122,14 +173,8 @@ def _content(part: Part) -> str:
             return ""
 
 
-def _continued(part: Part, content: str) -> Part:
-    """An open part with what came of it."""
-    match part:
-        case Text():
-            return Text(content, complete=False, origin=part.origin)
-        case Thinking():
-            return Thinking(content, part.form, complete=False, origin=part.origin)
-        case ToolCall():
-            return ToolCall(part.id, part.name, content, complete=False, origin=part.origin)
-        case _:
-            return part
+def beginning(kind: str, index: int) -> Part:
+    """An empty, incomplete part of a kind."""
+    if kind == "tool_call":
+        return ToolCall(f"call_{index}", "", complete=False)
+    return _BEGINNINGS.get(kind, _UNREADABLE)

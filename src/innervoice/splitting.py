@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from innervoice.canon.events import Event
 from innervoice.canon.notes import Note
 from innervoice.canon.response import FinishReason, Response
 from innervoice.canon.rows import Card
 from innervoice.catalog.lookup import card_of
 from innervoice.errors import UsageError
-from innervoice.inline import splitter
 from innervoice.inline.calls import call_notes
 from innervoice.inline.formats import DEFAULT_TAGS
-from innervoice.inline.marks import Prefix
+from innervoice.inline.machine import SplitMachine
+from innervoice.inline.marks import Place, Prefix
 from innervoice.inline.vocabulary import INLINE, vocabulary
 
 __all__ = ["Splitter", "split"]
 
 
-class Splitter(splitter.Splitter):
+class Splitter:
     """Splits reasoning out of a text that comes piece by piece.
 
     `feed` and `finish` give lists of events, without a `Finish`; `innervoice.fold` reads them.
@@ -41,7 +42,7 @@ class Splitter(splitter.Splitter):
             raise UsageError(f"markup must be a list of names, not the string {markup!r}")
         card = card_of(model) if model is not None else None
         rows = dict.fromkeys([*(card.markup if card else ()), *(markup or ())])
-        super().__init__(
+        self._machine = SplitMachine(
             vocabulary(DEFAULT_TAGS, tuple(rows), card.ends if card else ()),
             prefix=_prefix(prefix_open, card),
             stutter=card.stutter if card else False,
@@ -50,21 +51,46 @@ class Splitter(splitter.Splitter):
         )
         self._model = model
         if model is not None and card is None:
-            self.notebook.add("unknown_model", model)
+            self._machine.notebook.add("unknown_model", model)
+
+    def feed(self, text: str) -> list[Event]:
+        """Reads the next piece."""
+        return self._machine.feed(text)
+
+    def finish(self, finish_reason: FinishReason | None = None) -> list[Event]:
+        """Ends the text: sends out what was held back and decides about what is still open."""
+        return self._machine.finish(finish_reason)
+
+    def reasoning_elsewhere(self) -> list[Event]:
+        """A separate reasoning field has text, so guesses about reasoning in this text are withdrawn (rule S5)."""
+        return self._machine.reasoning_elsewhere()
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What was guessed, dropped or judged again so far."""
+        return self._machine.notebook.notes()
+
+    @property
+    def settled(self) -> Place | None:
+        """The first place that is not settled: what stands before it stays what it is, whatever comes.
+
+        None if all that came out is settled. `innervoice.inline.marks.Place` states the rules.
+        """
+        return self._machine.settled
 
     @property
     def response(self) -> Response:
-        """The whole result; before `finish`, what has been settled so far."""
-        parts = tuple(self._composer.done)
+        """The whole result; before `finish`, the parts that have ended."""
+        parts = self._machine.parts
         response = Response(
             parts=parts,
             model=self._model,
-            ended=self._finished,
-            finish_reason=self._finish_reason,
+            ended=self._machine.finished,
+            finish_reason=self._machine.finish_reason,
             notes=(*self.notes, *call_notes(parts)),
         )
         # The cheap question first: most answers have a text, and need no view of it here.
-        if self._blank and response.status == "empty" and response.has_thinking:
+        if self._machine.is_blank and response.status == "empty" and response.has_thinking:
             note = Note("answer_in_reasoning")
             return response.replace(notes=(*response.notes, note))
         return response

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import innervoice as iv
 from client.harness import KEY
-from innervoice.client.answer import AnswerDecoder
 from innervoice.client.text_stream import View
 
 # Where the splitter is on: an unknown model at a server of one's own, one that stutters, one that starts inside thinking.
@@ -33,12 +32,12 @@ def frames(text, field, cuts):
 
 def read(chunks, model, provider=None, dialect="openai-chat"):
     """The settled pieces, the live ones, the reasoning, and the response."""
-    decoder = AnswerDecoder(provider=provider, model=model, dialect=dialect)
+    decoder = iv.StreamDecoder(provider=provider, model=model, dialect=dialect)
     firm, live, thinking = View("text"), View("text"), View("thinking")
     given_out = ([], [], [])
     for chunk in [*chunks, None]:
         events = decoder.finish() if chunk is None else decoder.feed_json(chunk)
-        bound = None if chunk is None else decoder.bound
+        bound = None if chunk is None else decoder.settled
         given_out[0].extend(firm.feed(events, bound))
         given_out[1].extend(live.feed(events))
         given_out[2].extend(thinking.feed(events))
@@ -125,13 +124,13 @@ def test_blocks_join_as_in_the_response(content):
 
 
 def one_by_one(text, **hints):
-    decoder = AnswerDecoder(dialect="openai-chat", model="some-model")
+    decoder = iv.StreamDecoder(dialect="openai-chat", model="some-model")
     view, given_out = View("text"), []
     for delta in [*({"content": character} for character in text), None]:
         chunk = {"choices": [{"index": 0, "delta": delta or {}, "finish_reason": None}]}
         if hints.get("field") and not given_out:
             chunk["choices"][0]["delta"]["reasoning_content"] = "Hmm."
-        given_out.append("".join(view.feed(decoder.feed_json(chunk), decoder.bound)))
+        given_out.append("".join(view.feed(decoder.feed_json(chunk), decoder.settled)))
     return given_out
 
 
@@ -201,11 +200,11 @@ def test_views_start_at_the_beginning(settled, emulator):
 def test_linear():
     """Many pieces that stay unsettled are not put together again for each."""
     chunk = {"choices": [{"index": 0, "delta": {"content": "word\n"}, "finish_reason": None}]}
-    decoder = AnswerDecoder(dialect="openai-chat", model="some-model")
+    decoder = iv.StreamDecoder(dialect="openai-chat", model="some-model")
     view = View("text")
     joins = 0
     for _ in range(3000):
-        joins += len(view.feed(decoder.feed_json(json.loads(json.dumps(chunk))), decoder.bound))
+        joins += len(view.feed(decoder.feed_json(json.loads(json.dumps(chunk))), decoder.settled))
 
     assert joins == 0
     assert "word\n" * 3000 == "".join(view.feed(decoder.finish()))

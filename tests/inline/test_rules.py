@@ -104,6 +104,19 @@ class TestPairs:
     def test_any_closer_closes(self):
         check("<think>R</reflection>A", "R", "A")
 
+    @pytest.mark.parametrize(
+        ("opener", "inside", "closer", "markup"),
+        [
+            ("<think>", "a [/THINK] b", "</think>", ["mistral"]),
+            ("[THINK]", "a </think> b", "[/THINK]", ["mistral"]),
+            ("<think>", "a<|end|>b", "</think>", ["harmony"]),
+            ("<|channel|>analysis<|message|>", "a </think> b", "<|end|>", ["harmony"]),
+        ],
+    )
+    def test_a_closer_of_another_format_is_text(self, opener, inside, closer, markup):
+        """Seen failing: every closer closing whatever is open."""
+        check(f"{opener}{inside}{closer}Yes.", inside, "Yes.", markup=markup)
+
     def test_other_opener_inside_is_text(self):
         check("<think>a <reasoning> b</think>A", "a <reasoning> b", "A")
 
@@ -165,6 +178,23 @@ class TestCode:
     )
     def test_what_is_no_code(self, text, thinking, answer):
         check(text, thinking, answer)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Say `a ``<think>x</think>` here.",
+            "Say `<think>x`` </think>` here.",
+            "Say ``a ```<think>x</think>`` here.",
+            "Say ``<think>x``` </think>`` here.",
+        ],
+    )
+    def test_a_longer_run_closes_no_span(self, text):
+        """Seen failing: a run of at least the length, instead of exactly it, closing a span; before a marker and behind one."""
+        check(text, None, text)
+
+    def test_a_longer_run_behind_a_marker_closes_no_span(self):
+        """Seen failing: the same, where the closing run is looked for behind a marker."""
+        check("Say `<think>x`` y\nz</think>Yes.", "x`` y\nz", "Say ` Yes.")
 
     def test_span_on_an_open_line_is_recast(self):
         """The tags of a line are text until the line ends without closing its span."""

@@ -522,6 +522,41 @@ class TestAnthropic:
         (part,) = iv.fold(iv.decode_stream([sse(*events)])).parts
         assert ("R", False, ()) == (part.text, part.complete, part.origin.seals)
 
+    STREAM = (
+        {"type": "message_start", "message": {"id": "a", "content": []}},
+        {
+            "type": "content_block_start",
+            "index": 0,
+            "content_block": {"type": "thinking", "thinking": "R", "signature": ""},
+        },
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "signature_delta", "signature": "first"},
+        },
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "signature_delta", "signature": "whole"},
+        },
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+        {"type": "message_stop"},
+    )
+
+    def test_a_signature_is_assigned(self):
+        """Seen failing: a second `signature_delta` appended to the first."""
+        (part,) = iv.fold(iv.decode_stream([sse(*self.STREAM)])).parts
+        assert "whole" == part.origin.block["signature"]
+        assert ("signature",) == part.origin.seals
+
+    def test_a_stop_reason_does_not_end_a_stream(self):
+        """Seen failing: `message_delta` ending the answer, so that one cut off before `message_stop` counted as whole."""
+        whole = iv.fold(iv.decode_stream([sse(*self.STREAM)]))
+        cut = iv.fold(iv.decode_stream([sse(*self.STREAM[:-1])]))
+        assert (True, "stop") == (whole.ended, whole.finish_reason)
+        assert (False, "stop", "interrupted") == (cut.ended, cut.finish_reason, cut.status)
+
     def test_invoke_model_envelope(self):
         from base64 import b64encode
 

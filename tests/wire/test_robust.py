@@ -119,8 +119,8 @@ def test_a_damaged_byte(data, answer):
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        (b"", "nothing came"),
-        (b"   \n", "nothing came"),
+        (b"", "no answer was received"),
+        (b"   \n", "no answer was received"),
         (b"<html>502 Bad Gateway</html>", "502 Bad Gateway"),
         (b"{}", "none of the members"),
         (b"[]", "none of the members"),

@@ -21,7 +21,7 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.notes import Notebook
 from innervoice.canon.request import Request
 from innervoice.canon.response import Failure, Response, StructuredResponse
-from innervoice.client.answer import AnswerDecoder, is_output
+from innervoice.client.answer import is_output
 from innervoice.client.auth import Keyring, Outgoing, Whom, key_headers
 from innervoice.client.base_urls import with_quoted_model
 from innervoice.client.deadline import Deadline
@@ -36,9 +36,9 @@ from innervoice.client.error_mapping import (
     secrets_of,
     status_of,
 )
-from innervoice.client.firm import Bound
 from innervoice.client.log import Log
 from innervoice.client.retry import Backoff, is_transient
+from innervoice.decoding import StreamDecoder
 from innervoice.encoding import encoded
 from innervoice.errors import (
     AnswerInterruptedError,
@@ -50,6 +50,7 @@ from innervoice.errors import (
 )
 from innervoice.folding import fold
 from innervoice.history.recover import recover
+from innervoice.inline.marks import Place
 
 __all__ = ["Exchange"]
 
@@ -92,7 +93,7 @@ class Exchange:
         self._sent_headers: dict[str, str] = {}
         self._status = 0
         self._received_headers: Mapping[str, str] = {}
-        self._decoder: AnswerDecoder | None = None
+        self._decoder: StreamDecoder | None = None
         self._first = b""
         self._has_output = False
         self._response: Response | None = None
@@ -138,7 +139,7 @@ class Exchange:
         self._has_output = False
         if not self._request.stream:
             self.events.clear()  # of an earlier attempt, which the caller has not seen
-        self._decoder = AnswerDecoder(
+        self._decoder = StreamDecoder(
             provider=self._whom.provider,
             model=self._whom.target.model,
             dialect=self._wire.dialect,
@@ -195,9 +196,9 @@ class Exchange:
         return None
 
     @property
-    def bound(self) -> Bound:
-        """The first position of the text that could still be recast."""
-        return self._decoder.bound if self._decoder and not self.is_over else None
+    def bound(self) -> Place | None:
+        """The first place of the text that could still be recast."""
+        return self._decoder.settled if self._decoder and not self.is_over else None
 
     @property
     def response(self) -> Response:

@@ -1,7 +1,7 @@
 """Events -> the answer or the reasoning as pieces of plain text, in the order of their parts.
 
-A piece that was given out cannot be taken back, so a view follows a `Recast` as far as it adds to what was given. With a bound
-(`firm.py`) a view gives out nothing that could be recast.
+A piece that was sent out cannot be taken back, so a view follows a `Recast` only where it adds to what was sent. With a
+place that is settled (`inline/marks.py`) a view sends nothing behind it, so nothing that a `Recast` could change.
 
 Joined, the pieces are the view of the same name of the whole response. Where reasoning was cut out of the text, white
 space beside the cut may differ: the whole view knows what follows, and this one does not.
@@ -10,52 +10,54 @@ space beside the cut may differ: the whole view knows what follows, and this one
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Literal, TypeAlias
 
-from innervoice.canon.events import (
-    Event,
-    Finish,
-    PartEnd,
-    PartStart,
-    Recast,
-    TextDelta,
-    ThinkingDelta,
-)
-from innervoice.canon.parts import Part, Text, Thinking, is_inline
-from innervoice.client.firm import Bound
+from innervoice.canon.events import Event, Finish, Recast
+from innervoice.canon.parts import Part, Thinking, is_inline
+from innervoice.folding import FoldedPart, PartFolder, content_of
+from innervoice.inline.marks import Place
 
 __all__ = ["Kind", "View"]
 
 Kind: TypeAlias = Literal["text", "thinking"]
 
 
-class _Entry:
-    """A part as it is known so far."""
+class _ViewedPart(FoldedPart):
+    """A part, how much of its text was sent out, and, in `pieces`, the text that was not."""
 
-    __slots__ = ("coming", "given", "given_length", "inline", "length", "open", "shown")
+    __slots__ = ("given", "given_length", "length", "shown")
 
-    def __init__(self, *, shown: bool) -> None:
-        self.shown = shown  # whether it is of the kind that is looked at
-        self.open = True
-        self.inline = False
+    def __init__(self, kind: Kind, part: Part) -> None:
+        super().__init__(part)
+        self.shown = part.type == kind
         self.given: list[str] = []
         self.given_length = 0
-        self.coming: list[str] = []
         self.length = 0
+        self.add(content_of(part))
+
+    @property
+    def inline(self) -> bool:
+        """Whether it is reasoning that was cut out of the text."""
+        return isinstance(self.part, Thinking) and is_inline(self.part)
 
     def add(self, text: str) -> None:
-        self.coming.append(text)
-        self.length += len(text)
+        if self.shown:
+            self.pieces.append(text)
+            self.length += len(text)
+
+    def end(self, part: Part) -> None:
+        self.part, self.is_open = part, False
 
     def take(self, most: int) -> str:
-        """The text up to this character that was not given out yet."""
+        """The text up to this character that was not sent out yet."""
         if most <= self.given_length:
             return ""
-        text = "".join(self.coming)
-        self.coming.clear()
+        text = "".join(self.pieces)
+        self.pieces.clear()
         count = most - self.given_length
         if count < len(text):
-            self.coming.append(text[count:])
+            self.pieces.append(text[count:])
             text = text[:count]
         self.given.append(text)
         self.given_length += len(text)
@@ -67,96 +69,73 @@ class View:
 
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
-        self._entries: list[_Entry] = []
+        self._folder = PartFolder(partial(_ViewedPart, kind))
         self._position = 0
-        self._between = ""  # what goes between what was given out and what comes next
+        self._between = ""  # separator between what was sent out and the next piece
         self._head = ""  # white space before anything else, which may yet go
         self._cut = False  # reasoning was cut out before anything else
         self._last = ""
         self._over = False
 
-    def feed(self, events: Iterable[Event], bound: Bound = None) -> list[str]:
+    def feed(self, events: Iterable[Event], bound: Place | None = None) -> list[str]:
         """The pieces that these events add, up to a bound."""
         for event in events:
             match event:
-                case TextDelta() | ThinkingDelta():
-                    entry = self._entries[event.index]
-                    if entry.shown:
-                        entry.add(event.text)
-                case PartStart():
-                    self._entries.append(_Entry(shown=event.type == self._kind))
-                case PartEnd():
-                    self._end(self._entries[event.index], event.part)
                 case Recast():
                     self._recast(event)
                 case Finish():
                     bound, self._over = None, True
-                    for entry in self._entries:
-                        entry.open = False
                 case _:
-                    pass
+                    self._folder.feed(event)
         pieces = [piece for piece in self._pieces(bound) if piece]
         if self._over and not self._last and not self._cut and self._kind == "text":
             pieces.append(self._head)  # an answer of nothing but white space
         return pieces
 
-    def _end(self, entry: _Entry, part: Part) -> None:
-        entry.open = False
-        entry.inline = isinstance(part, Thinking) and is_inline(part)
-
     def _recast(self, event: Recast) -> None:
-        """Takes other parts from one on; what was given out of them counts as far as it is still so."""
-        given = "".join("".join(entry.given) for entry in self._entries[event.index :])
-        made = [self._made(part) for part in event.parts]
-        text = "".join("".join(entry.coming) for entry in made)
+        """Takes other parts from one on; what was sent out of the old ones counts as sent where the new ones begin the same."""
+        old, new = self._folder.recast(event)
+        given = "".join("".join(viewed.given) for viewed in old)
+        text = "".join("".join(viewed.pieces) for viewed in new)
         same = len(given) if text.startswith(given) else _shared(given, text)
-        for entry in made:
-            same -= len(entry.take(min(same, entry.length)))
-        self._entries[event.index :] = made
+        for viewed in new:
+            same -= len(viewed.take(min(same, viewed.length)))
         self._position = min(self._position, event.index)
-
-    def _made(self, part: Part) -> _Entry:
-        entry = _Entry(shown=part.type == self._kind)
-        if entry.shown and isinstance(part, (Text, Thinking)):
-            entry.add(part.text)
-        self._end(entry, part)
-        entry.open = not getattr(part, "complete", True)
-        return entry
 
     # ---- giving out ----------------------------------------------------------------------------
 
-    def _pieces(self, bound: Bound) -> Iterable[str]:
-        while self._position < len(self._entries):
-            entry = self._entries[self._position]
+    def _pieces(self, bound: Place | None) -> Iterable[str]:
+        while self._position < len(self._folder.parts):
+            viewed = self._folder.parts[self._position]
             last = bound is not None and self._position >= bound[0]
-            if entry.shown:
-                most = entry.length
+            if viewed.shown:
+                most = viewed.length
                 if bound is not None and last:
                     most = min(most, bound[1] if self._position == bound[0] else 0)
-                yield self._joined(entry, entry.take(most))
-            if last or (entry.shown and entry.open):
+                yield self._joined(viewed, viewed.take(most))
+            if last or (viewed.shown and viewed.is_open and not self._over):
                 return
-            self._pass(entry)
+            self._pass(viewed)
             self._position += 1
 
-    def _pass(self, entry: _Entry) -> None:
+    def _pass(self, viewed: _ViewedPart) -> None:
         """Goes behind a part."""
         if self._kind == "thinking":
             self._between, self._head = "\n\n", ""
-        elif not entry.shown:
-            self._between = " " if entry.inline and self._between != "\n\n" else "\n\n"
-            self._cut = self._cut or entry.inline
+        elif not viewed.shown:
+            self._between = " " if viewed.inline and self._between != "\n\n" else "\n\n"
+            self._cut = self._cut or viewed.inline
 
-    def _joined(self, entry: _Entry, text: str) -> str:
+    def _joined(self, viewed: _ViewedPart, text: str) -> str:
         """A piece with what stands between it and the one before."""
         if not text:
-            if entry.given:
+            if viewed.given:
                 self._between = ""
             return ""
         if not self._last:
             return self._first(text)
         if self._kind == "thinking" and self._between:
-            # A part of nothing but white space is no reasoning.
+            # A part of only white space is not reasoning.
             text = self._head + text
             self._head = text if text.isspace() else ""
             if self._head:
@@ -170,7 +149,7 @@ class View:
         return between + text
 
     def _first(self, text: str) -> str:
-        """The head of all: white space is kept until it is known what it stands before."""
+        """The start of the view: white space is held back until other characters follow it."""
         text = self._head + text
         body = text.lstrip()
         if not body:

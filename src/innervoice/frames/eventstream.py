@@ -50,7 +50,7 @@ class EventStream:
         return frames
 
     def finish(self) -> list[Frame]:
-        """Nothing: a message that is cut off is none."""
+        """Returns nothing: a message that is cut off is not a frame."""
         if self._buffer:
             raise FrameError(
                 f"the event stream ends inside a message, after {len(self._buffer)} bytes of it"

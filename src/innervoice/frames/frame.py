@@ -24,7 +24,7 @@ class Frame(Value, frozen=True):
 
 
 class FrameError(DecodeError):
-    """The bytes are no frames of the kind they claim to be."""
+    """The bytes are not valid frames of their framing."""
 
 
 class Framer(Protocol):

@@ -1,6 +1,6 @@
 """JSON lines, or one whole JSON text: bytes -> frames.
 
-A line that is JSON is a frame at once. If the first line is none, the text is one pretty-printed JSON
+A line that is JSON is a frame at once. If the first line is not, the text is one pretty-printed JSON
 value and makes a single frame at the end.
 """
 
@@ -19,7 +19,7 @@ class JsonLines:
         self._limit = limit
         self._pending: list[bytes] = []
         self._size = 0
-        self._whole: bool | None = None  # one text over several lines; None while nobody knows
+        self._whole: bool | None = None  # one text over several lines; None at first
 
     def feed(self, data: bytes) -> list[Frame]:
         """The lines that are whole now."""

@@ -1,4 +1,4 @@
-"""Which framing a stream has, told by its first bytes."""
+"""Recognizes the framing of a stream by its first bytes."""
 
 from __future__ import annotations
 

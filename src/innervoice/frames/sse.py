@@ -6,7 +6,7 @@ After the WHATWG standard (https://html.spec.whatwg.org/multipage/server-sent-ev
   - Lines end in LF, CR or CRLF, and a CRLF may be cut between two chunks.
   - Comments are signs of life (OpenRouter sends `: OPENROUTER PROCESSING`).
   - The blank line behind the last event may be missing.
-  - Gemini writes an error as plain JSON lines without `data:`. Lines that are no fields are gathered, and
+  - Gemini writes an error as plain JSON lines without `data:`. Lines that are not fields are collected, and
     make a frame when they are JSON.
 """
 
@@ -34,7 +34,7 @@ class ServerSentEvents:
         self._size = 0
         self._data: list[bytes] = []
         self._name: str | None = None
-        self._stray: list[bytes] = []  # lines that are no fields
+        self._stray: list[bytes] = []  # lines that are not fields
         self._after_cr = False
         self._started = False
         self._between = False  # nothing of an event has come yet
@@ -118,7 +118,7 @@ class ServerSentEvents:
         self._size = len(self._pending[0]) if self._pending else 0
 
     def _dispatch_stray(self, frames: list[Frame]) -> None:
-        """Lines without a field's name that are JSON, together, are a message all the same."""
+        """Lines without a field name that together are JSON make a message too."""
         first, last = self._stray[0].lstrip()[:1], self._stray[-1].rstrip()[-1:]
         if first not in (b"{", b"["):
             self._stray.clear()
@@ -141,7 +141,7 @@ def _name_of(text: bytes) -> str:
 
 
 def sse_bytes(frame: Frame) -> bytes:
-    """A frame as a server writes it; a failed one as Gemini does, as JSON that is no event."""
+    """A frame as a server writes it; a failed one as Gemini does, as JSON without a field name."""
     if frame.data is None:
         return b": keep-alive\n\n"
     if frame.failed:

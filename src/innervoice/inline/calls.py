@@ -1,7 +1,7 @@
-"""Tool calls that a model wrote out where none was made: told as candidates, never run.
+"""Finds tool calls that a model wrote as text instead of making them; they are reported as notes and never run.
 
 A model that forgets to close its reasoning writes its call into it, so that the host sees no call and the loop stops
-(github.com/QwenLM/qwen-code/issues/6548, 2026). Who runs such a call must have decided to: a draft looks the same.
+(github.com/QwenLM/qwen-code/issues/6548, 2026). Running such a call is the caller's decision: a draft of a call looks the same.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FRAMES = (
     ("<|tool_call_begin|>", "<|tool_call_end|>"),
 )
 _OPENERS = tuple(opener for opener, _ in _FRAMES)
-# How a call begins that is no JSON object, in this order: Qwen3-Coder, MiniMax, Kimi, GLM.
+# How a call begins that is not a JSON object, in this order: Qwen3-Coder, MiniMax, Kimi, GLM.
 _HEADS = tuple(
     map(
         re.compile,
@@ -35,7 +35,7 @@ _HEADS = tuple(
         ),
     )
 )
-_MOST_TOLD = 8
+_MOST_NOTES = 8
 _NONBLANK = re.compile(r"\S")
 
 
@@ -54,7 +54,7 @@ def calls_in(text: str) -> list[Candidate]:
 
 
 def call_notes(parts: Sequence[Part]) -> tuple[Note, ...]:
-    """What to say of an answer whose call stands in its reasoning, or in the text behind it."""
+    """Notes about calls written into the reasoning of an answer, or at the start of its text."""
     number = _where(parts)
     if number is None or any(isinstance(part, ToolCall) for part in parts):
         return ()
@@ -62,7 +62,7 @@ def call_notes(parts: Sequence[Part]) -> tuple[Note, ...]:
     assert isinstance(part, (Text, Thinking))
     return tuple(
         Note("call_candidate", f"{name} {arguments} at character {at} of part {number}")
-        for name, arguments, at in calls_in(part.text)[:_MOST_TOLD]
+        for name, arguments, at in calls_in(part.text)[:_MOST_NOTES]
     )
 
 

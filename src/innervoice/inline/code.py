@@ -13,7 +13,9 @@ import re
 
 __all__ = ["CodeTracker", "closing_run"]
 
-_RUNS = re.compile(r"(?P<ticks>`+)|^[ \t]*(?P<tildes>~{3,})|(?P<line>\n)", re.MULTILINE)
+# Text in which nothing stays open: neither backticks nor tildes, spans of one backtick, fences of three, a few tildes.
+_CLOSED = re.compile(r"(?:[^`~]++|`[^`\n]++`(?!`)|`{3}(?!`)[^`]*+`{3,}+|~{1,2}+(?!~))*+")
+_RUN = re.compile(r"`+|~+")
 
 
 class CodeTracker:
@@ -44,36 +46,68 @@ class CodeTracker:
         if not text:
             return
         position = 0
-        for run in _RUNS.finditer(text):
-            if run["tildes"] and run.start() == 0 and not self.at_line_start:
-                continue
-            if self.span:
-                self._line.append(text[position : run.end()])
-                position = run.end()
-            if run["line"]:
-                if self.span:
-                    self.forget_span()
+        last_fence = max(text.rfind("```"), text.rfind("~~~"))
+        while position < len(text):
+            if self._fence:
+                position = self._read_fence(text, position)
+            elif self.span:
+                position = self._read_span(text, position)
             else:
-                self._meet(run["ticks"] or run["tildes"])
-                position = run.end()
-        if self.span:
-            self._line.append(text[position:])
-        self.at_line_start = text.endswith("\n")
+                position = self._read_prose(text, position, last_fence)
+        self.at_line_start = text[-1] == "\n"
 
-    def _meet(self, run: str) -> None:
-        """Takes a run of backticks or tildes: it opens, closes or is nothing."""
-        if self._fence:
-            if run[0] == self._fence[0] and len(run) >= len(self._fence):
-                self._fence = ""
-        elif self.span:
-            if len(run) == self.span and run[0] == "`":
-                self.span = 0
-                self._line.clear()
-        elif len(run) >= 3:
-            self._fence = run
+    def _read_prose(self, text: str, position: int, last_fence: int) -> int:
+        """Reads on outside code, up to what may be code; gives where to read on."""
+        if position > last_fence:
+            # Without a fence to come, only the last line can leave something open.
+            position = max(position, text.rfind("\n") + 1)
+            if text.find("``", position) < 0:
+                if text.count("`", position) % 2 == 0:
+                    return len(text)
+                self.span = 1
+                return text.rfind("`") + 1
+        closed = _CLOSED.match(text, position)
+        position = closed.end() if closed else position
+        run = _RUN.match(text, position)
+        if run is None:
+            return position
+        if run[0][0] == "~":
+            if self._starts_line(text, position):
+                self._fence = run[0]
+        elif len(run[0]) >= 3:
+            self._fence = run[0]
         else:
-            self.span = len(run)
+            self.span = len(run[0])
+        return run.end()
+
+    def _read_fence(self, text: str, position: int) -> int:
+        """Reads on in a fence, up to the end of a run that may close it; gives where to read on."""
+        start = text.find(self._fence, position)
+        run = _RUN.match(text, start) if start >= 0 else None
+        if run is None:
+            return len(text)
+        if run[0][0] == "`" or self._starts_line(text, start):
+            self._fence = ""
+        return run.end()
+
+    def _read_span(self, text: str, position: int) -> int:
+        """Reads on in a span, to its end or that of its line; gives where to read on."""
+        end, closed = closing_run(text, position, self.span)
+        if closed:
+            self.span = 0
             self._line.clear()
+            return end
+        end = min(end + 1, len(text))
+        self._line.append(text[position:end])
+        if text[end - 1] == "\n":
+            self.forget_span()
+        return end
+
+    def _starts_line(self, text: str, position: int) -> bool:
+        """Whether nothing but blanks stands before this place on its line."""
+        while position and text[position - 1] in " \t":
+            position -= 1
+        return text[position - 1] == "\n" if position else self.at_line_start
 
     def forget_span(self) -> None:
         """The span was not closed on its line: reads that line again without it."""

@@ -1,7 +1,7 @@
-"""The parts of a text as they come to be, and the events that tell of it.
+"""Builds the parts of a text and the events that describe them.
 
-Every part is started and ended exactly once, in order; one is open at a time. What was given out
-already and turns out to be something else is replaced by a `Recast`.
+Every part is started and ended exactly once, in order; one is open at a time. Parts that were sent out
+and turn out to be something else are replaced by a `Recast`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["Composer"]
 
 
 class Composer:
-    """Writes parts and collects events; decides nothing."""
+    """Writes parts and collects their events; it makes no decisions."""
 
     def __init__(self, origin: Origin | None) -> None:
         self._origin = origin
@@ -59,7 +59,7 @@ class Composer:
             self.lead.append(markup)
 
     def recast(self, index: int) -> None:
-        """Tells that the parts from this one on are others than was said."""
+        """Adds a `Recast`: the parts from this one on are not what the earlier events described."""
         parts = self.done[index:]
         if self.draft:
             parts.append(self.draft.part(complete=False))
@@ -78,21 +78,21 @@ class Composer:
         return True
 
     def unthink(self, *, label: bool) -> None:
-        """Ends open thinking that was none: makes it text again, its markup included unless a label."""
+        """Turns open thinking back into text and ends it; its markup becomes text too, unless it was a label."""
         self.end(complete=False)
         thinking = self.done.pop()
         before = self.done.pop() if self.done and isinstance(self.done[-1], Text) else None
         self.done.append(as_text(before, thinking, self._origin, label=label))
         self.recast(len(self.done) - 1)
 
-    def hush(self) -> list[Event]:
-        """Stops giving out events; what it gives is for `speak_up`."""
+    def pause_events(self) -> list[Event]:
+        """Stops collecting events; returns those collected so far, for `resume_events`."""
         events, self.events = self.events, []
         self._lowest = len(self.done)
         return events
 
-    def speak_up(self, events: list[Event]) -> None:
-        """Tells in one recast what came to be since `hush`, when a part was open."""
+    def resume_events(self, events: list[Event]) -> None:
+        """Adds one `Recast` for all changes since `pause_events`, when a part was open."""
         self.events = events
         if self.draft:
             self.recast(self._lowest)

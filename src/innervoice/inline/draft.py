@@ -19,19 +19,11 @@ _NONBLANK = compile_expression(r"\S")
 class Draft:
     """An open part. Every operation costs what is new, not what is there already."""
 
-    __slots__ = (
-        "_counted",
-        "_length",
-        "_markup",
-        "_measured",
-        "_origin",
-        "_read",
-        "_removed",
-        "_removed_at",
-        "index",
-        "kind",
-        "pieces",
-    )
+    _length = 0
+    _removed_at = 0
+    _measured = 0  # how many of the pieces `_length` counts
+    _read = 0  # how many of them `unread` gave out
+    _counted = 0  # how many of them `count_nonblank` looked at
 
     def __init__(self, kind: DraftKind, index: int, origin: Origin | None = None) -> None:
         self.kind = kind
@@ -40,11 +32,6 @@ class Draft:
         self.pieces: list[str] = []
         self._markup: list[Markup] = []
         self._removed: list[str] = []  # the markup that was removed last, at one place
-        self._removed_at = 0
-        self._length = 0
-        self._measured = 0  # how many of the pieces `_length` counts
-        self._read = 0  # how many of them `unread` gave out
-        self._counted = 0  # how many of them `count_nonblank` looked at
 
     def length(self) -> int:
         """How many characters came so far."""
@@ -66,7 +53,7 @@ class Draft:
         """
         count = 0
         for piece in self.pieces[self._counted :]:
-            if count < most:
+            if count < most and not piece.isspace():
                 count += sum(1 for _ in islice(_NONBLANK.finditer(piece), most - count))
         self._counted = len(self.pieces)
         return count
@@ -111,7 +98,7 @@ class Draft:
 
     def is_blank(self) -> bool:
         """Whether nothing but white space came."""
-        return not any(_NONBLANK.search(piece) for piece in self.pieces)
+        return all(map(str.isspace, self.pieces))
 
     def part(self, *, complete: bool) -> Part:
         """The part as far as it came."""
@@ -150,9 +137,9 @@ def as_thinking(parts: list[Part], closer: str, origin: Origin | None) -> Thinki
 
 
 def as_text(before: Part | None, thinking: Part, origin: Origin | None, *, label: bool) -> Text:
-    """Thinking that was none as text again, tags included, joined to the text before it.
+    """Thinking turned back into text, tags included, joined to the text before it.
 
-    With `label` the markup was a mere label, and stays removed.
+    With `label` the markup was only a label, and stays removed.
     """
     assert isinstance(thinking, Thinking)
     assert thinking.origin is not None

@@ -64,7 +64,7 @@ class Format:
     recipient: str | None = None
     """Regular expression that finds a recipient in a header, which makes it a call."""
     label: bool = False
-    """A head opener that nothing closes is a mere label, and what follows is the answer."""
+    """A head opener that nothing closes is only a label, and what follows is the answer."""
     bare_head: Pattern | None = None
     bare_header: Pattern | None = None
     """The headers as they are left when a server has removed the special tokens."""

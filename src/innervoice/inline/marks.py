@@ -4,17 +4,40 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from innervoice.canon.value import Value
 from innervoice.inline.draft import DraftKind
 from innervoice.inline.formats import Format
 from innervoice.inline.vocabulary import Token, Vocabulary
 
-__all__ = ["Mark", "Opening", "Pending", "Prefix", "mark_of"]
+__all__ = ["Mark", "Opening", "Pending", "Place", "Prefix", "mark_of"]
 
 Prefix: TypeAlias = Literal["no", "told", "card"]
 """Whether the text starts inside thinking, and who says so: the caller, or the model's card."""
+
+
+class Place(NamedTuple):
+    """A place among parts: the characters before it in its part, and all earlier parts, are in front of it.
+
+    `settled` is the first place that is not settled. The characters in front of it keep their kind (text or thinking) and
+    their order, whatever comes; what comes may lengthen a part that has ended. Text that is not searched for
+    reasoning is settled when it comes. Text that is searched is settled
+
+      - once reasoning was split out of it, came in a field, or was opened for certain, or if the answer is JSON: a closing
+        tag without an opening one can no longer make it reasoning (rules S2, S5). Before that nothing is settled;
+      - not from reasoning with a repeated opener on, for which a spare closer may still come (S6);
+      - up to a marker behind the start of a code span that its line has not closed (S3);
+      - up to the last few characters, where the model's card says that it stutters (S6).
+
+    Reasoning is settled where nothing can make it text again: its opener stood at the head of the answer or
+    was a channel's, or the caller said that the text starts inside it (S4, S5). The one exception: reasoning in the text
+    that repeats a field's is dropped when the answer ends.
+    """
+
+    part: int
+    characters: int
+
 
 _TAG_OPEN, _TAG_CLOSE = Token("open"), Token("close")
 
@@ -42,12 +65,19 @@ class Opening:
     """Nothing but white space stood before it in the answer."""
     channel: bool = False
     label: bool = False
-    """Opened by a mere label, which also leads answers without thinking."""
+    """Opened by a label, which also stands before answers without thinking."""
     fresh: bool = True
     """No opener was met inside."""
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether this is thinking whatever comes, and even if nothing closes it (S4, S5)."""
+        if self.kind != "thinking" or self.prefix == "card" or self.label:
+            return False
+        return self.head or self.channel
+
     def is_kin(self, mark: Mark) -> bool:
-        """Whether the marker is of the format that opened this, or that format is not known yet."""
+        """Whether the marker is of the format that opened this, or that format is still unknown."""
         return self.prefix != "no" or self.row is mark.token.row
 
 

@@ -11,22 +11,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
-from innervoice.canon.events import (
-    Event,
-    Finish,
-    PartEnd,
-    PartStart,
-    Recast,
-    TextDelta,
-    ThinkingDelta,
-    ToolCallDelta,
-    UsageUpdate,
-)
+from innervoice.canon.events import Event, Finish, PartEnd, Recast, UsageUpdate
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall
+from innervoice.canon.parts import Part, Text, Thinking
 from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage
-from innervoice.errors import UsageError
+from innervoice.folding import FoldedPart, PartFolder, content_of
 from innervoice.show.lines import line_of
 from innervoice.show.policy import Answer, Policy, Thought, counted, thought_about, view_of
 from innervoice.show.visible import visible
@@ -38,26 +28,24 @@ _NOTICEABLE = 0.05
 """Less time than this was not measured but is the overhead of reading what came at once."""
 
 
-class Slot:
-    """One part as far as it came, its text already clean."""
+class Slot(FoldedPart):
+    """One part as far as it came, its text already clean; other parts have no text."""
 
-    def __init__(self, part: Part, *, is_open: bool) -> None:
-        self.part = part
-        self.is_open = is_open
+    def __init__(self, part: Part, *, is_open: bool = True) -> None:
+        super().__init__(part, is_open=is_open)
         self.elapsed = 0.0
-        self._pieces: list[str] = []
         self._held = ""
         self._new: list[str] = []
         self._has_ink = False
         self._has_begun = False
-        self.add(_content(part))
+        self.add(content_of(part))
 
     @property
     def text(self) -> str:
         """All of its text."""
-        if len(self._pieces) > 1:
-            self._pieces = ["".join(self._pieces)]
-        return self._pieces[0] if self._pieces else ""
+        if len(self.pieces) > 1:
+            self.pieces = ["".join(self.pieces)]
+        return self.pieces[0] if self.pieces else ""
 
     @property
     def kind(self) -> str:
@@ -75,6 +63,8 @@ class Slot:
 
     def add(self, text: str) -> None:
         """More of its text."""
+        if not isinstance(self.part, (Text, Thinking)):
+            return
         text = self._held + text
         # Half of a line break or of a character waits for the other half.
         self._held = (
@@ -86,8 +76,8 @@ class Slot:
 
     def end(self, part: Part) -> None:
         """It is over, and was this part."""
-        if not self._pieces and not self._held:
-            self.add(_content(part))
+        if not self.pieces and not self._held:
+            self.add(content_of(part))
         if self._held:
             self._write(visible(self._held))
             self._held = ""
@@ -108,7 +98,7 @@ class Slot:
         return new
 
     def _write(self, clean: str) -> None:
-        self._pieces.append(clean)
+        self.pieces.append(clean)
         self._new.append(clean)
         self._has_ink = self._has_ink or not clean.isspace()
 
@@ -155,24 +145,20 @@ class Transcript:
         self._clock = clock
         self._active: Slot | None = None
         self._since = 0.0
-        self.slots: list[Slot] = []
+        self._folder = PartFolder(Slot)
         self.usage = Usage()
         self.response: Response | None = None
+
+    @property
+    def slots(self) -> list[Slot]:
+        """All parts so far."""
+        return self._folder.parts
 
     def feed(self, event: Event) -> None:
         """Takes one event."""
         match event:
-            case PartStart():
-                self._start(event)
-            case TextDelta() | ThinkingDelta():
-                self._touch(self._slot(event.index))
-                self._slot(event.index).add(event.text)
-            case ToolCallDelta():
-                self._touch(self._slot(event.index))
             case PartEnd():
-                slot = self._slot(event.index)
-                slot.end(event.part)
-                if slot is self._active:
+                if self._folder.end(event) is self._active:
                     self._touch(None)
             case Recast():
                 self._recast(event)
@@ -180,6 +166,9 @@ class Transcript:
                 self.usage = event.usage
             case Finish():
                 self._finish(event.response)
+            case _:
+                if slot := self._folder.feed(event):
+                    self._touch(slot)
 
     def passages(self, start: int = 0) -> Iterator[Passage]:
         """The passages from a slot on."""
@@ -222,44 +211,27 @@ class Transcript:
             facts.append(counted(thought.hidden_blocks, "hidden block"))
         return " · ".join([f"thought for {time}" if time else "thought", *facts])
 
-    def _start(self, event: PartStart) -> None:
-        if event.index != len(self.slots):
-            raise UsageError(f"part {event.index} starts, but {len(self.slots)} is the next number")
-        slot = Slot(event.part or _beginning(event.type), is_open=True)
-        self.slots.append(slot)
-        self._touch(slot)
-
     def _recast(self, event: Recast) -> None:
-        replaced = self.slots[event.index :]
-        was_open = sum(slot.is_open for slot in replaced)
-        was_active = self._active in replaced
+        was_active = self._active in self.slots[event.index :]
         if was_active:
             self._touch(None)
-        slots = [Slot(part, is_open=False) for part in event.parts]
-        incomplete = [slot for slot in slots if not getattr(slot.part, "complete", True)]
-        for slot in incomplete[-was_open:] if was_open else ():
-            slot.is_open = True
-            if was_active:
+        replaced, slots = self._folder.recast(event)
+        for slot in slots:
+            if slot.is_open and was_active:
                 self._touch(slot)
         # The time that went into a text was spent thinking if that is what it was.
         for slot in [slot for slot in slots if slot.kind == "thinking"][:1]:
             slot.elapsed += sum(other.elapsed for other in replaced)
-        self.slots[event.index :] = slots
 
     def _finish(self, response: Response) -> None:
         self._touch(None)
         self.response = response
         self.usage = response.usage
         if not self.slots:
-            self.slots = [Slot(part, is_open=False) for part in response.parts]
+            self.slots[:] = [Slot(part, is_open=False) for part in response.parts]
         elif len(self.slots) == len(response.parts):
             for slot, part in zip(self.slots, response.parts, strict=True):
                 slot.end(part)
-
-    def _slot(self, index: int) -> Slot:
-        if not 0 <= index < len(self.slots):
-            raise UsageError(f"part {index} did not start; {len(self.slots)} have")
-        return self.slots[index]
 
     def _touch(self, slot: Slot | None) -> None:
         """Lets the clock run for a slot."""
@@ -287,22 +259,6 @@ def duration(seconds: float) -> str:
 def _passage_of(slot: Slot) -> tuple[str, int]:
     """Calls stand each for themselves, so that one is shown as soon as it is whole."""
     return slot.kind, id(slot) if slot.kind == "other" else 0
-
-
-def _beginning(kind: str) -> Part:
-    match kind:
-        case "text":
-            return Text("", complete=False)
-        case "thinking":
-            return Thinking("", complete=False)
-        case "tool_call":
-            return ToolCall("call", "", complete=False)
-        case _:
-            return Opaque(None, complete=False)
-
-
-def _content(part: Part) -> str:
-    return part.text if isinstance(part, (Text, Thinking)) else ""
 
 
 def _is_thinking(part: Part) -> bool:

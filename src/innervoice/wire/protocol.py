@@ -60,24 +60,19 @@ _UNENDED = Opaque(None, complete=False)
 
 
 class Slot:
-    """A part while it is open."""
+    """A part while it is open. What most parts leave as it is stands in the class."""
 
-    __slots__ = (
-        "begun",
-        "block",
-        "delta",
-        "form",
-        "half",
-        "index",
-        "invented",
-        "kind",
-        "length",
-        "most",
-        "open",
-        "pieces",
-        "seals",
-        "source",
-    )
+    length = 0
+    most = _LOOSE
+    open = True
+    form: Form = "full"
+    seals: tuple[str, ...] = ()
+    half = ""
+    """The first half of a character that a provider cut between two deltas."""
+    begun: ToolCall | None = None
+    invented: tuple[str, ...] = ()
+    source = ""
+    """The member of the message that it came in, for dialects that ask."""
 
     def __init__(self, kind: str, index: int, block: dict[str, Any] | None) -> None:
         self.kind = kind
@@ -85,17 +80,6 @@ class Slot:
         self.index = index
         self.block = block if block is not None else {}
         self.pieces: list[str] = []
-        self.length = 0
-        self.most = _LOOSE
-        self.open = True
-        self.form: Form = "full"
-        self.seals: tuple[str, ...] = ()
-        self.half = ""
-        """The first half of a character that a provider cut between two deltas."""
-        self.begun: ToolCall | None = None
-        self.invented: tuple[str, ...] = ()
-        self.source = ""
-        """The member of the message that the part came in, for dialects that need it."""
 
     @property
     def text(self) -> str:
@@ -126,26 +110,26 @@ class Reader(ABC):
     """Reads one answer in one dialect."""
 
     dialect: ClassVar[str]
+    id: str | None = None
+    model: str | None = None
+    ended = False
+    finish_reason: FinishReason | None = None
+    wire_finish_reason: str | None = None
+    usage = Usage()
+    error: Failure | None = None
+    message_seals: tuple[str, ...] = ()
+    _origin: Origin | None = None
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.notebook = Notebook()
         self.parts: list[Part] = []
-        self.id: str | None = None
-        self.model: str | None = None
-        self.ended = False
-        self.finish_reason: FinishReason | None = None
-        self.wire_finish_reason: str | None = None
-        self.usage = Usage()
-        self.error: Failure | None = None
         self.message_block: dict[str, Any] = {}
-        self.message_seals: tuple[str, ...] = ()
         self.others: dict[int, list[Any]] = {}
         """Messages that belong to other choices than the first, by their index."""
         self.events: list[Event] = []
         self._slots: list[Slot] = []
         self._call_ids: set[str] = set()
-        self._origin: Origin | None = None
 
     @property
     def has_begun(self) -> bool:

@@ -87,7 +87,9 @@ def test_schemas(line):
             return SCHEMA
 
     line.ask("anthropic/claude-haiku-4-5", [SUM], response_format=FORM)
-    assert SCHEMA == line.body["output_config"]["format"]["schema"]
+    assert {**SCHEMA, "additionalProperties": False} == line.body["output_config"]["format"][
+        "schema"
+    ]
     line.ask("openai/gpt-4o", [SUM], response_format=Number)
     form = line.body["response_format"]["json_schema"]
     assert ("Number", True) == (form["name"], form["strict"])

@@ -1,9 +1,9 @@
 """A response -> an AIMessage; the events of a stream -> its chunks.
 
 LangChain adds chunks up: texts of one index are joined, dicts are merged, and nothing can be taken back. So a stream gives
-text as it comes and, with its last chunk, the extras of every block, when it is known for good what each part is. A
+text as it comes and, with its last chunk, the extras of every block, when every part is final. A
 block whose text turned out to be something else is marked as withdrawn: `text` of the sum still shows it, a history does
-not. It takes a model that nobody knows and that does not open its reasoning; `disable_streaming=True` avoids it.
+not. This happens with unknown models that do not open their reasoning; `disable_streaming=True` avoids it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from innervoice.canon.jsontext import load_json
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.canon.storage import to_json
+from innervoice.folding import FoldedPart, PartFolder, content_of
 from innervoice.sessions.langchain_blocks import KEY, block_of, extras_of, state_of
 
 __all__ = ["Chunks", "answer_message"]
@@ -55,7 +56,7 @@ def _listed(blocks: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
 
 
 def _usage(response: Response) -> dict[str, Any] | None:
-    """The tokens, if any were counted; LangChain has no word for a number that nobody knows."""
+    """The tokens, if any were counted; LangChain cannot express an unknown count."""
     usage = response.usage
     if usage.input_tokens is None and usage.output_tokens is None:
         return None
@@ -73,7 +74,7 @@ def _usage(response: Response) -> dict[str, Any] | None:
 
 
 def _metadata(response: Response, **state: Any) -> dict[str, Any]:
-    """What is said of the whole answer."""
+    """The metadata of the whole answer."""
     stored = load_json(to_json(response.replace(parts=(), error=None)))
     said = {
         "model_name": response.model,
@@ -100,25 +101,28 @@ def _head(provider: str | None) -> dict[str, Any]:
 # ---- streams -------------------------------------------------------------------------------------
 
 
-class _Entry:
-    """A part as far as it came, and the block that shows it."""
+class _ShownPart(FoldedPart):
+    """A part, the block that shows it and, in `pieces`, what the block shows."""
 
-    def __init__(self, kind: str, part: Part | None = None) -> None:
-        self.kind = kind
-        self.part = part
-        self.shown: list[str] = []
+    def __init__(self, part: Part) -> None:
+        super().__init__(part)
         self.block: int | None = None
+        self.told_name = ""
+        """The name of the call in the first slice; it may be longer in the end."""
+
+    def end(self, part: Part) -> None:
+        self.part, self.is_open = part, False
 
     def shows(self, part: Part) -> bool:
         """Whether the block shows the beginning of a part."""
         if isinstance(part, ToolCall):
             return isinstance(self.part, ToolCall) and self.part.id == part.id
-        shown = "".join(self.shown)
-        return self.kind == part.type and bool(shown) and _text(part).startswith(shown)
+        shown = "".join(self.pieces)
+        return self.part.type == part.type and bool(shown) and content_of(part).startswith(shown)
 
     def rest(self, part: Part) -> str:
         """What the block does not show yet; nothing, if arguments came with blanks that a part has not."""
-        text, shown = _text(part), "".join(self.shown)
+        text, shown = content_of(part), "".join(self.pieces)
         return text[len(shown) :] if text.startswith(shown) else ""
 
 
@@ -127,22 +131,23 @@ class Chunks:
 
     def __init__(self, provider: str | None) -> None:
         self._provider = provider
-        self._entries: list[_Entry] = []
-        self._withdrawn: list[_Entry] = []
+        self._folder = PartFolder(_ShownPart)
+        self._withdrawn: list[_ShownPart] = []
         self._blocks = 0
 
     def feed(self, event: Event) -> AIMessageChunk | None:
         """The chunk that this event makes, if it makes one."""
         match event:
             case PartStart():
-                self._entries.append(_Entry(event.type, event.part))
-                return self._begun(self._entries[-1])
+                return self._begun(self._folder.start(event))
             case TextDelta() | ThinkingDelta():
-                return self._continued(event.index, event.text)
+                shown = self._folder.add(event.index, event.text)
+                return self._chunk([self._slice(shown, event.text)])
             case ToolCallDelta():
-                return self._continued(event.index, event.arguments)
+                shown = self._folder.add(event.index, event.arguments)
+                return self._chunk([self._slice(shown, event.arguments)])
             case PartEnd():
-                return self._ended(event.index, event.part)
+                return self._ended(self._folder.end(event))
             case Recast():
                 return self._recast(event)
             case Finish():
@@ -150,47 +155,41 @@ class Chunks:
             case _:
                 return None
 
-    def _begun(self, entry: _Entry) -> AIMessageChunk | None:
+    def _begun(self, shown: _ShownPart) -> AIMessageChunk | None:
         """A call is shown as soon as it has a name; a text when some of it is there."""
-        if not isinstance(entry.part, ToolCall):
+        if not isinstance(shown.part, ToolCall):
             return None
-        return self._chunk([self._slice(entry, "")])
+        return self._chunk([self._slice(shown, "")])
 
-    def _continued(self, index: int, text: str) -> AIMessageChunk:
-        return self._chunk([self._slice(self._entries[index], text)])
-
-    def _ended(self, index: int, part: Part) -> AIMessageChunk | None:
+    def _ended(self, shown: _ShownPart) -> AIMessageChunk | None:
         """A part that was never shown is shown now, so that blocks stand in the order of their parts."""
-        entry = self._entries[index]
-        missing = entry.block is None and _is_shown(part)
-        if not missing:
+        if shown.block is not None or not _is_shown(shown.part):
             return None
-        entry.part = part
-        return self._chunk([self._slice(entry, "")])
+        return self._chunk([self._slice(shown, "")])
 
     def _recast(self, event: Recast) -> AIMessageChunk | None:
         """Other parts from one on; a block stays if it showed the beginning of one of them."""
-        old, new = self._entries[event.index :], []
+        old, new = self._folder.recast(event)
+        withdrawn = [shown for shown in old if shown.block is not None]
         slices = []
-        for part in event.parts:
-            entry = next((entry for entry in old if entry.shows(part)), None)
-            if entry is None:
-                entry = _Entry(part.type, part)
-            else:
-                old.remove(entry)
-            new.append(entry)
-            rest = entry.rest(part)
+        for shown in new:
+            before = next((other for other in withdrawn if other.shows(shown.part)), None)
+            if before is not None:
+                withdrawn.remove(before)
+                shown.block, shown.pieces = before.block, before.pieces
+                shown.told_name = before.told_name
+            rest = shown.rest(shown.part)
             if rest:
-                slices.append(self._slice(entry, rest))
-        self._entries[event.index :] = new
-        self._withdrawn += [entry for entry in old if entry.block is not None]
+                shown.add(rest)
+                slices.append(self._slice(shown, rest))
+        self._withdrawn += withdrawn
         return self._chunk(slices) if slices else None
 
     def _last(self, response: Response) -> AIMessageChunk:
-        """The extras of every block, and what is said of the whole answer."""
+        """The extras of every block, and the metadata of the whole answer."""
         blocks = [self._sealed(at, part) for at, part in enumerate(response.parts)]
-        for entry in self._withdrawn:
-            block = self._slice(entry, "")
+        for shown in self._withdrawn:
+            block = self._slice(shown, "")
             blocks.append({**block, "extras": {KEY: {"withdrawn": True}}})
         # Some ways of streaming drop the extras of calls, but none drops this.
         calls = {
@@ -207,33 +206,33 @@ class Chunks:
 
     def _sealed(self, at: int, part: Part) -> dict[str, Any]:
         """The last slice of a block: what is missing of it, and its extras."""
-        entry = self._entries[at] if at < len(self._entries) else _Entry(part.type, part)
-        if entry.block is None and not _is_shown(part):
+        parts = self._folder.parts
+        shown = parts[at] if at < len(parts) else _ShownPart(part)
+        first = shown.block is None
+        if first and not _is_shown(part):
             self._blocks += 1
             return {**block_of(part, at), "index": self._blocks - 1}
-        if entry.block is None:
-            entry.part = part
-        known = entry.part
-        block = self._slice(entry, entry.rest(part))
-        if isinstance(part, ToolCall) and known is not part:
+        shown.part = part
+        block = self._slice(shown, shown.rest(part))
+        if isinstance(part, ToolCall) and not first:
             # LangChain joins names as it does texts, and one may have come late.
-            named = known.name if isinstance(known, ToolCall) else ""
-            block["id"] = None if isinstance(known, ToolCall) else part.id
-            block["name"] = part.name.removeprefix(named) or None
+            block["name"] = part.name.removeprefix(shown.told_name) or None
         return {**block, "extras": extras_of(part, at)}
 
     # ---- writing -------------------------------------------------------------------------------
 
-    def _slice(self, entry: _Entry, text: str) -> dict[str, Any]:
+    def _slice(self, shown: _ShownPart, text: str) -> dict[str, Any]:
         """More of a block; its first slice names the call that it is."""
-        first = entry.block is None
-        if entry.block is None:
-            entry.block, self._blocks = self._blocks, self._blocks + 1
-        entry.shown.append(text)
-        block = {"type": _TYPES[entry.kind], _MEMBERS[entry.kind]: text, "index": entry.block}
-        if isinstance(entry.part, ToolCall):
-            block["id"] = entry.part.id if first else None
-            block["name"] = entry.part.name if first else None
+        first = shown.block is None
+        if shown.block is None:
+            shown.block, self._blocks = self._blocks, self._blocks + 1
+        kind = shown.part.type
+        block = {"type": _TYPES[kind], _MEMBERS[kind]: text, "index": shown.block}
+        if isinstance(shown.part, ToolCall):
+            block["id"] = shown.part.id if first else None
+            block["name"] = shown.part.name if first else None
+            if first:
+                shown.told_name = shown.part.name
         return block
 
     def _chunk(self, blocks: list[dict[str, Any]], **more: Any) -> AIMessageChunk:
@@ -249,13 +248,3 @@ class Chunks:
 def _is_shown(part: Part) -> bool:
     """Whether the block of a part may come in slices; any other comes whole, at the end."""
     return isinstance(part, (Thinking, ToolCall)) or (isinstance(part, Text) and bool(part.text))
-
-
-def _text(part: Part) -> str:
-    match part:
-        case Text() | Thinking():
-            return part.text
-        case ToolCall():
-            return part.arguments
-        case _:
-            return ""

@@ -106,26 +106,29 @@ def _as_chat(message: dict[str, Any]) -> Message:
 
 def _portable(part: Part, dialect: str) -> Part:
     """A part that any dialect can write, out of a block of OpenAI's chat."""
-    if isinstance(part, ToolResult) and not isinstance(part.content, str):
-        inner = tuple(_portable(item, dialect) for item in part.content)
-        return part.replace(content=inner)
-    if not isinstance(part, Opaque):
-        return part
-    match part.value:
-        case {"type": "text", "text": str(text)} if dialect != "anthropic":
-            return Text(text)
-        case {"type": "image_url", "image_url": {"url": str(url), **rest}}:
-            return _media(url, rest.get("format"))
-        case {"type": "image_url", "image_url": str(url)}:
-            return _media(url, None)
-        case {"type": "file", "file": {"file_data": str(data), **rest}}:
-            return _media(data, rest.get("format") or "application/pdf")
-        case {"type": "file", "file": {"file_id": str(url), **rest}} if "://" in url:
+    block = part.origin.block if part.origin else None
+    match part:
+        case ToolResult() if not isinstance(part.content, str):
+            inner = tuple(_portable(item, dialect) for item in part.content)
+            return part.replace(content=inner)
+        case Text(origin=Origin() as origin) if isinstance(block, dict):
+            # Claude has the same block for a text with a mark for its cache.
+            kept = origin.replace(dialect=dialect) if dialect == "anthropic" else None
+            return part.replace(origin=kept)
+        case Media():
+            return _with_type(part, as_dict(block))
+        case Opaque(value={"type": "file", "file": {"file_id": str(url), **rest}}) if "://" in url:
             return _media(url, rest.get("format") or "application/pdf")
-        case {"type": "input_audio", "input_audio": {"data": str(data), **rest}}:
-            return Media(f"audio/{rest.get('format') or 'wav'}", data)
         case _:
             return part
+
+
+def _with_type(part: Media, block: dict[str, Any]) -> Media:
+    """A file without the block it came in; litellm says its type in a member `format`."""
+    inner = as_dict(block.get(str(block.get("type"))))
+    told = inner.get("format") if block.get("type") != "input_audio" else None
+    mime = told if isinstance(told, str) and part.url else part.mime
+    return part.replace(mime=mime, origin=None)
 
 
 def _media(url: str, told: object) -> Media:

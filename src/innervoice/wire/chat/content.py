@@ -19,7 +19,7 @@ __all__ = ["ContentChunks"]
 class ContentChunks:
     """Reads the content of one message, strings and lists of chunks in any order.
 
-    Its reader is told each time and not kept: the two would hold each other until a garbage collector came.
+    The reader is an argument of each call and not kept: a reference cycle would have to wait for the garbage collector.
     """
 
     def __init__(self) -> None:

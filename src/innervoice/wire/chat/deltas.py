@@ -1,7 +1,7 @@
 """A whole message of chat -> the deltas of its stream.
 
 Entries of the details go as fragments under their index, a signature in a last one without text. In a
-list of chunks a neighbour of the same kind is told apart by not being the first of its delta.
+list of chunks a neighbour of the same kind is distinguished by not being the first of its delta.
 """
 
 from __future__ import annotations

@@ -47,8 +47,7 @@ def read_media(block: dict[str, Any], dialect: str = "openai-chat") -> Media | N
         case "input_audio":
             sound = as_dict(block.get("input_audio"))
             form = as_text(sound.get("format")) or "wav"
-            mime = f"audio/{'mpeg' if form == 'mp3' else form}"
-            return media_of(mime, sound.get("data"), None, block, dialect)
+            return media_of(f"audio/{form}", sound.get("data"), None, block, dialect)
         case "file":
             file = as_dict(block.get("file"))
             name = file.get("filename")

@@ -7,7 +7,7 @@ recordings:
 
   1. A reasoning field is one part however its deltas alternate with the content (`reasoning.py`).
   2. Null, "" and absent say nothing in a delta; a finish reason is never taken back.
-  3. Calls are told apart by their index, or by a new id; arguments are joined.
+  3. Calls are distinguished by their index, or by a new id; arguments are joined.
   4. Usage may come on a chunk with or without choices, in `x_groq`, or on the choice.
   5. Cloudflare wraps the body in `result`; its own models answer `{"response": "..."}`.
   6. Refusal text is text, and the answer is refused.

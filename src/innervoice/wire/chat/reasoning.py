@@ -4,7 +4,7 @@ Hosts name the field differently, and some send the same text under two names. O
 for the whole stream: the first, in the order of `FIELDS`, that has readable text when any has. Another
 that carries the same text, white space aside, is dropped; one that differs is dropped and noted.
 
-`reasoning_details` are blocks of their own, told apart by (type, index): their pieces are joined, and a
+`reasoning_details` are blocks of their own, distinguished by (type, index): their pieces are joined, and a
 signature or an encrypted payload is kept whichever field won.
 """
 

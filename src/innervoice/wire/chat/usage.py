@@ -1,7 +1,7 @@
 """Tokens as chat hosts count them -> one arithmetic, and back.
 
 Most hosts count reasoning inside `completion_tokens`. xAI's chat and DeepInfra count it beside, Perplexity
-in a field of its own, and Gemini's compatible endpoint only in the total. The sums tell which it is.
+in a field of its own, and Gemini's compatible endpoint only in the total. The sums show which it is.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _output(
 
 
 def write_usage(usage: Usage) -> dict[str, Any]:
-    """The `usage` object as OpenAI counts; counts that are missing are left out."""
+    """The `usage` object as OpenAI counts; counts that were not reported are left out."""
     counts = {
         "prompt_tokens": usage.input_tokens,
         "completion_tokens": usage.output_tokens,

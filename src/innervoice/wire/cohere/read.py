@@ -4,7 +4,7 @@ Enters: a whole response, or the events of a stream. Leaves: content in order, t
 
 Rules, after https://docs.cohere.com/v2/docs/streaming (read 2026-11-15) and recordings:
 
-  1. Content is a list in a message and an object in a stream; a delta has no type, its key tells.
+  1. Content is a list in a message and an object in a stream; a delta has no type, its key shows the kind.
   2. `tool_plan` is what older models write before their calls: reasoning, in a field of the message.
   3. Citations belong to the message and are kept with it.
 """

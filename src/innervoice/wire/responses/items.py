@@ -51,7 +51,7 @@ class Leaders:
 class Item:
     """One item while it comes, and after.
 
-    Its reader is told each time and not kept: the two would hold each other until a garbage collector came.
+    The reader is an argument of each call and not kept: a reference cycle would have to wait for the garbage collector.
     """
 
     def __init__(self, index: int, item: dict[str, Any], leaders: Leaders) -> None:
@@ -87,7 +87,7 @@ class Item:
             self._place = reader.open(_KINDS.get(self.type, "opaque"), {})
 
     def slot(self, reader: Reader, where: str, number: int) -> Slot:
-        """The part of an entry, opened when it is first heard of."""
+        """The part of an entry, opened when it first appears."""
         known = self._slots.get((where, number))
         if known:
             return known
@@ -131,7 +131,7 @@ class Item:
         for where, position, text in self._entries(reader):
             self.fill(reader, where, _number(came.get(where), position), text)
         if not self._slots:
-            self.slot(reader, _CONTENT, -1)  # an item without entries is one part all the same
+            self.slot(reader, _CONTENT, -1)  # an item without entries is still one part
         for slot in self._slots.values():
             if slot.open:
                 if slot.half:

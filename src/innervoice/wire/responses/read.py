@@ -4,7 +4,7 @@ Enters: a whole response, or the events of a stream. Leaves: the parts of every 
 
 Rules, after https://platform.openai.com/docs/api-reference/responses-streaming (read 2026-11-15) and recordings:
 
-  1. Items are told apart by `output_index`, never by their id: GitHub Copilot changes it with every event.
+  1. Items are distinguished by `output_index`, never by their id: GitHub Copilot changes it with every event.
   2. `encrypted_content` differs in `added`, `done` and the terminal response, and is never joined: the terminal
      one counts, else the one of `done`; that of `added` is not whole.
   3. Items may end in another order than they began, indexes may have gaps, `item` may be null, and `done` events

@@ -1,74 +1,99 @@
-"""Finds the markers of a text that count: the reading half of the splitter.
+"""Text with reasoning in it -> events of text and thinking parts, in any chunking.
 
-It holds back what may still become a marker, and passes over those that stand in code. What a marker
-does is the other half, in `splitter.py`.
+One machine reads a text piece by piece. It is either in the answer or inside something that a marker
+opened: thinking, or a call. A whole text is one piece and an end, so whole and streamed give the same
+parts. The machine finds the markers that count: it holds back what may still become a marker, and passes
+over those that stand in code. What a marker does is in `actions.py`.
 
 A code span that its line has not closed yet leaves a marker undecided. It is shown as text while the
-line goes on; when the line ends without closing the span, the line is judged again behind the scenes
-and a `Recast` tells the outcome (rule S3).
+line goes on; when the line ends without closing the span, the line is read again without
+sending events, and one `Recast` carries the result (rule S3).
+
+Time: every character is looked at a bounded number of times, and no more than `LONGEST_MARKER`
+characters are held back. A `Recast` repeats the part it changes, so after one that only removed a
+closer the part is ended: text that causes many of them is still repeated only once.
 """
 
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 from innervoice.canon.events import Event, TextDelta, ThinkingDelta
 from innervoice.canon.notes import Notebook
 from innervoice.canon.origin import Origin
+from innervoice.canon.parts import Part, Thinking
+from innervoice.canon.response import FinishReason
 from innervoice.errors import UsageError
-from innervoice.inline.code import CodeTracker, closing_run
-from innervoice.inline.composer import Composer
-from innervoice.inline.formats import Format
-from innervoice.inline.marks import Mark, Opening, Pending, mark_of
+from innervoice.inline.actions import MarkerActions
+from innervoice.inline.code import closing_run
+from innervoice.inline.marks import Mark, Pending, Place, Prefix, mark_of
 from innervoice.inline.pattern import LONGEST_MARKER, LONGEST_TAG
 from innervoice.inline.vocabulary import Vocabulary
 
-__all__ = ["ORPHAN_MINIMUM", "Scanner"]
+__all__ = ["SplitMachine"]
 
-ORPHAN_MINIMUM = 20
-"""So many characters that are not blank make what stands before an orphan closer thinking (S5)."""
-
-_NONBLANK = re.compile(r"\S")
 _TICKS = re.compile(r"`+\Z")
 
 
-class Scanner(ABC):
-    """Reads a text piece by piece and meets its markers."""
+class SplitMachine:
+    """Reads a text piece by piece; `feed` and `finish` give events, without a `Finish`.
+
+    `origin` is where the text comes from, if its parts are to say so.
+    """
+
+    finished = False
+    _held = ""
+    _pending: Pending | None = None
+    _rejudged = False  # the marker at hand stands on a line whose span was not closed
+    # The shortcut of `feed`: the next piece goes on with the open part unless it has a "<".
+    _ready = False
+    _append: Callable[[str], None]
+    _delta: type[TextDelta | ThinkingDelta]
+    _index: int
 
     def __init__(
         self,
         vocabulary: Vocabulary,
         *,
-        opening: Opening | None,
-        off: bool,
+        prefix: Prefix = "no",
+        stutter: bool = False,
+        off: bool = False,
+        goes_on: bool = False,
+        finish_reason: FinishReason | None = None,
         origin: Origin | None = None,
     ) -> None:
         self._vocabulary = vocabulary
-        self.notebook = Notebook()
-        self._composer = Composer(origin)
-        self._opening = opening
-        self._channel: Format | None = (
-            None  # the channel format the answer stands in, or its wrapper
+        self._actions = MarkerActions(
+            prefix=prefix, stutter=stutter, off=off, goes_on=goes_on, origin=origin
         )
-        self._left_alone = off  # nothing more is looked for: switched off, or the answer is JSON
-        self._blank = True  # nothing but white space in the answer so far
-        self._split = False  # some thinking was closed
-        self._counted = 0  # characters that are not blank, counted before anything was split
-        self._held = ""
-        self._code = CodeTracker(at_line_start=True)
-        self._pending: Pending | None = None
-        self._rejudged = False  # the marker at hand stands on a line whose span was not closed
-        self._finished = False
-        # The shortcut of `feed`: the next piece goes on with the open part unless it has a "<".
-        self._ready = False
-        self._append = [""].append
-        self._delta: type[TextDelta | ThinkingDelta] = TextDelta
-        self._index = 0
+        self.finish_reason = finish_reason
+
+    @property
+    def notebook(self) -> Notebook:
+        """What was guessed, dropped or judged again so far."""
+        return self._actions.notebook
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts that have ended."""
+        return tuple(self._actions.composer.done)
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether the answer is nothing but white space so far."""
+        return self._actions.blank
+
+    @property
+    def settled(self) -> Place | None:
+        """The first place that is not settled, see `Place`; None if all that came out is."""
+        if self.finished:
+            return None
+        return self._actions.settled(self._pending.at if self._pending else None)
 
     def feed(self, text: str) -> list[Event]:
         """Reads the next piece."""
-        # By far most pieces take this way; what is no str fails here or in `_feed`.
+        # Most pieces take this path; a value that is not a str fails here or in `_feed`.
         try:
             if self._ready and text and "<" not in text:
                 self._append(text)
@@ -77,38 +102,58 @@ class Scanner(ABC):
             pass
         return self._feed(text)
 
-    @abstractmethod
-    def _act(self, mark: Mark, *, rejudged: bool) -> None:
-        """Does what a marker in the answer says."""
+    def finish(self, finish_reason: FinishReason | None = None) -> list[Event]:
+        """Ends the text: sends out what was held back and decides about what is still open."""
+        if self.finished:
+            raise UsageError("finish was called already; a Splitter reads one text")
+        self.finished, self._ready = True, False
+        self.finish_reason = finish_reason or self.finish_reason
+        actions, composer = self._actions, self._actions.composer
+        composer.events = []
+        if self._held:
+            self._run(self._held, final=True)
+        if self._pending:
+            self._judge_again("", final=True)
+        if actions.opening:
+            actions.finish_open(self.finish_reason)
+        if composer.lead and not composer.draft:
+            composer.start("text")
+        composer.end()
+        if any(isinstance(part, Thinking) for part in composer.done):
+            actions.notebook.add("inline_thinking")
+        return composer.events
 
-    @abstractmethod
-    def _act_inside(self, mark: Mark, opening: Opening) -> int:
-        """Does what a marker inside thinking or a call says; gives where to read on."""
+    def reasoning_elsewhere(self) -> list[Event]:
+        """A reasoning field has text: gives what that changes about this text."""
+        self._actions.composer.events = []
+        self._actions.withdraw_prefix()
+        self._prepare()
+        return self._actions.composer.events
 
     def _feed(self, text: str) -> list[Event]:
         if not isinstance(text, str):
             raise UsageError(f"a Splitter reads str, not {type(text).__name__}")
-        if self._finished:
+        if self.finished:
             raise UsageError("the text was finished; a Splitter reads one text")
         suspect = self._vocabulary.suspect
         if self._ready and text and suspect and not suspect.search(text):
             self._append(text)
             return [self._delta(self._index, text)]
-        self._composer.events = []
+        self._actions.composer.events = []
         self._run(self._held + text, final=False)
         self._prepare()
-        return self._composer.events
+        return self._actions.composer.events
 
     def _prepare(self) -> None:
         """Opens the shortcut of `feed` if the next piece can only go on with the open part."""
-        draft = self._composer.draft
+        draft = self._actions.composer.draft
         self._ready = (
             draft is not None
             and draft.kind != "opaque"
             and not self._held
             and not self._pending
             and self._vocabulary.suspect is not None
-            and (not self._blank or draft.kind == "thinking")
+            and (not self._actions.blank or draft.kind == "thinking")
         )
         if draft and self._ready:
             self._append = draft.pieces.append
@@ -127,8 +172,8 @@ class Scanner(ABC):
                 position = self._read_line(text, position, final=final)
                 text, position, self._held = self._held + text[position:], 0, ""
                 continue
-            if self._left_alone and not self._channel:
-                self._say(text[position:])
+            if self._actions.left_alone and not self._actions.channel:
+                self._actions.say(text[position:])
                 return
             start = text.find("<", position) if tagged else position
             found = search(text, start) if start >= 0 else None
@@ -139,17 +184,23 @@ class Scanner(ABC):
                 break
             start = found.start()
             if start > position:
-                self._say(text[position:start])
+                self._actions.say(text[position:start])
                 position = start
-                if self._left_alone:
+                if self._actions.left_alone:
                     continue
             position = self._meet(mark_of(found, self._vocabulary), text, final=final)
         end = len(text) if final else self._hold_from(text, position)
-        self._say(text[position:end])
+        self._actions.say(text[position:end])
         self._held = text[end:]
 
     def _hold_from(self, text: str, position: int) -> int:
-        half = self._vocabulary.half.search(text, max(position, len(text) - LONGEST_MARKER))
+        """Where a marker begins that has only half arrived; the end of the text if none does."""
+        start = max(position, len(text) - LONGEST_MARKER)
+        if self._vocabulary.suspect is not None:
+            start = text.find("<", start)
+            if start < 0:
+                return len(text)
+        half = self._vocabulary.half.search(text, start)
         return half.start() if half else len(text)
 
     def _may_grow(self, found: re.Match[str], text: str, position: int) -> bool:
@@ -164,67 +215,38 @@ class Scanner(ABC):
         half = self._hold_from(text, position)
         return half < found.start() or (token.head and half == found.start())
 
-    def _say(self, text: str) -> None:
-        """Adds characters to what is open, or to the answer."""
-        if not text:
-            return
-        kind = self._opening.kind if self._opening else "text"
-        if kind == "text":
-            if not self._composer.draft:
-                self._code = CodeTracker(at_line_start=self._blank)
-            if self._blank and (first := _NONBLANK.search(text)):
-                self._blank = False
-                self._left_alone = self._left_alone or first[0] == "{"
-        self._composer.say(kind, text)
-
     def _meet(self, mark: Mark, text: str, *, final: bool) -> int:
-        """Takes a marker; gives where to read on."""
+        """Handles a marker; returns where to read on."""
         token = mark.token
         if token.row is None and token.role != "stop" and len(mark.text) > LONGEST_TAG:
-            self._say("<")
+            self._actions.say("<")
             return mark.start + 1
-        if self._opening:
-            return self._act_inside(mark, self._opening)
-        if not self._counts(mark):
-            self._say(mark.text)
+        if self._actions.opening:
+            return self._actions.act_inside(mark, self._actions.opening)
+        if not self._actions.counts(mark):
+            self._actions.say(mark.text)
             return mark.end
         code_end = self._code_end(mark, text, final=final)
         rejudged, self._rejudged = self._rejudged, False
         if code_end is not None:
-            self._say(text[mark.start : code_end])
+            self._actions.say(text[mark.start : code_end])
             return code_end
-        self._act(mark, rejudged=rejudged)
+        self._actions.act(mark, rejudged=rejudged)
         return mark.end
-
-    def _counts(self, mark: Mark) -> bool:
-        """Whether a marker in the answer is one at all, code aside."""
-        token = mark.token
-        if token.role == "stop" or (token.head and not self._blank):
-            return False
-        if self._left_alone:
-            return token.row is self._channel and token.role in ("header", "end", "wrapper")
-        return True
-
-    def _count(self) -> int:
-        """The characters of the answer that are not blank, as long as it matters how many (S5)."""
-        draft = self._composer.draft
-        if draft and draft.kind == "text" and not self._split:
-            self._counted += draft.count_nonblank(ORPHAN_MINIMUM - self._counted)
-        return self._counted
 
     # ---- code ----------------------------------------------------------------------------------
 
     def _code_end(self, mark: Mark, text: str, *, final: bool) -> int | None:
-        """Where the code ends in which a marker stands, as far as it is known; None outside code."""
-        draft = self._composer.draft
+        """Where the code around a marker ends, as far as it has arrived; None outside code."""
+        draft = self._actions.composer.draft
         if not draft:
             return None
-        code = self._code
+        code = self._actions.code
         code.read(draft.unread())
         while code.span:
             end, closed = closing_run(text, mark.start, code.span)
             if end == len(text) and not final:
-                self._count()
+                self._actions.count()
                 self._pending = Pending(draft.length(), code.span)
                 return mark.start
             if closed:
@@ -233,8 +255,8 @@ class Scanner(ABC):
         return mark.end if code.in_fence else None
 
     def _forget_span(self) -> None:
-        self.notebook.add("span_reopened")
-        self._code.forget_span()
+        self._actions.notebook.add("span_reopened")
+        self._actions.code.forget_span()
         self._rejudged = True
 
     def _read_line(self, text: str, position: int, *, final: bool) -> int:
@@ -244,36 +266,36 @@ class Scanner(ABC):
         line = pending.ticks + text[position:]
         end, closed = closing_run(line, 0, pending.span)
         if end == len(line) and not final:
-            self._say(text[position:])
+            self._actions.say(text[position:])
             ticks = _TICKS.search(line)
             pending.ticks = ticks[0][:3] if ticks else ""  # three are never the end of a span
             return len(text)
         stop = position + end - len(pending.ticks)
         if closed:
-            self._say(text[position:stop])
+            self._actions.say(text[position:stop])
             self._pending = None
             return stop
         stop = min(stop + 1, len(text))
-        self._settle(text[position:stop], final=final)
+        self._judge_again(text[position:stop], final=final)
         return stop
 
-    def _settle(self, more: str, *, final: bool) -> None:
-        """The line ended and its span was no code: judges the line again, behind the scenes."""
+    def _judge_again(self, more: str, *, final: bool) -> None:
+        """The line ended without closing its span, so it is not code: reads the line again without sending events."""
         pending, self._pending = self._pending, None
-        draft = self._composer.draft
+        draft = self._actions.composer.draft
         assert pending is not None
         assert draft is not None
         if final and not more and len(pending.ticks) == pending.span:
             return
         shown = draft.length()
-        events = self._composer.hush()
+        events = self._actions.composer.pause_events()
         raw = draft.cut(pending.at) + more
         self._forget_span()
         self._run(raw, final=final)
-        if self._composer.draft is draft and draft.length() == shown + len(more):
+        if self._actions.composer.draft is draft and draft.length() == shown + len(more):
             # Still code, of another kind: nothing was shown that is not so.
-            self._composer.events = events
+            self._actions.composer.events = events
             if more:
                 events.append(TextDelta(draft.index, more))
             return
-        self._composer.speak_up(events)
+        self._actions.composer.resume_events(events)

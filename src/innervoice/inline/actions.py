@@ -1,0 +1,286 @@
+"""What the markers of a text do to its parts.
+
+Rules S1-S10 of the design, and where those are silent these, which the tests pin:
+
+  - The head of the answer is every place before which the answer is blank; blocks removed from it
+    do not count.
+  - What a hint or a card says to be open already (S5) is closed by any closer that is on. An opener
+    at its very start is the opener itself and not a repeated one.
+  - Markers of a channel format are unmistakable: unclosed thinking in a channel stays thinking, also
+    in mid-text, and inside a channel its own markers count even in an answer that is JSON (S2).
+  - Unclosed thinking in mid-text becomes text as it stands and is not judged again (S4).
+  - Repeated openers are counted up to `MOST_SWALLOWED`; beyond that they are only swallowed (S6).
+  - Characters outside all channels are text; nothing is lost.
+"""
+
+from __future__ import annotations
+
+import re
+
+from innervoice.canon.notes import Notebook
+from innervoice.canon.origin import Origin
+from innervoice.canon.response import FinishReason
+from innervoice.inline.code import CodeTracker
+from innervoice.inline.composer import Composer
+from innervoice.inline.draft import DraftKind
+from innervoice.inline.formats import Format
+from innervoice.inline.marks import Mark, Opening, Place, Prefix
+
+__all__ = ["MOST_SWALLOWED", "ORPHAN_MINIMUM", "MarkerActions"]
+
+MOST_SWALLOWED = 32
+ORPHAN_MINIMUM = 20
+"""Text before an orphan closer becomes thinking if it has at least this many characters that are not blank (S5)."""
+
+_BRACE = re.compile(r"\s*+\{")
+_STUTTER = re.compile(r"(?:\A|\n)[^\S\n]{0,50}[^\s<.]{0,9}\.\s{0,50}\Z")
+_STUTTER_LONGEST = 112
+
+
+class MarkerActions:
+    """Holds the parts of one text and applies each marker to them."""
+
+    channel: Format | None = None
+    """The channel format the answer stands in, or its wrapper."""
+    counted = 0
+    """Characters that are not blank, counted before anything was split."""
+    last = 0
+    """Which part was closed last."""
+    swallowed = 0
+    elsewhere = False
+    """A reasoning field has text."""
+    _code: CodeTracker | None = None
+    _starts_line = True  # whether the open text began at the start of a line
+
+    def __init__(
+        self, *, prefix: Prefix, stutter: bool, off: bool, goes_on: bool, origin: Origin | None
+    ) -> None:
+        self.notebook = Notebook()
+        self.composer = Composer(origin)
+        self.opening = Opening(prefix=prefix) if prefix != "no" and not off else None
+        self.left_alone = off
+        """Nothing more is looked for: switched off, or the answer is JSON."""
+        self.blank = not goes_on
+        """Nothing but white space in the answer so far; one that goes on is past its head."""
+        self.split = goes_on
+        """Some thinking was closed."""
+        self.stutter = stutter
+
+    @property
+    def code(self) -> CodeTracker:
+        """Where the open text is code; made for the first marker in it."""
+        if self._code is None:
+            self._code = CodeTracker(at_line_start=self._starts_line)
+        return self._code
+
+    def settled(self, pending_at: int | None) -> Place | None:
+        """The first place that is not settled; `pending_at` is where an undecided marker stands in the open part."""
+        is_json = self.left_alone and self.channel is None
+        is_certain = self.opening is not None and self.opening.is_certain
+        if not (self.split or self.elsewhere or is_json or is_certain):
+            return Place(0, 0)
+        if self.swallowed:
+            return Place(self.last, 0)
+        draft = self.composer.draft
+        if draft is None:
+            return None
+        characters = draft.length()
+        if draft.kind != "text":
+            return Place(draft.index, characters if is_certain else 0)
+        if pending_at is not None:
+            characters = min(characters, pending_at)
+        if self.stutter:
+            characters = max(0, characters - _STUTTER_LONGEST)
+        return Place(draft.index, characters)
+
+    def withdraw_prefix(self) -> None:
+        """A reasoning field has text, so that the card's guess and ours about this text are off (S5)."""
+        self.elsewhere = True
+        if self.opening and self.opening.prefix == "card":
+            self.opening = None
+            if self.composer.draft:
+                self._unthink("prefix_withdrawn")
+
+    def say(self, text: str) -> None:
+        """Adds characters to what is open, or to the answer."""
+        if not text:
+            return
+        kind = self.opening.kind if self.opening else "text"
+        if kind == "text":
+            if not self.composer.draft:
+                self._code, self._starts_line = None, self.blank
+            if self.blank and not text.isspace():
+                self.blank = False
+                self.left_alone = self.left_alone or _BRACE.match(text) is not None
+        self.composer.say(kind, text)
+
+    def counts(self, mark: Mark) -> bool:
+        """Whether a marker in the answer is one at all, code aside."""
+        token = mark.token
+        if token.role == "stop" or (token.head and not self.blank):
+            return False
+        if self.left_alone:
+            return token.row is self.channel and token.role in ("header", "end", "wrapper")
+        return True
+
+    def count(self) -> int:
+        """The characters of the answer that are not blank, as long as it matters how many (S5)."""
+        draft = self.composer.draft
+        if draft and draft.kind == "text" and not self.split:
+            self.counted += draft.count_nonblank(ORPHAN_MINIMUM - self.counted)
+        return self.counted
+
+    def act(self, mark: Mark, *, rejudged: bool) -> None:
+        """Does what a marker in the answer says."""
+        token = mark.token
+        match token.role:
+            case "open":
+                self._open(mark)
+            case "header" if token.head or not token.bare or self.channel:
+                self._open_channel(mark)
+            case "close" | "header":
+                self._close_orphan(mark, cut=rejudged)
+            case _:
+                ends = token.role == "end"
+                self._remove(mark.text, "wrapper_removed", cut=rejudged or ends)
+                self.channel = None if ends else token.row
+
+    def act_inside(self, mark: Mark, opening: Opening) -> int:
+        """Does what a marker inside thinking or a call says (S2, S6, S8); gives where to read on."""
+        role = mark.token.role
+        thinking = opening.kind == "thinking"
+        kin = opening.is_kin(mark)
+        if role == "stop" and thinking:
+            self.notebook.add("closed_by_marker", mark.text)
+            self._close("")
+            return mark.start
+        # A header without special tokens counts only after one that stood at the head.
+        if role in ("end", "header") and kin and (not mark.token.bare or self.channel):
+            self._close(mark.text if role == "end" else "")
+            self.channel = None
+            if role == "header":
+                self._open_channel(mark)
+        elif role == "close" and kin and thinking:
+            self._close(mark.text)
+        elif role == "open" and kin and thinking and not mark.token.head:
+            self._swallow(mark, opening)
+        else:
+            self.say(mark.text)
+        return mark.end
+
+    def _open(self, mark: Mark) -> None:
+        row = mark.token.row
+        label = mark.token.head and row is not None and row.label
+        self._end()
+        self.opening = Opening(row=row, name=mark.name, head=self.blank, label=label)
+        self.composer.start("thinking").remove(mark.text)
+
+    def _open_channel(self, mark: Mark) -> None:
+        row = self.channel = mark.token.row
+        kind = mark.token.kind(mark.text)
+        self._end()
+        if kind == "text":
+            self.composer.remove(mark.text)
+            return
+        if kind == "call":
+            self.notebook.add("call_in_text")
+        draft: DraftKind = "thinking" if kind == "thinking" else "opaque"
+        self.opening = Opening(kind=draft, row=row, channel=True)
+        self.composer.start(draft).remove(mark.text)
+
+    def _swallow(self, mark: Mark, opening: Opening) -> None:
+        """An opener inside thinking (S6)."""
+        if opening.row is None and opening.prefix == "no" and mark.name != opening.name:
+            self.say(mark.text)
+            return
+        draft = self.composer.draft or self.composer.start("thinking")
+        draft.remove(mark.text)
+        if opening.prefix != "no" and opening.fresh and draft.is_blank():
+            # The opener that should have been in the prompt is in the text after all.
+            opening.row, opening.name, opening.prefix = mark.token.row, mark.name, "no"
+            return
+        opening.fresh = False
+        self.swallowed = min(self.swallowed + 1, MOST_SWALLOWED)
+        self.notebook.add("opener_repeated")
+
+    def _close(self, closer: str) -> None:
+        opening, self.opening = self.opening, None
+        assert opening is not None
+        draft = self.composer.draft or self.composer.start(opening.kind)
+        if closer:
+            draft.remove(closer)
+        if opening.prefix == "card":
+            self.notebook.add("prefix_assumed")
+        if opening.kind == "thinking":
+            self.split, self.last = True, draft.index
+        self.composer.end()
+
+    def _close_orphan(self, mark: Mark, *, cut: bool) -> None:
+        """A closer with nothing open (S5, S6)."""
+        if self.swallowed:
+            self.swallowed -= 1
+            if self._rethink(self.last, mark.text, "rethought"):
+                return
+        elif not self.split and not self.elsewhere and self.count() >= ORPHAN_MINIMUM:
+            if self._rethink(0, mark.text, "orphan_closer"):
+                return
+        elif self.stutter and self.split and self._remove_stutter(mark.text):
+            return
+        self._remove(mark.text, "closer_removed", cut=cut)
+
+    def _rethink(self, first: int, closer: str, code: str) -> bool:
+        if not self.composer.rethink(first, closer):
+            return False
+        self.notebook.add(code)
+        self.split, self.last, self.left_alone = True, first, False
+        self.blank = self.composer.is_blank()
+        return True
+
+    def _remove(self, markup: str, code: str, *, cut: bool) -> None:
+        self.notebook.add(code)
+        self.composer.remove(markup)
+        if cut:
+            self._end()
+
+    def _remove_stutter(self, closer: str) -> bool:
+        """Removes a stuttered line with the spare closer behind it (S6)."""
+        draft = self.composer.draft
+        tail = draft.tail(_STUTTER_LONGEST) if draft else ""
+        found = _STUTTER.search(tail)
+        if not draft or not found:
+            return False
+        if not found[0].startswith("\n") and len(tail) < draft.length():
+            return False  # not the start of a line
+        draft.remove(draft.cut(draft.length() - len(found[0])) + closer)
+        self.notebook.add("stutter_removed")
+        self.composer.recast(draft.index)
+        self._end()
+        return True
+
+    def _end(self) -> None:
+        self.count()
+        self.composer.end()
+
+    def finish_open(self, finish_reason: FinishReason | None) -> None:
+        """Settles what is still open at the end (S4, S5)."""
+        cut_short = finish_reason == "length"
+        opening, self.opening = self.opening, None
+        assert opening is not None
+        if not self.composer.draft:
+            return
+        if opening.kind == "opaque":
+            self.composer.end(complete=False)
+        elif opening.prefix == "card" and not cut_short:
+            self._unthink("prefix_withdrawn")
+        elif opening.label and not cut_short:
+            self._unthink("label_removed", label=True)
+        elif not opening.head and not opening.channel:
+            self._unthink("opener_in_text")
+        else:
+            self.notebook.add("unclosed_thinking")
+            self.composer.end(complete=False)
+
+    def _unthink(self, code: str, *, label: bool = False) -> None:
+        self.notebook.add(code)
+        self.composer.unthink(label=label)
+        self.blank = self.composer.is_blank()
