@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -64,16 +65,10 @@ class Request(_Head, frozen=True, kw_only=True):
         put(self, "messages", messages)
         put(self, "tools", tuple(tools_from(self.tools)) if self.tools else ())
         put(self, "reasoning", Reasoning.from_any(self.reasoning))
-        if isinstance(self.stop, str):
-            put(self, "stop", (self.stop,))
-        elif self.stop is not None:
-            put(self, "stop", tuple(self.stop))
-        if self.max_tokens is not None and (
-            isinstance(self.max_tokens, bool) or self.max_tokens < 1
-        ):
-            raise UsageError(
-                f"max_tokens must be a number of tokens, 1 or more, not {self.max_tokens!r}"
-            )
+        put(self, "stop", _stops(self.stop))
+        limit = self.max_tokens
+        if limit is not None and (type(limit) is not int or limit < 1):
+            raise UsageError(f"max_tokens must be a number of tokens, 1 or more, not {limit!r}")
         for name, known in (
             ("mode", ("strict", "clamp", "passthrough")),
             ("foreign", ("omit", "text")),
@@ -82,6 +77,20 @@ class Request(_Head, frozen=True, kw_only=True):
                 raise UsageError(
                     f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}"
                 )
+
+
+def _stops(stop: Any) -> tuple[str, ...] | None:
+    """Stop strings, out of one or several."""
+    if stop is None or isinstance(stop, str):
+        return stop if stop is None else (stop,)
+    listed = tuple(stop) if isinstance(stop, Iterable) else ()
+    if (
+        isinstance(stop, Mapping)
+        or not isinstance(stop, Iterable)
+        or not all(isinstance(text, str) for text in listed)
+    ):
+        raise UsageError(f"stop must be a text or a list of texts, not {stop!r}")
+    return listed
 
 
 class Wire(Value, frozen=True, kw_only=True):

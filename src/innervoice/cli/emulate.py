@@ -7,6 +7,7 @@ import click
 from innervoice.catalog.lookup import all_hosts
 from innervoice.cli.running import INTERRUPTED
 from innervoice.emulator.routes import base_urls
+from innervoice.errors import UsageError
 
 __all__ = ["command"]
 
@@ -31,22 +32,39 @@ Needs the packages of innervoice[emulator].
 
 @click.command("emulate", epilog=_EPILOG)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", default=8808, show_default=True, help="The port to listen on.")
-def command(*, host: str, port: int) -> None:
+@click.option(
+    "--port",
+    default=8808,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="The port to listen on; 0 takes a free one.",
+)
+@click.option("--script", type=click.Path(), help="A file with what the model does, step by step.")
+def command(*, host: str, port: int, script: str | None) -> None:
     """Serve every provider's API on this machine, with its real rules and refusals.
 
     Requests are checked as the real API checks them; signatures and encrypted reasoning are real seals, so that a
     lost, edited or foreign one is refused in the provider's own words.
     """
     try:
-        from innervoice.emulator.server import run
+        from innervoice.emulator.core import Emulator
+        from innervoice.emulator.server import bound_socket, run
     except ModuleNotFoundError as error:
         if error.name not in ("starlette", "uvicorn"):
             raise
         raise click.UsageError('the emulator needs: pip install "innervoice[emulator]"') from None
+    try:
+        emulator = Emulator(script=script)
+        listening = bound_socket(host, port)
+    except UsageError as error:
+        raise click.ClickException(str(error)) from None
+    except OSError as error:
+        reason = error.strerror or error
+        raise click.ClickException(f"cannot listen on {host}:{port}: {reason}") from None
+    port = listening.getsockname()[1]
     dialects = {row.id: row.dialect for row in all_hosts()}
     for provider, url in base_urls(f"http://{host}:{port}").items():
         click.echo(f"{provider:16} {dialects[provider]:17} {url}")
     click.echo("Any key is accepted; two keys are two accounts. Stop with Ctrl+C.")
-    run(host, port)
+    run(listening, emulator)
     raise click.exceptions.Exit(INTERRUPTED)  # it serves until Ctrl+C

@@ -33,7 +33,7 @@ def create_app(emulator: Emulator | None = None) -> Starlette:
     return Starlette(
         routes=[
             Route("/", index, methods=["GET"]),
-            Route("/{path:path}", answer, methods=["GET", "POST", "PUT", "DELETE"]),
+            Route("/{path:path}", answer, methods=["GET", "HEAD", "POST", "PUT", "DELETE"]),
         ]
     )
 

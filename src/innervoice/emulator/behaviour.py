@@ -6,6 +6,7 @@ words with commas (in a name: plus signs) between them, some with a value.
 
 from __future__ import annotations
 
+import re
 from typing import Literal, TypeAlias
 
 from innervoice.canon.value import Value
@@ -52,6 +53,8 @@ class Behaviour(Value, frozen=True, kw_only=True):
 
 _FLAGS = ("redact", "unclosed", "stutter", "mirror", "silent", "unverified")
 _SHOWS = {"full": "full", "summarise": "summary", "summary": "summary", "hide": "hidden"}
+_NUMBER = re.compile(r"[0-9]{1,6}")
+_SECONDS = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,6})?")
 _NUMBERS = ("pieces", "cut", "fail", "size")
 
 
@@ -65,12 +68,12 @@ def behaviour_of(model: str, header: str | None, prompt: str) -> tuple[str, Beha
             switches[key] = True
         elif key in _SHOWS:
             switches["show"] = _SHOWS[key]
-        elif key in _NUMBERS and value.isdigit():
-            switches[key] = int(value)
+        elif key in _NUMBERS and _NUMBER.fullmatch(value):
+            switches[key] = max(int(value), 1 if key in ("size", "pieces") else 0)
         elif key == "fail":
             switches["fail"] = 3
         elif key == "inline":
             switches["inline"] = value or "think"
         elif key == "slow":
-            switches["slow"] = float(value or 0.02)
+            switches["slow"] = min(float(value), 10.0) if _SECONDS.fullmatch(value) else 0.02
     return name, Behaviour(**switches)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from innervoice.canon.request import Tool
 from innervoice.canon.value import Value
 from innervoice.wire.json_access import as_dict, as_text
 
-__all__ = ["AnswerDraft", "think"]
+__all__ = ["AnswerDraft", "think", "words_of"]
 
 _ARITHMETIC = re.compile(r"-?\d+(?:\.\d+)?(?:\s*(?:\*\*|[-+*/×x])\s*-?\d+(?:\.\d+)?)+")
 _QUOTED = re.compile(r"[\"'“]([^\"'”]{1,60})[\"'”]")
@@ -31,6 +31,10 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
+_INJECTED = re.compile(r"<([a-z][\w-]*)>.*?</\1>", re.DOTALL)
+"""Context that agents put into the user's message: `<system-reminder>`, `<environment_context>` and their kin."""
+_LONGEST_SUM = 80
+"""Longer expressions are not computed: their numbers have no bound."""
 _MOST_CALLS = 8
 
 
@@ -49,7 +53,7 @@ def think(
 ) -> AnswerDraft:
     """The next turn of a conversation."""
     start = max((n for n, message in enumerate(messages) if _is_question(message)), default=-1)
-    question = _question(messages[start]) if start >= 0 else ""
+    question = words_of(messages[start]) if start >= 0 else ""
     steps = [step.strip() for step in re.split(r"(?i)\bthen\b", question) if step.strip()]
     since = messages[start + 1 :]
     rounds = sum(bool(message.tool_calls) for message in since)
@@ -72,11 +76,13 @@ def _is_result(part: Any) -> bool:
 
 
 def _is_question(message: Message) -> bool:
-    return message.role == "user" and any(isinstance(part, Text) for part in message.parts)
+    return message.role == "user" and bool(words_of(message))
 
 
-def _question(message: Message) -> str:
-    return " ".join(part.text for part in message.parts if isinstance(part, Text)).strip()
+def words_of(message: Message) -> str:
+    """The user's own words: not what a program put around or before them, which stands in tags."""
+    texts = [_INJECTED.sub(" ", part.text) for part in message.parts if isinstance(part, Text)]
+    return " ".join(text.strip() for text in texts if text.strip())
 
 
 def _result_text(part: Any) -> str:
@@ -153,6 +159,8 @@ def _argument(schema: dict[str, Any], thing: str, numbers: list[int | float]) ->
 
 def _computed(expression: str) -> str | None:
     """An expression and its value; None if it cannot be computed."""
+    if len(expression) > _LONGEST_SUM:
+        return None
     try:
         tree = ast.parse(expression.replace("×", "*").replace("x", "*"), mode="eval")
         value = _value(tree.body)

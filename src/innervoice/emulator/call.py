@@ -47,6 +47,8 @@ class EmulatedCall:
     account: str
     behaviour: Behaviour
     stream: bool
+    listed: bool
+    """The stream is one JSON array, not frames."""
     sealer: Sealer
     memory: ServerMemory
     number: str = field(default="")

@@ -18,9 +18,12 @@ from innervoice.emulator.brain import AnswerDraft, think
 from innervoice.emulator.call import EmulatedCall, ServerMemory, tokens, tools_of
 from innervoice.emulator.desk import Desk, desk_of
 from innervoice.emulator.forms import in_form
-from innervoice.emulator.routes import Route, route_of
+from innervoice.emulator.listings import asked, count_of
+from innervoice.emulator.routes import Route, near_dialect, route_of
+from innervoice.emulator.script import Script, draft_of, script_from
 from innervoice.emulator.seals import Sealer, digest
 from innervoice.errors import DecodeError
+from innervoice.frames.frame import Frame
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal
@@ -50,27 +53,37 @@ class Reply:
 class Emulator:
     """Answers as the providers do. An emulator does not accept seals of another one with a different key."""
 
-    def __init__(self, key: bytes = b"innervoice") -> None:
+    def __init__(self, key: bytes = b"innervoice", script: Any = None) -> None:
         self._sealer = Sealer(key)
         self._memory = ServerMemory()
+        self._script = script_from(script) if script is not None else None
+        """What the model does next, see `script.py`; without one its own mind decides."""
 
     def reply(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Reply:
         """The reply to one request; `path` may carry a query."""
         lowered = {name.lower(): value for name, value in headers.items()}
-        route = route_of(path)
-        if method.upper() == "GET" and (stored := responses.stored(self._memory, path)):
-            return _json(stored.status, stored.body)
-        if route is None or method.upper() != "POST":
-            text = f"{method} {path.partition('?')[0]} is not served here"
-            return _json(404, {"error": {"message": text, "type": "not_found_error"}})
+        route, plain, verb = route_of(path), path.partition("?")[0], method.upper()
+        if verb != "POST":
+            return self._looked_up(verb, path)
         try:
             value = load_json(body)
+            if count := count_of(plain, value):
+                return _json(200, count)
+            if route is None:
+                return _not_found(verb, plain)
             call = self._call(route, as_dict(value), lowered, path)
         except (ValueError, DecodeError) as error:
-            return _refusal(
-                route.dialect, Refusal(text=f"the body is not a valid request: {error}")
-            )
+            refusal = Refusal(text=f"the body is not a valid request: {error}")
+            return _refusal(route.dialect if route else near_dialect(plain), refusal)
         return self._answered(call)
+
+    def _looked_up(self, method: str, path: str) -> Reply:
+        """What is there without asking a model: stored responses, lists of models."""
+        if method == "GET" and (stored := responses.stored(self._memory, path)):
+            return _json(stored.status, stored.body)
+        plain = path.partition("?")[0]
+        listed = asked(plain) if method in ("GET", "HEAD") else None
+        return _not_found(method, plain) if listed is None else _json(200, listed)
 
     def _call(
         self, route: Route, body: dict[str, Any], headers: dict[str, str], path: str
@@ -93,6 +106,7 @@ class Emulator:
             account=_account(headers, path),
             behaviour=behaviour,
             stream=stream,
+            listed=stream and dialect.streams_lists and "alt=sse" not in path,
             sealer=self._sealer,
             memory=self._memory,
             number=digest([route.provider, name, body]),
@@ -106,17 +120,21 @@ class Emulator:
             refusal = desk.overloaded
         if refusal:
             return _refusal(call.dialect, refusal)
-        answer = _answer(call, desk)
+        answer = _answer(call, desk, self._script)
         if not call.stream:
             return _json(200, dialect.server.write_answer(answer))
-        return Reply(200, dialect.media_type, _stream(call, answer, desk), call.behaviour.slow)
+        frames = _stream(call, answer, desk)
+        if call.listed:
+            return Reply(200, "application/json", _as_list(frames), call.behaviour.slow)
+        pieces = map(dialect.framing, frames)
+        return Reply(200, dialect.media_type, pieces, call.behaviour.slow)
 
 
 # ---- the answer ------------------------------------------------------------------------------------
 
 
-def _answer(call: EmulatedCall, desk: Desk) -> Response:
-    draft = _drafted(call, desk.conversation(call), on=desk.is_on(call))
+def _answer(call: EmulatedCall, desk: Desk, script: Script | None) -> Response:
+    draft = _drafted(call, desk.conversation(call), script, on=desk.is_on(call))
     draft, finish = _within_limit(call, draft)
     made = desk.parts(call, draft)
     thought = sum(tokens(text) for text in draft.thoughts)
@@ -136,7 +154,9 @@ def _answer(call: EmulatedCall, desk: Desk) -> Response:
     )
 
 
-def _drafted(call: EmulatedCall, body: dict[str, Any], *, on: bool) -> AnswerDraft:
+def _drafted(
+    call: EmulatedCall, body: dict[str, Any], script: Script | None, *, on: bool
+) -> AnswerDraft:
     read = dialect_named(call.dialect).request_reader
     messages: tuple[Message, ...] = read({**body, "model": call.model}).messages
     config = as_dict(body.get("toolConfig"))
@@ -144,8 +164,12 @@ def _drafted(call: EmulatedCall, body: dict[str, Any], *, on: bool) -> AnswerDra
     forced = forced or as_dict(config.get("functionCallingConfig")).get("mode") == "ANY"
     pieces = max(call.behaviour.pieces, 2 if call.behaviour.redact else 1)
     tools = tools_of(body)
-    draft = think(messages, tools, forced=forced, pieces=pieces)
-    draft = in_form(draft, call.request, tools)
+    step = script(messages, tools) if script else None
+    if step is not None:
+        draft = draft_of(step, pieces)
+    else:
+        draft = think(messages, tools, forced=forced, pieces=pieces)
+        draft = in_form(draft, call.request, tools)
     if call.behaviour.silent:
         draft = draft.replace(text="", calls=())
     return draft if on else draft.replace(thoughts=())
@@ -166,22 +190,34 @@ def _within_limit(call: EmulatedCall, draft: AnswerDraft) -> tuple[AnswerDraft, 
     return draft, "tool_calls" if draft.calls else "stop"
 
 
-def _stream(call: EmulatedCall, answer: Response, desk: Desk) -> Iterator[bytes]:
-    dialect, behaviour = dialect_named(call.dialect), call.behaviour
-    server, framing = dialect.server, dialect.framing
+def _stream(call: EmulatedCall, answer: Response, desk: Desk) -> Iterator[Frame]:
+    server, behaviour = dialect_named(call.dialect).server, call.behaviour
     frames = server.write_stream(desk.streamed(call, answer), behaviour.size)
     if behaviour.cut is not None:
         frames = islice(frames, behaviour.cut)
     elif behaviour.fail is not None:
-        for frame in islice(frames, behaviour.fail):
-            yield framing(frame)
-        yield framing(server.write_stream_error(desk.overloaded))
+        yield from islice(frames, behaviour.fail)
+        yield server.write_stream_error(desk.overloaded)
         return
+    yield from frames
+
+
+def _as_list(frames: Iterator[Frame]) -> Iterator[bytes]:
+    """A stream as one JSON array that grows, which is Gemini's form without `alt=sse`."""
+    start = b"["
     for frame in frames:
-        yield framing(frame)
+        yield start + (frame.data or b"")
+        start = b",\r\n"
+    yield b"]" if start != b"[" else b"[]"
 
 
 # ---- replies ---------------------------------------------------------------------------------------
+
+
+def _not_found(method: str, path: str) -> Reply:
+    """What a provider says of a path that it does not have, in the dialect that the path looks like."""
+    refusal = Refusal(text=f"{method} {path} is not served here", status=404)
+    return _refusal(near_dialect(path), refusal)
 
 
 def _json(status: int, value: Any) -> Reply:

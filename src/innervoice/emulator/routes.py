@@ -12,9 +12,9 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from innervoice.catalog.lookup import all_hosts, host_of
-from innervoice.wire.dialects import DIALECTS, dialect_named, kin_at
+from innervoice.wire.dialects import DEFAULT, DIALECTS, dialect_named, kin_at
 
-__all__ = ["Route", "base_urls", "route_of"]
+__all__ = ["Route", "base_urls", "near_dialect", "route_of"]
 
 
 class Route(NamedTuple):
@@ -44,6 +44,18 @@ def route_of(path: str) -> Route | None:
                 "stream" in verb.lower() if verb else None,
             )
     return None
+
+
+def near_dialect(path: str) -> str:
+    """The dialect that a path without a route looks like: its host's, else that of the word that it has of a known path."""
+    host = host_of(path.lstrip("/").split("/", 1)[0])
+    if host:
+        return host.dialect
+    for name in DIALECTS:
+        words = [word for word in dialect_named(name).path.split("/") if len(word) > 3]
+        if any(f"/{word}" in path for word in words if "{" not in word):
+            return name
+    return DEFAULT
 
 
 @cache

@@ -14,14 +14,28 @@ from innervoice.emulator.app import create_app
 from innervoice.emulator.core import Emulator
 from innervoice.emulator.routes import base_urls
 
-__all__ = ["EmulatorServer", "run"]
+__all__ = ["EmulatorServer", "bound_socket", "run"]
 
-_PATIENCE = 10.0
+_START_TIMEOUT = 10.0
+_FAREWELL = 1
+"""Seconds that open streams have to end when the server stops."""
 
 
-def run(host: str, port: int) -> None:
-    """Serves until interrupted."""
-    uvicorn.run(create_app(), host=host, port=port, log_level="warning")
+def bound_socket(host: str, port: int) -> socket.socket:
+    """A socket that listens at an address; port 0 takes a free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.bind((host, port))
+    return listening
+
+
+def run(listening: socket.socket, emulator: Emulator | None = None) -> None:
+    """Serves until interrupted; open streams have a second to end."""
+    config = uvicorn.Config(
+        create_app(emulator), log_level="warning", timeout_graceful_shutdown=_FAREWELL
+    )
+    uvicorn.Server(config).run(sockets=[listening])
 
 
 class EmulatorServer:
@@ -44,7 +58,7 @@ class EmulatorServer:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _START_TIMEOUT
         while not self._server.started:
             if time.monotonic() > deadline or not self._thread.is_alive():
                 raise RuntimeError("the emulator did not start")
@@ -58,5 +72,5 @@ class EmulatorServer:
         trace: TracebackType | None,
     ) -> None:
         self._server.should_exit = True
-        self._thread.join(_PATIENCE)
+        self._thread.join(_START_TIMEOUT)
         self._socket.close()

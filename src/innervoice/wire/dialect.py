@@ -50,6 +50,11 @@ class Rules(Protocol):
     ) -> Iterator[Refusal]: ...
 
 
+def _openai_models(names: list[str], owner: str) -> dict[str, Any]:
+    listed = [{"id": name, "object": "model", "created": 0, "owned_by": owner} for name in names]
+    return {"object": "list", "data": listed}
+
+
 class Dialect(Value, frozen=True, kw_only=True):
     """One wire format."""
 
@@ -114,10 +119,14 @@ class Dialect(Value, frozen=True, kw_only=True):
     framing: Callable[[Frame], bytes] = sse_bytes
     media_type: str = "text/event-stream"
     """The content type of a stream."""
+    streams_lists: bool = False
+    """Without `alt=sse` in the query, a stream is one JSON array."""
     streams_unasked: bool = False
     """A body that does not mention `stream` asks for one."""
     thinks_visibly: bool = False
     """Models show their reasoning in every turn that they think in, so that a turn without any has lost it."""
+    counts: tuple[str, str] | None = None
+    """Where tokens are counted: an expression for the path, and the member of the reply that holds the count."""
     id_start: str = ""
     """What a server's ids of answers begin with."""
     inline_reasoning: bool = False
@@ -126,6 +135,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     """Whether a message of a stream, or a whole answer, is of this dialect; the second argument is the event's name."""
     history_looks_like: Callable[[list[dict[str, Any]]], bool] = _never
     """Whether the messages of a history are of this dialect, and of no other."""
+    model_list: Callable[[list[str], str], dict[str, Any]] = _openai_models
+    """The list of models as a server sends it: names and the owner of the models -> body."""
     turn_of: Callable[[dict[str, Any]], list[Any]] = _message_of
     """The model's turn as a history holds it, out of the body of a whole answer."""
 

@@ -40,9 +40,17 @@ def _turn_of(body: dict[str, Any]) -> list[Any]:
     return [{"role": "assistant", "content": body["content"]}]
 
 
+def _model_list(names: list[str], owner: str) -> dict[str, Any]:
+    listed = [{"type": "model", "id": name, "display_name": name} for name in names]
+    ends = {"first_id": names[0], "last_id": names[-1]} if names else {}
+    return {"data": listed, "has_more": False, **ends}
+
+
 DIALECT = Dialect(
     name="anthropic",
     package=__name__,
+    counts=("/v1/messages/count_tokens", "input_tokens"),
+    model_list=_model_list,
     open_tools=True,
     tool_members=frozenset(
         {

@@ -69,8 +69,9 @@ def problems(
 
 
 def _words(target: Target, code: str, usual: str, **values: Any) -> str:
-    """A refusal in the words of the model's row, or in the usual ones."""
-    return target.row.says.get(code, usual).format(model=target.model, **values)
+    """A refusal in the words of the model's row, or in the usual ones, which may quote the caller and have no gaps to fill."""
+    own = target.row.says.get(code)
+    return own.format(model=target.model, **values) if own is not None else usual
 
 
 # ---- settings -------------------------------------------------------------------------------------

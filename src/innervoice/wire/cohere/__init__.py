@@ -19,9 +19,14 @@ def _looks_like(value: dict[str, Any], name: str | None) -> bool:
     )
 
 
+def _model_list(names: list[str], owner: str) -> dict[str, Any]:
+    return {"models": [{"name": name, "endpoints": ["chat"]} for name in names]}
+
+
 DIALECT = Dialect(
     name="cohere",
     package=__name__,
+    model_list=_model_list,
     home="cohere",
     path="/v2/chat",
     names_tools=False,

@@ -23,9 +23,15 @@ def _turn_of(body: dict[str, Any]) -> list[Any]:
     return [body["candidates"][0]["content"]]
 
 
+def _model_list(names: list[str], owner: str) -> dict[str, Any]:
+    return {"models": [{"name": f"models/{name}", "displayName": name} for name in names]}
+
+
 DIALECT = Dialect(
     name="gemini",
     package=__name__,
+    counts=("/models/[^/]+:countTokens", "totalTokens"),
+    model_list=_model_list,
     tool_members=frozenset({"behavior", "response", "responseJsonSchema"}),
     schema="GEMINI",
     home="gemini",
@@ -36,6 +42,7 @@ DIALECT = Dialect(
     limit="maxOutputTokens",
     flags_errors=True,
     joins_turns=True,
+    streams_lists=True,
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,

@@ -14,9 +14,14 @@ def _looks_like(value: dict[str, Any], name: str | None) -> bool:
     return "done" in value and ("message" in value or "response" in value)
 
 
+def _model_list(names: list[str], owner: str) -> dict[str, Any]:
+    return {"models": [{"name": name, "model": name} for name in names]}
+
+
 DIALECT = Dialect(
     name="ollama",
     package=__name__,
+    model_list=_model_list,
     home="ollama",
     path="/api/chat",
     limit="num_predict",

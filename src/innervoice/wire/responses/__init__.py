@@ -36,6 +36,7 @@ def _turn_of(body: dict[str, Any]) -> list[Any]:
 DIALECT = Dialect(
     name="openai-responses",
     package=__name__,
+    counts=("/responses/input_tokens", "input_tokens"),
     open_tools=True,
     tool_members=frozenset({"defer_loading"}),
     schema="OPENAI_STRICT",

@@ -75,7 +75,8 @@ def _effort(word: Any, target: Target) -> Iterator[Refusal]:
             f"Unsupported value: '{word}' is not supported with the '{target.model}' model. "
             f"Supported values are: {quoted(taken)}."
         )
-    text = row.says.get("effort", usual).format(model=target.model, word=word)
+    own = row.says.get("effort")
+    text = own.format(model=target.model, word=word) if own is not None else usual
     yield refused(text, code="unsupported_value", param="reasoning.effort")
 
 

@@ -1,0 +1,48 @@
+"""What clients ask a provider beside answers: lists of models, counts of tokens, and whether a server is there.
+
+Each is answered in the dialect of the path it came on. Counts are the emulator's own: a token is four characters.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from innervoice.catalog.lookup import all_model_rows, host_of
+from innervoice.emulator.call import tokens
+from innervoice.emulator.routes import near_dialect
+from innervoice.wire.dialects import DIALECTS, dialect_named
+
+__all__ = ["asked", "count_of"]
+
+_HELLO = re.compile(r"(?:/[\w.-]+)*/api/hello")
+_MODELS = re.compile(r"(?:/[\w.-]+)*/(?:models|api/tags)")
+
+
+def asked(path: str) -> dict[str, Any] | None:
+    """The reply to a request without a body; None for a path that asks for something else.
+
+    Claude Code asks `/api/hello` at its start, to see whether a server is there.
+    """
+    if _HELLO.fullmatch(path):
+        return {}
+    return _models(path) if _MODELS.fullmatch(path) else None
+
+
+def count_of(path: str, body: Any) -> dict[str, Any] | None:
+    """The count of a request's tokens; None for a path that asks for something else."""
+    for dialect in map(dialect_named, DIALECTS):
+        if dialect.counts and re.fullmatch(rf"(?:/[\w.-]+)*{dialect.counts[0]}", path):
+            return {dialect.counts[1]: tokens(str(body))}
+    return None
+
+
+def _models(path: str) -> dict[str, Any]:
+    """The models of a provider, as its own API lists them."""
+    dialect = dialect_named(near_dialect(path))
+    host = host_of(path.split("/")[1]) or host_of(dialect.home)
+    owner = host.id if host else dialect.home
+    rows = (row for row in all_model_rows() if owner in row.hosts)
+    matches = (match.rstrip("*").rstrip("-") for row in rows for match in row.match)
+    names = {name for name in matches if name and "*" not in name}
+    return dialect.model_list(sorted(names), owner)
