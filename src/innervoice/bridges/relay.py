@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
-from innervoice.bridges.memory import Place, TurnMemory, places_of
+from innervoice.bridges.turn_memory import TurnMemory, TurnPosition, turn_positions
 from innervoice.canon.events import Event, Finish, PartEnd, TextDelta, ThinkingDelta
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
@@ -65,18 +65,20 @@ class Relay:
             return body
         host = self._host(url)
         target = f"{host.id if host else 'custom'}/{value.get('model') or 'unknown'}"
-        places = places_of(value["messages"], scope)
+        positions = turn_positions(value["messages"], scope)
         messages = [
-            self._restored(message, place, target) if _is_turn(message) else message
-            for message, place in zip(value["messages"], places, strict=False)
+            self._restored(message, position, target) if _is_turn(message) else message
+            for message, position in zip(value["messages"], positions, strict=False)
         ]
         return dump_json({**value, "messages": messages})
 
-    def _restored(self, message: dict[str, Any], place: Place, target: str) -> dict[str, Any]:
+    def _restored(
+        self, message: dict[str, Any], position: TurnPosition, target: str
+    ) -> dict[str, Any]:
         """A turn with what it lost; one that has its reasoning is left alone."""
         if any(name in message for name in FIELDS):
             return message
-        known = self._memory.find(place, message)
+        known = self._memory.find(position, message)
         request = Request(
             target,
             (known or _bare(message),),
@@ -109,7 +111,7 @@ class Relay:
             response = decode(value, **self._hints(url, model))
         except InnervoiceError:
             return body
-        self.remember(response, _next_place(asked, scope))
+        self.remember(response, _next_position(asked, scope))
         first = as_dict(choices[0])
         message = {**as_dict(first.get("message")), **_spoken(response)}
         return dump_json({**value, "choices": [{**first, "message": message}, *choices[1:]]})
@@ -117,16 +119,16 @@ class Relay:
     def stream(self, url: str, model: str | None, *, asked: bytes, scope: str = "") -> StreamRelay:
         """The same for an answer that is streamed."""
         decoder = StreamDecoder(**self._hints(url, model))
-        return StreamRelay(self, decoder, _next_place(asked, scope))
+        return StreamRelay(self, decoder, _next_position(asked, scope))
 
-    def remember(self, response: Response, place: Place) -> None:
+    def remember(self, response: Response, position: TurnPosition) -> None:
         """Keeps a turn for the requests that bring it back."""
         calls = [
             {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
             for call in response.tool_calls
         ]
         shown = {"role": "assistant", "content": response.text, "tool_calls": calls}
-        self._memory.keep(place, shown, response.message)
+        self._memory.keep(position, shown, response.message)
 
     def _hints(self, url: str, model: str | None) -> dict[str, Any]:
         host = self._host(url)
@@ -150,9 +152,9 @@ class Relay:
 class StreamRelay:
     """One streamed answer on its way."""
 
-    def __init__(self, relay: Relay, decoder: StreamDecoder, place: Place) -> None:
+    def __init__(self, relay: Relay, decoder: StreamDecoder, position: TurnPosition) -> None:
         self._relay = relay
-        self._place = place
+        self._position = position
         self._decoder = decoder
         self._framing = ServerSentEvents()
         self._last: dict[str, Any] = {}
@@ -220,7 +222,7 @@ class StreamRelay:
         events = decoder.finish()
         finish = events[-1]
         if isinstance(finish, Finish) and finish.response.parts:
-            self._relay.remember(finish.response, self._place)
+            self._relay.remember(finish.response, self._position)
         said = self._said(events)
         if not any(said.values()):
             return b""
@@ -237,10 +239,10 @@ def _spoken(response: Response) -> dict[str, Any]:
     }
 
 
-def _next_place(asked: bytes, scope: str) -> Place:
+def _next_position(asked: bytes, scope: str) -> TurnPosition:
     """Where the answer to a request stands."""
-    *_, place = places_of(as_list((_object(asked) or {}).get("messages")), scope)
-    return place
+    *_, position = turn_positions(as_list((_object(asked) or {}).get("messages")), scope)
+    return position
 
 
 def _is_turn(message: Any) -> bool:

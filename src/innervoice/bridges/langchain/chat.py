@@ -21,7 +21,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import ConfigDict, Field, PrivateAttr, SecretStr, field_validator
 
-from innervoice.bridges.langchain.answers import Chunks, answer_message
+from innervoice.bridges.langchain.ai_message import AIMessageChunker, answer_message
 from innervoice.bridges.langchain.history import to_innervoice
 from innervoice.bridges.langchain.structured import Method, structured, usual_method
 from innervoice.canon.reasoning import Reasoning
@@ -135,7 +135,7 @@ class ChatInnervoice(BaseChatModel):
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         model, fields = self._request(stop, kwargs)
-        chunks = Chunks(names_of(None, model)[0])
+        chunks = AIMessageChunker(names_of(None, model)[0])
         with self._sync().stream(model, to_innervoice(messages), **fields) as events:
             for event in events:
                 chunk = chunks.feed(event)
@@ -155,7 +155,7 @@ class ChatInnervoice(BaseChatModel):
                 yield made
             return
         model, fields = self._request(stop, kwargs)
-        chunks = Chunks(names_of(None, model)[0])
+        chunks = AIMessageChunker(names_of(None, model)[0])
         async with client.stream(model, to_innervoice(messages), **fields) as events:
             async for event in events:
                 chunk = chunks.feed(event)

@@ -19,7 +19,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from innervoice.bridges.langchain.answers import answer_message
+from innervoice.bridges.langchain.ai_message import answer_message
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message, system, tool_result, user
 from innervoice.canon.notes import Note

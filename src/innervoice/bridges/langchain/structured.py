@@ -23,10 +23,18 @@ __all__ = ["Method", "structured", "usual_method"]
 
 Method: TypeAlias = Literal["function_calling", "json_schema", "json_mode"]
 
+_PROBE = {
+    "type": "object",
+    "properties": {"answer": {"type": "string"}},
+    "required": ["answer"],
+    "additionalProperties": False,
+}
+
 
 def usual_method(model: str, **settings: Any) -> Method:
     """A forced call, which every dialect but one has; where a model cannot be forced, its answer is held to the schema."""
-    form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": {}}}
+    # A schema that every host accepts: some get one that allows any value as an instruction instead.
+    form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": _PROBE}}
     request = Request(
         model,
         (user("?"),),

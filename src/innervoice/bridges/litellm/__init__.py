@@ -15,15 +15,15 @@ from typing import Any
 from innervoice.bridges.litellm import exceptions as exceptions
 from innervoice.bridges.litellm import types as types
 from innervoice.bridges.litellm import utils as utils
-from innervoice.bridges.litellm.absent import *
 from innervoice.bridges.litellm.connections import (
     close_litellm_async_clients as close_litellm_async_clients,
 )
 from innervoice.bridges.litellm.errors import *
 from innervoice.bridges.litellm.main import *
 from innervoice.bridges.litellm.models import known_models
-from innervoice.bridges.litellm.names import provider_list as _provider_list
+from innervoice.bridges.litellm.providers import provider_list as _provider_list
 from innervoice.bridges.litellm.types.utils import *
+from innervoice.bridges.litellm.unsupported import *
 from innervoice.bridges.litellm.utils import *
 
 # ---- what is known of models -----------------------------------------------------------------------

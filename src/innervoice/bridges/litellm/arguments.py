@@ -1,6 +1,6 @@
 """The arguments of `completion` -> one call: who is asked, what for, and with which client.
 
-Nothing is sent here. What litellm takes and this does not is written down in `Call.notes`, with the reason.
+Nothing is sent here. What litellm takes and this does not is written down in `CompletionCall.notes`, with the reason.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from innervoice.bridges.litellm.flags import flag
-from innervoice.bridges.litellm.names import Named, named
+from innervoice.bridges.litellm.from_litellm import messages_from_litellm, system_blocks
 from innervoice.bridges.litellm.params import (
     CHAT_ONLY,
     FIELDS,
@@ -22,13 +22,13 @@ from innervoice.bridges.litellm.params import (
     placed,
     unsupported,
 )
-from innervoice.bridges.litellm.reading import read_messages, system_blocks
-from innervoice.bridges.litellm.schemas import strict
+from innervoice.bridges.litellm.providers import ResolvedModel, resolve_model
+from innervoice.bridges.litellm.strict_schema import strict_schema
 from innervoice.canon.messages import Message
 from innervoice.canon.reasoning import Reasoning
 from innervoice.catalog.lookup import host_of, model_row_of
 
-__all__ = ["Call", "call_of"]
+__all__ = ["CompletionCall", "completion_call"]
 
 _CONTROL = (
     "api_key",
@@ -80,10 +80,10 @@ _SHOWN = ("anthropic", "bedrock-converse")
 
 
 @dataclass(frozen=True)
-class Call:
+class CompletionCall:
     """One call of `completion`."""
 
-    target: Named
+    target: ResolvedModel
     dialect: str
     messages: list[Message]
     told: list[Any]
@@ -109,9 +109,9 @@ class Call:
         return f"{self.settings['provider']}/{self.target.model}"
 
 
-def call_of(
+def completion_call(
     model: str, messages: Iterable[Any] | None, options: Mapping[str, Any], *, chat: bool = False
-) -> Call:
+) -> CompletionCall:
     """One call, compiled as far as it can be without asking our core; `chat` wants no Responses."""
     given = {name: value for name, value in options.items() if value is not None}
     target, base = _target(model, given)
@@ -122,10 +122,12 @@ def call_of(
     marks = system_blocks(told) if dialect == "anthropic" else None
     if marks:
         fields["extra"].setdefault("system", marks)
-    return Call(
+    return CompletionCall(
         target=target,
         dialect=dialect,
-        messages=read_messages(told, dialect, cache_marks=target.host not in ("openai", "azure")),
+        messages=messages_from_litellm(
+            told, dialect, cache_marks=target.host not in ("openai", "azure")
+        ),
         told=told,
         fields=fields,
         settings=_settings(given, target, dialect, base, notes),
@@ -136,15 +138,15 @@ def call_of(
     )
 
 
-def _target(model: str, given: dict[str, Any]) -> tuple[Named, str | None]:
+def _target(model: str, given: dict[str, Any]) -> tuple[ResolvedModel, str | None]:
     """Who is asked, and where, if that is not the usual place."""
     provider, base = given.get("custom_llm_provider"), _base_of(given)
-    target = named(model, provider, base)
+    target = resolve_model(model, provider, base)
     if base is None:
         name = target.provider.upper()
         variables = (f"{name}_API_BASE", f"{name}_BASE_URL")
         base = next((os.environ[item] for item in variables if os.environ.get(item)), None)
-    return (named(model, provider, base) if base else target), base
+    return (resolve_model(model, provider, base) if base else target), base
 
 
 def _options(given: dict[str, Any]) -> dict[str, Any]:
@@ -155,7 +157,9 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
 # ---- the request -----------------------------------------------------------------------------------
 
 
-def _fields(given: dict[str, Any], target: Named, dialect: str, notes: list[str]) -> dict[str, Any]:
+def _fields(
+    given: dict[str, Any], target: ResolvedModel, dialect: str, notes: list[str]
+) -> dict[str, Any]:
     dropped = set(given.get("additional_drop_params") or ())
     given = {name: value for name, value in given.items() if name not in dropped}
     notes += [f"{name}: left out, as additional_drop_params asks" for name in sorted(dropped)]
@@ -182,7 +186,9 @@ def _fields(given: dict[str, Any], target: Named, dialect: str, notes: list[str]
     return fields
 
 
-def _extra(given: dict[str, Any], target: Named, dialect: str, notes: list[str]) -> dict[str, Any]:
+def _extra(
+    given: dict[str, Any], target: ResolvedModel, dialect: str, notes: list[str]
+) -> dict[str, Any]:
     """What the body has beside the fields of our request."""
     extra: dict[str, Any] = {}
     refused: list[str] = []
@@ -227,7 +233,11 @@ def _response_format(form: Any, dialect: str, notes: list[str]) -> Any:
     if callable(schema):
         return {
             "type": "json_schema",
-            "json_schema": {"name": form.__name__, "schema": strict(schema()), "strict": True},
+            "json_schema": {
+                "name": form.__name__,
+                "schema": strict_schema(schema()),
+                "strict": True,
+            },
         }
     kind = form.get("type") if isinstance(form, dict) else None
     if kind == "text":
@@ -243,7 +253,7 @@ def _response_format(form: Any, dialect: str, notes: list[str]) -> Any:
     return form
 
 
-def _reasoning(given: dict[str, Any], target: Named, dialect: str) -> Reasoning | None:
+def _reasoning(given: dict[str, Any], target: ResolvedModel, dialect: str) -> Reasoning | None:
     """What is asked of the reasoning; who asks for an effort wants to see it, where a switch can show it."""
     effort, thinking = given.get("reasoning_effort"), given.get("thinking")
     members: dict[str, Any] = {}
@@ -270,7 +280,7 @@ def _reasoning(given: dict[str, Any], target: Named, dialect: str) -> Reasoning 
 
 
 def _settings(
-    given: dict[str, Any], target: Named, dialect: str, base: str | None, notes: list[str]
+    given: dict[str, Any], target: ResolvedModel, dialect: str, base: str | None, notes: list[str]
 ) -> dict[str, Any]:
     provider = target.host or "custom"
     headers = {**dict(given.get("headers") or {}), **dict(given.get("extra_headers") or {})}
@@ -298,7 +308,7 @@ def _base_of(given: dict[str, Any]) -> str | None:
     return str(told) if told else None
 
 
-def _key_of(given: dict[str, Any], target: Named, notes: list[str]) -> str | None:
+def _key_of(given: dict[str, Any], target: ResolvedModel, notes: list[str]) -> str | None:
     client = given.get("client")
     carried = getattr(client, "api_key", None)
     if given.get("api_key") is None and isinstance(carried, str) and carried:

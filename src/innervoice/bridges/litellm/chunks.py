@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from typing import Any, Self
 from uuid import uuid4
 
-from innervoice.bridges.litellm.answers import Delta, ModelResponseStream, StreamingChoices
-from innervoice.bridges.litellm.arguments import Call
+from innervoice.bridges.litellm.arguments import CompletionCall
 from innervoice.bridges.litellm.error_mapping import exception_of
 from innervoice.bridges.litellm.message_fields import (
     CallIds,
@@ -21,8 +20,9 @@ from innervoice.bridges.litellm.message_fields import (
     signature_fields,
     thinking_block,
 )
+from innervoice.bridges.litellm.response_types import Delta, ModelResponseStream, StreamingChoices
+from innervoice.bridges.litellm.to_litellm import finish_word, hidden_facts, usage_of
 from innervoice.bridges.litellm.usage import Usage
-from innervoice.bridges.litellm.writing import finish_word, hidden_facts, usage_of
 from innervoice.canon.events import (
     Event,
     Finish,
@@ -37,7 +37,7 @@ from innervoice.canon.response import Response
 from innervoice.client.text_stream import View
 from innervoice.errors import InnervoiceError
 
-__all__ = ["AsyncChunks", "Chunker", "Chunks"]
+__all__ = ["AsyncChunkStream", "ChunkStream", "Chunker"]
 
 _BLOCKS = ("anthropic", "bedrock-converse", "gemini")
 """Dialects whose reasoning litellm shows as blocks, too."""
@@ -46,7 +46,7 @@ _BLOCKS = ("anthropic", "bedrock-converse", "gemini")
 class Chunker:
     """Turns the events of one answer into chunks."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: CompletionCall) -> None:
         self._call = call
         self._id = f"chatcmpl-{uuid4()}"
         self._created = int(time.time())
@@ -151,10 +151,10 @@ class Chunker:
         )
 
 
-class _Source:
+class _ChunkSource:
     """What both kinds of streams do with events."""
 
-    def __init__(self, events: Any, call: Call) -> None:
+    def __init__(self, events: Any, call: CompletionCall) -> None:
         self._events = events
         self._call = call
         self._chunker = Chunker(call)
@@ -164,7 +164,7 @@ class _Source:
         return exception_of(error, self._call.target.provider, self._call.target.model)
 
 
-class Chunks(_Source):
+class ChunkStream(_ChunkSource):
     """The chunks of an answer that was asked for already."""
 
     def __iter__(self) -> Self:
@@ -190,7 +190,7 @@ class Chunks(_Source):
         self.close()
 
 
-class AsyncChunks(_Source):
+class AsyncChunkStream(_ChunkSource):
     """The same for those who await."""
 
     def __aiter__(self) -> Self:

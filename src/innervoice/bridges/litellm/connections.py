@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from innervoice.bridges.litellm.arguments import Call
+from innervoice.bridges.litellm.arguments import CompletionCall
 from innervoice.bridges.litellm.flags import flag
 
 __all__ = ["async_client_of", "client_of", "close_litellm_async_clients"]
@@ -25,14 +25,14 @@ _pools: WeakKeyDictionary[Any, tuple[Any, AsyncGenerator[None]]] = WeakKeyDictio
 """By event loop."""
 
 
-def client_of(call: Call) -> Any:
+def client_of(call: CompletionCall) -> Any:
     """A client for one call, over the shared connections."""
     kind = import_module("innervoice.client.sync").Client
     http = call.http or flag("client_session") or _shared()
     return kind(**call.settings, http=http)
 
 
-async def async_client_of(call: Call) -> Any:
+async def async_client_of(call: CompletionCall) -> Any:
     """The same for a call that awaits."""
     kind = import_module("innervoice.client.aio").AsyncClient
     http = call.http or flag("aclient_session") or await _shared_async()

@@ -13,7 +13,7 @@ from typing import Any
 
 from innervoice.bridges.litellm.errors import ModelNotMappedError
 from innervoice.bridges.litellm.models import OURS, entry_of
-from innervoice.bridges.litellm.names import PROVIDERS, named
+from innervoice.bridges.litellm.providers import PROVIDERS, resolve_model
 from innervoice.bridges.litellm.tokens import token_counter
 from innervoice.bridges.litellm.usage import Usage
 
@@ -129,7 +129,7 @@ def _cached(usage: Usage) -> int | None:
 
 def _elsewhere(model: str, provider: str | None, counts: dict[str, int]) -> tuple[float, float]:
     """The price by genai-prices, an extra of ours."""
-    target = named(model, provider)
+    target = resolve_model(model, provider)
     try:
         prices = import_module("genai_prices")
     except ImportError:

@@ -15,8 +15,8 @@ from typing import Any
 
 from innervoice.bridges.litellm.errors import ModelNotMappedError
 from innervoice.bridges.litellm.flags import flag
-from innervoice.bridges.litellm.names import PROVIDERS, named
 from innervoice.bridges.litellm.params import get_supported_openai_params, reasons
+from innervoice.bridges.litellm.providers import PROVIDERS, resolve_model
 from innervoice.catalog.lookup import host_of
 from innervoice.errors import InnervoiceError
 
@@ -243,7 +243,7 @@ def supports_reasoning(model: str, custom_llm_provider: str | None = None) -> bo
     if told is not None:
         return bool(told)
     try:
-        target = named(model, custom_llm_provider)
+        target = resolve_model(model, custom_llm_provider)
     except InnervoiceError:
         return False
     return target.host is not None and reasons(target, target.dialect())

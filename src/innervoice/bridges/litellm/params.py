@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from innervoice.bridges.litellm.errors import UnsupportedParamsError
-from innervoice.bridges.litellm.names import TWO_DIALECTS, Named, named
+from innervoice.bridges.litellm.providers import TWO_DIALECTS, ResolvedModel, resolve_model
 from innervoice.catalog.lookup import model_row_of
 from innervoice.errors import InnervoiceError
 
@@ -196,7 +196,7 @@ def place(body: dict[str, Any], path: str, value: Any) -> None:
     body[last] = value
 
 
-def reasons(target: Named, dialect: str) -> bool:
+def reasons(target: ResolvedModel, dialect: str) -> bool:
     """Whether a model is known to reason."""
     row = model_row_of(target.model, target.host, dialect)
     return row is not None and not row.guess and (row.control != "none" or row.default != "none")
@@ -212,7 +212,7 @@ def get_supported_openai_params(
     if request_type != "chat_completion":
         return None
     try:
-        target = named(model, custom_llm_provider)
+        target = resolve_model(model, custom_llm_provider)
     except InnervoiceError:
         return None
     if target.host is None:

@@ -23,8 +23,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
-from innervoice.bridges.litellm.declaring import declared
-from innervoice.bridges.litellm.record import plain
+from innervoice.bridges.litellm.litellm_object import plain
+from innervoice.bridges.litellm.tool_declarations import tool_declarations
 from innervoice.wire.json_access import as_dict, as_list
 
 __all__ = ["TokenCount", "decode", "encode", "token_counter"]
@@ -79,7 +79,7 @@ def token_counter(
         return TokenCount.of(total, estimated=estimated)
     total += _BEFORE_THE_ANSWER
     if tools:
-        total += count(declared(tools)) + _FOR_TOOLS
+        total += count(tool_declarations(tools)) + _FOR_TOOLS
         if any(message.get("role") == "system" for message in told):
             total -= _BESIDE_A_SYSTEM
     total += _choice(tool_choice, count)

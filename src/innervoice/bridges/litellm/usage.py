@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from innervoice.bridges.litellm.record import Record, made
+from innervoice.bridges.litellm.litellm_object import LitellmObject, build
 
 __all__ = ["CompletionTokensDetailsWrapper", "PromptTokensDetailsWrapper", "Usage"]
 
 
-class CompletionTokensDetailsWrapper(Record):
+class CompletionTokensDetailsWrapper(LitellmObject):
     """What the output consists of."""
 
     def __init__(
@@ -31,7 +31,7 @@ class CompletionTokensDetailsWrapper(Record):
         )
 
 
-class PromptTokensDetailsWrapper(Record):
+class PromptTokensDetailsWrapper(LitellmObject):
     """What the input consists of."""
 
     def __init__(
@@ -51,7 +51,7 @@ class PromptTokensDetailsWrapper(Record):
         )
 
 
-class Usage(Record):
+class Usage(LitellmObject):
     """Tokens; output includes reasoning, input includes the cache."""
 
     completion_tokens: int
@@ -73,8 +73,8 @@ class Usage(Record):
         read, written = prompt_tokens or 0, completion_tokens or 0
         if reasoning_tokens and completion_tokens_details is None:
             completion_tokens_details = {"reasoning_tokens": reasoning_tokens}
-        details = made(CompletionTokensDetailsWrapper, completion_tokens_details)
-        if isinstance(details, Record) and details.get("text_tokens") is None:
+        details = build(CompletionTokensDetailsWrapper, completion_tokens_details)
+        if isinstance(details, LitellmObject) and details.get("text_tokens") is None:
             reasoned = details.get("reasoning_tokens")
             details["text_tokens"] = None if reasoned is None else max(0, written - reasoned)
         cached = parameters.get("cache_read_input_tokens")
@@ -85,6 +85,6 @@ class Usage(Record):
             prompt_tokens=read,
             total_tokens=read + written if total_tokens is None else total_tokens,
             completion_tokens_details=details,
-            prompt_tokens_details=made(PromptTokensDetailsWrapper, prompt_tokens_details),
+            prompt_tokens_details=build(PromptTokensDetailsWrapper, prompt_tokens_details),
             **parameters,
         )

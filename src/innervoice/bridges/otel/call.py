@@ -23,7 +23,7 @@ from innervoice.encoding import encode
 from innervoice.errors import UsageError
 from innervoice.show.policy import Policy
 
-__all__ = ["Call", "Capture", "Tracing", "Vocabulary"]
+__all__ = ["Capture", "TracedCall", "Tracing", "Vocabulary"]
 
 Capture: TypeAlias = Literal["NO_CONTENT", "SPAN_ONLY", "EVENT_ONLY", "SPAN_AND_EVENT"]
 Vocabulary: TypeAlias = Literal["genai", "openinference", "both"]
@@ -68,7 +68,7 @@ class Tracing:
         logger.emit(logs.LogRecord(event_name=_EVENT, attributes=attributes, context=context))
 
 
-class Call:
+class TracedCall:
     """One request and its span."""
 
     def __init__(

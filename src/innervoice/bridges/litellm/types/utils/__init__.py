@@ -1,6 +1,6 @@
 """The classes of answers, in the place where litellm has them."""
 
-from innervoice.bridges.litellm.answers import (
+from innervoice.bridges.litellm.response_types import (
     ChatCompletionDeltaToolCall,
     ChatCompletionMessageToolCall,
     Choices,

@@ -10,10 +10,10 @@ from typing import Any
 
 from innervoice.wire.json_access import as_dict, as_list
 
-__all__ = ["declared"]
+__all__ = ["tool_declarations"]
 
 
-def declared(tools: Sequence[Any]) -> str:
+def tool_declarations(tools: Sequence[Any]) -> str:
     """The text of all declarations."""
     lines = ["namespace functions {", ""]
     for tool in tools:

@@ -29,7 +29,7 @@ from innervoice.canon.storage import to_json
 from innervoice.folding import FoldedPart, PartFolder, content_of
 from innervoice.sessions.langchain_blocks import KEY, block_of, extras_of, state_of
 
-__all__ = ["Chunks", "answer_message"]
+__all__ = ["AIMessageChunker", "answer_message"]
 
 _MEMBERS = {"text": "text", "thinking": "reasoning", "tool_call": "args"}
 _TYPES = {"text": "text", "thinking": "reasoning", "tool_call": "tool_call_chunk"}
@@ -126,7 +126,7 @@ class _ShownPart(FoldedPart):
         return text[len(shown) :] if text.startswith(shown) else ""
 
 
-class Chunks:
+class AIMessageChunker:
     """Takes the events of one answer and gives chunks."""
 
     def __init__(self, provider: str | None) -> None:

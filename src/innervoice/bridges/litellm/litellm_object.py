@@ -14,7 +14,15 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from innervoice.canon.value import size_of
 
-__all__ = ["Members", "MissingMemberError", "Record", "all_made", "given", "made", "plain"]
+__all__ = [
+    "LitellmObject",
+    "Members",
+    "MissingMemberError",
+    "build",
+    "build_all",
+    "plain",
+    "without_none",
+]
 
 Members: TypeAlias = dict[str, Any]
 """Members by name; a class here has a method `dict`."""
@@ -26,7 +34,7 @@ class MissingMemberError(AttributeError, KeyError):
     """No such member, asked for as an item; litellm says AttributeError, and a dict KeyError."""
 
 
-class Record:
+class LitellmObject:
     """An object that is a dict, too."""
 
     declared: ClassVar[frozenset[str]] = frozenset()
@@ -152,7 +160,7 @@ class Record:
 
 def plain(value: Any, *, exclude_none: bool = False) -> Any:
     """A value as dicts, lists and scalars."""
-    if isinstance(value, Record):
+    if isinstance(value, LitellmObject):
         return value.model_dump(exclude_none=exclude_none)
     if isinstance(value, dict):
         return {
@@ -166,18 +174,18 @@ def plain(value: Any, *, exclude_none: bool = False) -> Any:
     return dump() if callable(dump) and not isinstance(value, type) else value
 
 
-def made(kind: Callable[..., Any], value: Any) -> Any:
+def build(kind: Callable[..., Any], value: Any) -> Any:
     """An object of a dict; anything else as it is."""
     if not isinstance(value, dict):
         return value
     return kind(**{str(name): item for name, item in value.items()})
 
 
-def all_made(kind: Callable[..., Any], values: Iterable[Any] | None) -> Any:
+def build_all(kind: Callable[..., Any], values: Iterable[Any] | None) -> Any:
     """The same for a list of them."""
-    return None if values is None else [made(kind, value) for value in values]
+    return None if values is None else [build(kind, value) for value in values]
 
 
-def given(**members: Any) -> Members:
+def without_none(**members: Any) -> Members:
     """The members that are not None."""
     return {name: value for name, value in members.items() if value is not None}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from innervoice.bridges.litellm.answers import Choices, Message, ModelResponse
-from innervoice.bridges.litellm.arguments import Call
+from innervoice.bridges.litellm.arguments import CompletionCall
 from innervoice.bridges.litellm.costs import completion_cost
 from innervoice.bridges.litellm.errors import LitellmError, ModelNotMappedError
 from innervoice.bridges.litellm.message_fields import CallIds, members_of
+from innervoice.bridges.litellm.response_types import Choices, Message, ModelResponse
 from innervoice.bridges.litellm.usage import Usage
 from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage as Counts
@@ -27,7 +27,7 @@ _WORDS = {
 }
 
 
-def model_response(response: Response, call: Call) -> ModelResponse:
+def model_response(response: Response, call: CompletionCall) -> ModelResponse:
     """The answer, and its alternatives if there are any."""
     answers = [response, *response.alternatives]
     made = ModelResponse(
@@ -59,7 +59,7 @@ def finish_word(response: Response) -> str:
     return _WORDS.get(response.finish_reason or "", usual)
 
 
-def hidden_facts(response: Response, call: Call) -> dict[str, Any]:
+def hidden_facts(response: Response, call: CompletionCall) -> dict[str, Any]:
     """What litellm keeps beside an answer; `notes` are ours: what was left out, changed or seen."""
     return {
         "custom_llm_provider": call.target.provider,

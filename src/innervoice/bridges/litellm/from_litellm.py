@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from innervoice.bridges.litellm.litellm_object import plain
 from innervoice.bridges.litellm.message_fields import KEY, is_same_call, members_of, stored_turn
-from innervoice.bridges.litellm.record import plain
 from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
@@ -24,7 +24,7 @@ from innervoice.wire.chat.serve_request import read_request
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.write import input_of
 
-__all__ = ["read_messages", "system_blocks"]
+__all__ = ["messages_from_litellm", "system_blocks"]
 
 _SPOKEN = (
     "role",
@@ -45,7 +45,7 @@ _CHAT = ("openai-chat", "mistral")
 _DATA_URL = re.compile(r"data:([^;,]*)[^,]*;base64,(.*)", re.DOTALL)
 
 
-def read_messages(
+def messages_from_litellm(
     messages: Iterable[Any], dialect: str, *, cache_marks: bool = True
 ) -> list[Message]:
     """Our messages, for a target of this dialect; without `cache_marks` it refuses marks for the cache in the content."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 from uuid import uuid4
 
-from innervoice.bridges.litellm.record import Record, all_made, given, made
+from innervoice.bridges.litellm.litellm_object import LitellmObject, build, build_all, without_none
 from innervoice.bridges.litellm.usage import (
     CompletionTokensDetailsWrapper,
     PromptTokensDetailsWrapper,
@@ -53,7 +53,7 @@ _REASONS = {
 }
 
 
-class Function(Record):
+class Function(LitellmObject):
     """The name and the arguments of a call; arguments are text."""
 
     arguments: str
@@ -68,7 +68,7 @@ class FunctionCall(Function):
     """A call in the form that came before tools."""
 
 
-class ChatCompletionMessageToolCall(Record):
+class ChatCompletionMessageToolCall(LitellmObject):
     """A call that the model asks for."""
 
     function: Any
@@ -83,14 +83,14 @@ class ChatCompletionMessageToolCall(Record):
         **parameters: Any,
     ) -> None:
         super().__init__(
-            function=made(Function, function or {}),
+            function=build(Function, function or {}),
             id=id or f"call_{uuid4().hex}",
             type=type or "function",
             **parameters,
         )
 
 
-class ChatCompletionDeltaToolCall(Record):
+class ChatCompletionDeltaToolCall(LitellmObject):
     """A piece of a call; `index` says of which."""
 
     id: str | None
@@ -106,11 +106,11 @@ class ChatCompletionDeltaToolCall(Record):
         index: int = 0,
         **parameters: Any,
     ) -> None:
-        called = made(Function, function or {})
+        called = build(Function, function or {})
         super().__init__(id=id, function=called, type=type or "function", index=index, **parameters)
 
 
-class Message(Record):
+class Message(LitellmObject):
     """What the model said. `reasoning_content`, `thinking_blocks` and their like are there if there is something in them."""
 
     content: Any
@@ -143,9 +143,9 @@ class Message(Record):
         super().__init__(
             content=content,
             role=role,
-            tool_calls=all_made(ChatCompletionMessageToolCall, tool_calls or None),
-            function_call=made(FunctionCall, function_call),
-            **given(
+            tool_calls=build_all(ChatCompletionMessageToolCall, tool_calls or None),
+            function_call=build(FunctionCall, function_call),
+            **without_none(
                 audio=audio,
                 images=images,
                 reasoning_content=reasoning_content,
@@ -158,7 +158,7 @@ class Message(Record):
         )
 
 
-class Delta(Record):
+class Delta(LitellmObject):
     """A piece of what the model says."""
 
     content: Any
@@ -189,7 +189,7 @@ class Delta(Record):
         **parameters: Any,
     ) -> None:
         super().__init__(
-            **given(
+            **without_none(
                 reasoning_content=reasoning_content,
                 thinking_blocks=thinking_blocks,
                 reasoning_items=reasoning_items,
@@ -199,14 +199,14 @@ class Delta(Record):
             provider_specific_fields=provider_specific_fields,
             content=content,
             role=role,
-            function_call=made(FunctionCall, function_call),
-            tool_calls=all_made(ChatCompletionDeltaToolCall, tool_calls),
+            function_call=build(FunctionCall, function_call),
+            tool_calls=build_all(ChatCompletionDeltaToolCall, tool_calls),
             audio=audio,
             **parameters,
         )
 
 
-class Choices(Record):
+class Choices(LitellmObject):
     """One answer."""
 
     finish_reason: str
@@ -230,12 +230,12 @@ class Choices(Record):
             native = {"native_finish_reason": finish_reason}
             provider_specific_fields = {**native, **(provider_specific_fields or {})}
         if "delta" in parameters:
-            parameters["delta"] = made(Delta, parameters["delta"])
+            parameters["delta"] = build(Delta, parameters["delta"])
         super().__init__(
             finish_reason=word,
             index=index,
-            message=Message() if message is None else made(Message, message),
-            **given(
+            message=Message() if message is None else build(Message, message),
+            **without_none(
                 logprobs=logprobs,
                 enhancements=enhancements,
                 provider_specific_fields=provider_specific_fields,
@@ -244,7 +244,7 @@ class Choices(Record):
         )
 
 
-class StreamingChoices(Record):
+class StreamingChoices(LitellmObject):
     """A piece of one answer."""
 
     finish_reason: str | None
@@ -264,17 +264,17 @@ class StreamingChoices(Record):
         super().__init__(
             finish_reason=_REASONS.get(finish_reason or "", finish_reason),
             index=index,
-            delta=Delta() if delta is None else made(Delta, delta),
+            delta=Delta() if delta is None else build(Delta, delta),
             logprobs=logprobs,
-            **given(enhancements=enhancements),
+            **without_none(enhancements=enhancements),
             **parameters,
         )
 
 
-class _Answer(Record):
+class _ResponseBase(LitellmObject):
     """An answer of a provider, with what litellm keeps beside its members."""
 
-    def _tell(
+    def _set_hidden(
         self, hidden: dict[str, Any] | None, headers: dict[str, Any] | None, took: float | None
     ) -> None:
         self._hidden_params: dict[str, Any] = dict(hidden or {})
@@ -282,7 +282,7 @@ class _Answer(Record):
         self._response_ms = took
 
 
-class ModelResponse(_Answer):
+class ModelResponse(_ResponseBase):
     """An answer, or with `stream=True` a piece of one."""
 
     id: str
@@ -311,7 +311,7 @@ class ModelResponse(_Answer):
         **parameters: Any,
     ) -> None:
         streamed = bool(stream) or self.streamed
-        kind: type[Record] = StreamingChoices if streamed else Choices
+        kind: type[LitellmObject] = StreamingChoices if streamed else Choices
         told = [kind()] if choices is None else [_choice(choice, kind) for choice in choices]
         if usage is None and not streamed:
             usage = Usage()
@@ -322,10 +322,10 @@ class ModelResponse(_Answer):
             object=object or ("chat.completion.chunk" if streamed else "chat.completion"),
             system_fingerprint=system_fingerprint,
             choices=told,
-            **given(usage=made(Usage, usage)),
+            **without_none(usage=build(Usage, usage)),
             **parameters,
         )
-        self._tell(hidden_params, _response_headers, response_ms)
+        self._set_hidden(hidden_params, _response_headers, response_ms)
 
 
 class ModelResponseStream(ModelResponse):
@@ -334,12 +334,12 @@ class ModelResponseStream(ModelResponse):
     streamed: ClassVar[bool] = True
 
 
-def _choice(choice: Any, kind: type[Record]) -> Any:
+def _choice(choice: Any, kind: type[LitellmObject]) -> Any:
     is_delta = isinstance(choice, dict) and "delta" in choice and "message" not in choice
-    return made(StreamingChoices if is_delta else kind, choice)
+    return build(StreamingChoices if is_delta else kind, choice)
 
 
-class EmbeddingResponse(_Answer):
+class EmbeddingResponse(_ResponseBase):
     """The shape of embeddings, for those who make one; none are computed here."""
 
     model: str | None
@@ -361,7 +361,7 @@ class EmbeddingResponse(_Answer):
             model=model,
             data=data or [],
             object=parameters.pop("object", "list"),
-            usage=Usage() if usage is None else made(Usage, usage),
+            usage=Usage() if usage is None else build(Usage, usage),
             **parameters,
         )
-        self._tell(hidden_params, _response_headers, response_ms)
+        self._set_hidden(hidden_params, _response_headers, response_ms)

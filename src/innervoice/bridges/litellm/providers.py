@@ -14,7 +14,14 @@ from innervoice.bridges.litellm.errors import BadRequestError
 from innervoice.bridges.litellm.flags import flag
 from innervoice.catalog.lookup import all_hosts, dialect_at, host_of, model_row_of
 
-__all__ = ["PROVIDERS", "TWO_DIALECTS", "Named", "get_llm_provider", "named", "provider_list"]
+__all__ = [
+    "PROVIDERS",
+    "TWO_DIALECTS",
+    "ResolvedModel",
+    "get_llm_provider",
+    "provider_list",
+    "resolve_model",
+]
 
 PROVIDERS: dict[str, str] = {
     "anthropic_text": "anthropic",
@@ -70,7 +77,7 @@ _AT_HOME = ("openai.com", "openai.azure.com")
 _BEDROCK_ROADS = ("converse/", "converse_like/", "invoke/")
 
 
-class Named(NamedTuple):
+class ResolvedModel(NamedTuple):
     """Who is asked, for which model."""
 
     provider: str
@@ -92,7 +99,9 @@ class Named(NamedTuple):
         return usual if reasons and not chat else "openai-chat"
 
 
-def named(model: str, provider: str | None = None, api_base: str | None = None) -> Named:
+def resolve_model(
+    model: str, provider: str | None = None, api_base: str | None = None
+) -> ResolvedModel:
     """Who is asked; raises litellm's error for a name that says nothing."""
     if not isinstance(model, str) or not model:
         raise _unknown(model)
@@ -113,7 +122,7 @@ def named(model: str, provider: str | None = None, api_base: str | None = None) 
         host = "custom"
     for road in _BEDROCK_ROADS if host == "bedrock" else ():
         name = name.removeprefix(road)
-    return Named(provider, name, host)
+    return ResolvedModel(provider, name, host)
 
 
 def get_llm_provider(
@@ -124,7 +133,7 @@ def get_llm_provider(
     litellm_params: Any = None,  # noqa: ARG001 - litellm's signature
 ) -> tuple[str, str, str | None, str | None]:
     """The model's name, its provider, and the key and the address that were passed."""
-    found = named(model, custom_llm_provider, api_base)
+    found = resolve_model(model, custom_llm_provider, api_base)
     return found.model, found.provider, api_key, api_base
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from innervoice.bridges.litellm.answers import Choices, Message, ModelResponse
+from innervoice.bridges.litellm.litellm_object import plain
 from innervoice.bridges.litellm.message_fields import (
     KEY,
     members_of,
     stored_turn,
     thinking_blocks_of,
 )
-from innervoice.bridges.litellm.record import plain
+from innervoice.bridges.litellm.response_types import Choices, Message, ModelResponse
 from innervoice.bridges.litellm.tokens import token_counter
 from innervoice.bridges.litellm.usage import Usage
 from innervoice.canon.messages import Message as Turn
@@ -41,11 +41,11 @@ def stream_chunk_builder(
     if not given:
         return None
     dumped = [as_dict(plain(chunk)) for chunk in given]
-    built: dict[int, _Answer] = {}
+    built: dict[int, _ChoiceBuilder] = {}
     for chunk in dumped:
         for choice in map(as_dict, as_list(chunk.get("choices"))):
-            built.setdefault(choice.get("index") or 0, _Answer()).add(choice)
-    answers = [built[index] for index in sorted(built)] or [_Answer()]
+            built.setdefault(choice.get("index") or 0, _ChoiceBuilder()).add(choice)
+    answers = [built[index] for index in sorted(built)] or [_ChoiceBuilder()]
     choices = [answer.choice(number) for number, answer in enumerate(answers)]
     head = dumped[0]
     made = ModelResponse(
@@ -63,7 +63,7 @@ def stream_chunk_builder(
     return made
 
 
-class _Answer:
+class _ChoiceBuilder:
     """One answer while it is put together."""
 
     def __init__(self) -> None:

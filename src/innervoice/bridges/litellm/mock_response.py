@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from innervoice.bridges.litellm import errors
-from innervoice.bridges.litellm.answers import (
+from innervoice.bridges.litellm.arguments import CompletionCall
+from innervoice.bridges.litellm.response_types import (
     Choices,
     Delta,
     Message,
@@ -14,13 +15,12 @@ from innervoice.bridges.litellm.answers import (
     ModelResponseStream,
     StreamingChoices,
 )
-from innervoice.bridges.litellm.arguments import Call
+from innervoice.bridges.litellm.stream_wrapper import CustomStreamWrapper
 from innervoice.bridges.litellm.tokens import token_counter
 from innervoice.bridges.litellm.usage import Usage
-from innervoice.bridges.litellm.wrapper import CustomStreamWrapper
 from innervoice.errors import InnervoiceError
 
-__all__ = ["is_mocked", "mocked"]
+__all__ = ["mock_completion", "wants_mock"]
 
 _ERRORS: dict[str, tuple[type[errors.LitellmError], str]] = {
     "litellm.RateLimitError": (errors.RateLimitError, "rate limit"),
@@ -39,12 +39,14 @@ _USAGE = {"prompt_tokens": 10, "completion_tokens": 20, "total_tokens": 30}
 """What litellm says of a mock, so that sums in tests stay as they are."""
 
 
-def is_mocked(options: dict[str, Any]) -> bool:
+def wants_mock(options: dict[str, Any]) -> bool:
     """Whether the caller wants a mock."""
     return options.get("mock_response") is not None or bool(options.get("mock_timeout"))
 
 
-def mocked(call: Call, options: dict[str, Any]) -> ModelResponse | CustomStreamWrapper:
+def mock_completion(
+    call: CompletionCall, options: dict[str, Any]
+) -> ModelResponse | CustomStreamWrapper:
     """What the caller wants to be answered, or raised."""
     answer = options.get("mock_response")
     facts = {"llm_provider": call.target.provider, "model": call.target.model}
@@ -69,13 +71,13 @@ def mocked(call: Call, options: dict[str, Any]) -> ModelResponse | CustomStreamW
         ]
         return ModelResponse(model=call.target.model, choices=choices, usage=_USAGE)
     provider = call.target.provider
-    return CustomStreamWrapper(_Mock(call, text, calls), call.target.model, None, provider)
+    return CustomStreamWrapper(_MockStream(call, text, calls), call.target.model, None, provider)
 
 
-class _Mock:
+class _MockStream:
     """A stream of a mock, for those who await and those who do not."""
 
-    def __init__(self, call: Call, text: str, calls: Any) -> None:
+    def __init__(self, call: CompletionCall, text: str, calls: Any) -> None:
         self._call = call
         self._chunks = self._made(text, calls)
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Self
 
-from innervoice.bridges.litellm.answers import ModelResponse
+from innervoice.bridges.litellm.response_types import ModelResponse
 
 __all__ = ["CustomStreamWrapper"]
 

@@ -18,26 +18,26 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.wire.json_access import as_dict, as_list, parsed
 
-__all__ = ["Place", "TurnMemory", "places_of"]
+__all__ = ["TurnMemory", "TurnPosition", "turn_positions"]
 
 
-class Place(NamedTuple):
+class TurnPosition(NamedTuple):
     """Where a turn stands: digests of all that stands before it, and of the words it answers."""
 
     conversation: bytes
     question: bytes
 
 
-def places_of(messages: list[Any], scope: str) -> Iterator[Place]:
-    """The place of each message, and of the one that comes next; `scope` tells one caller from another."""
+def turn_positions(messages: list[Any], scope: str) -> Iterator[TurnPosition]:
+    """The position of each message, and of the one that comes next; `scope` tells one caller from another."""
     caller = _digest(scope)
     before, question = blake2b(caller, digest_size=16), caller
     for message in map(as_dict, messages):
-        yield Place(before.digest(), question)
+        yield TurnPosition(before.digest(), question)
         before.update(_digest(_shown(message)))
         if message.get("role") == "user":
             question = _digest([caller.hex(), _shown(message)])
-    yield Place(before.digest(), question)
+    yield TurnPosition(before.digest(), question)
 
 
 class TurnMemory:
@@ -49,11 +49,11 @@ class TurnMemory:
         """By the conversation and by the question; None for two that cannot be told apart."""
         self._lock = threading.Lock()
 
-    def keep(self, place: Place, turn: dict[str, Any], message: Message) -> None:
+    def keep(self, position: TurnPosition, turn: dict[str, Any], message: Message) -> None:
         """Remembers a message under what a program will show of it."""
         shown = _digest(_shown(turn))
         with self._lock:
-            for digest in place:
+            for digest in position:
                 key = (digest, shown)
                 same = self._turns.get(key, message) == message
                 self._turns[key] = message if same else None
@@ -61,13 +61,13 @@ class TurnMemory:
             while len(self._turns) > 2 * self._limit:
                 self._turns.popitem(last=False)
 
-    def find(self, place: Place, turn: dict[str, Any]) -> Message | None:
+    def find(self, position: TurnPosition, turn: dict[str, Any]) -> Message | None:
         """The message that a turn was, if it is known and no other could be meant."""
         shown = _digest(_shown(turn))
         with self._lock:
-            if (place.conversation, shown) in self._turns or not turn.get("tool_calls"):
-                return self._turns.get((place.conversation, shown))
-            return self._turns.get((place.question, shown))
+            if (position.conversation, shown) in self._turns or not turn.get("tool_calls"):
+                return self._turns.get((position.conversation, shown))
+            return self._turns.get((position.question, shown))
 
 
 def _shown(message: dict[str, Any]) -> list[Any]:
