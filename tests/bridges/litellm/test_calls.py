@@ -217,7 +217,7 @@ def test_a_server_without_responses(line, how):
 
     assert "15 * 23 = 345." == answer.choices[0].message.content
     assert ["/nowhere", "/openai/v1/chat/completions"] == line.emulator.paths
-    assert "no Responses" in answer._hidden_params["notes"][0]
+    assert "does not support Responses" in answer._hidden_params["notes"][0]
 
 
 def test_secrets_stay_out_of_the_body(line):
@@ -356,7 +356,7 @@ def test_dropping(line):
 
     response = line.ask(model, [SUM], drop_params=True, **given)
     assert not given.keys() & line.body.keys()
-    assert 2 == sum("no place" in note for note in response._hidden_params["notes"])
+    assert 2 == sum("does not support it" in note for note in response._hidden_params["notes"])
     line.ask(model, [SUM], additional_drop_params=["logit_bias", "seed"], **given)
     line.ask("deepseek/deepseek-v4", [SUM], additional_drop_params=["temperature"], temperature=1)
     assert "temperature" not in line.body

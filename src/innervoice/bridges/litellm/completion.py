@@ -1,4 +1,4 @@
-"""`completion` and `acompletion`: one call, sent and answered."""
+"""`completion` and `acompletion`: send one request, return the response or the stream."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _CALLBACKS = ("callbacks", "success_callback", "failure_callback", "input_callba
 def completion(
     model: str, messages: Sequence[Any] | None = None, **options: Any
 ) -> ModelResponse | CustomStreamWrapper:
-    """Asks a model, as litellm does: `provider/model`, messages in OpenAI's form, litellm's parameters by keyword.
+    """Calls a model, as litellm does: `provider/model`, messages in OpenAI's form, litellm's parameters by keyword.
 
-    With `stream=True` the request is sent at once, and what comes back gives chunks. Every error is one of `exceptions`.
+    With `stream=True` the request is sent at once and the result iterates over chunks. Every error is one of `exceptions`.
     """
     call = _call(model, messages, options)
     if wants_mock(options):
@@ -40,13 +40,13 @@ def completion(
         except NotFoundError:
             if not call.may_lack_responses:
                 raise
-            return _sent(completion_call(model, call.told, options, chat=True))
+            return _sent(completion_call(model, call.original_messages, options, chat=True))
 
 
 async def acompletion(
     model: str, messages: Sequence[Any] | None = None, **options: Any
 ) -> ModelResponse | CustomStreamWrapper:
-    """The same for those who await; `async for` reads a stream."""
+    """The same, async; read a stream with `async for`."""
     call = _call(model, messages, options)
     if wants_mock(options):
         return mock_completion(call, options)
@@ -56,7 +56,9 @@ async def acompletion(
         except NotFoundError:
             if not call.may_lack_responses:
                 raise
-            return await _sent_async(completion_call(model, call.told, options, chat=True))
+            return await _sent_async(
+                completion_call(model, call.original_messages, options, chat=True)
+            )
 
 
 def _sent(call: CompletionCall) -> ModelResponse | CustomStreamWrapper:

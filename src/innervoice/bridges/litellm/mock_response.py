@@ -1,4 +1,4 @@
-"""`mock_response`: answers without asking anyone."""
+"""`mock_response=`: a response, a stream or an error without a request."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ _ERRORS: dict[str, tuple[type[errors.LitellmError], str]] = {
 }
 _SIZE = 3
 _USAGE = {"prompt_tokens": 10, "completion_tokens": 20, "total_tokens": 30}
-"""What litellm says of a mock, so that sums in tests stay as they are."""
+"""The usage that litellm reports for a mock, so that totals in people's tests do not change."""
 
 
 def wants_mock(options: dict[str, Any]) -> bool:
-    """Whether the caller wants a mock."""
+    """Whether the caller asked for a mock."""
     return options.get("mock_response") is not None or bool(options.get("mock_timeout"))
 
 
 def mock_completion(
     call: CompletionCall, options: dict[str, Any]
 ) -> ModelResponse | CustomStreamWrapper:
-    """What the caller wants to be answered, or raised."""
+    """The mock response or stream; raises the mock error."""
     answer = options.get("mock_response")
     facts = {"llm_provider": call.target.provider, "model": call.target.model}
     if options.get("mock_timeout"):
@@ -75,7 +75,7 @@ def mock_completion(
 
 
 class _MockStream:
-    """A stream of a mock, for those who await and those who do not."""
+    """The chunks of a mock; `CustomStreamWrapper` iterates them synchronously and asynchronously."""
 
     def __init__(self, call: CompletionCall, text: str, calls: Any) -> None:
         self._call = call
@@ -94,7 +94,7 @@ class _MockStream:
             yield self._chunk(head, StreamingChoices(delta=delta))
         yield self._chunk(head, StreamingChoices("tool_calls" if calls else "stop"))
         if self._call.include_usage:
-            prompt = token_counter(model=name, messages=self._call.told)
+            prompt = token_counter(model=name, messages=self._call.original_messages)
             usage = Usage(prompt, token_counter(model=name, text=text))
             yield self._chunk(head, StreamingChoices(), usage=usage)
 

@@ -1,6 +1,6 @@
-"""litellm's answers: responses, choices, messages, calls, deltas, usage.
+"""litellm's response classes: responses, choices, messages, tool calls, deltas, usage.
 
-A dict that is passed to a constructor becomes an object; one that is assigned later stays a dict, as it does there.
+A dict that is passed to a constructor becomes an object; one that is assigned later stays a dict, as in litellm.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _REASONS = {
 
 
 class Function(LitellmObject):
-    """The name and the arguments of a call; arguments are text."""
+    """The name and the arguments of a tool call; arguments are JSON text."""
 
     arguments: str
     name: str | None
@@ -65,11 +65,11 @@ class Function(LitellmObject):
 
 
 class FunctionCall(Function):
-    """A call in the form that came before tools."""
+    """A tool call in OpenAI's older form."""
 
 
 class ChatCompletionMessageToolCall(LitellmObject):
-    """A call that the model asks for."""
+    """A tool call."""
 
     function: Any
     id: str
@@ -91,7 +91,7 @@ class ChatCompletionMessageToolCall(LitellmObject):
 
 
 class ChatCompletionDeltaToolCall(LitellmObject):
-    """A piece of a call; `index` says of which."""
+    """A delta of a tool call; `index` says which one."""
 
     id: str | None
     function: Any
@@ -111,7 +111,7 @@ class ChatCompletionDeltaToolCall(LitellmObject):
 
 
 class Message(LitellmObject):
-    """What the model said. `reasoning_content`, `thinking_blocks` and their like are there if there is something in them."""
+    """A message of the model. `reasoning_content`, `thinking_blocks` and other optional members exist only if they are set."""
 
     content: Any
     role: str
@@ -159,7 +159,7 @@ class Message(LitellmObject):
 
 
 class Delta(LitellmObject):
-    """A piece of what the model says."""
+    """A delta of a message."""
 
     content: Any
     role: str | None
@@ -207,7 +207,7 @@ class Delta(LitellmObject):
 
 
 class Choices(LitellmObject):
-    """One answer."""
+    """One choice of a response."""
 
     finish_reason: str
     index: int
@@ -245,7 +245,7 @@ class Choices(LitellmObject):
 
 
 class StreamingChoices(LitellmObject):
-    """A piece of one answer."""
+    """One choice of a chunk."""
 
     finish_reason: str | None
     index: int
@@ -272,7 +272,7 @@ class StreamingChoices(LitellmObject):
 
 
 class _ResponseBase(LitellmObject):
-    """An answer of a provider, with what litellm keeps beside its members."""
+    """The private attributes that litellm keeps on a response."""
 
     def _set_hidden(
         self, hidden: dict[str, Any] | None, headers: dict[str, Any] | None, took: float | None
@@ -283,7 +283,7 @@ class _ResponseBase(LitellmObject):
 
 
 class ModelResponse(_ResponseBase):
-    """An answer, or with `stream=True` a piece of one."""
+    """A response, or with `stream=True` a chunk of one."""
 
     id: str
     created: int
@@ -312,7 +312,7 @@ class ModelResponse(_ResponseBase):
     ) -> None:
         streamed = bool(stream) or self.streamed
         kind: type[LitellmObject] = StreamingChoices if streamed else Choices
-        told = [kind()] if choices is None else [_choice(choice, kind) for choice in choices]
+        built = [kind()] if choices is None else [_choice(choice, kind) for choice in choices]
         if usage is None and not streamed:
             usage = Usage()
         super().__init__(
@@ -321,7 +321,7 @@ class ModelResponse(_ResponseBase):
             model=model,
             object=object or ("chat.completion.chunk" if streamed else "chat.completion"),
             system_fingerprint=system_fingerprint,
-            choices=told,
+            choices=built,
             **without_none(usage=build(Usage, usage)),
             **parameters,
         )
@@ -329,7 +329,7 @@ class ModelResponse(_ResponseBase):
 
 
 class ModelResponseStream(ModelResponse):
-    """A piece of an answer."""
+    """A chunk of a response."""
 
     streamed: ClassVar[bool] = True
 
@@ -340,7 +340,7 @@ def _choice(choice: Any, kind: type[LitellmObject]) -> Any:
 
 
 class EmbeddingResponse(_ResponseBase):
-    """The shape of embeddings, for those who make one; none are computed here."""
+    """litellm's embedding response, for code that builds one; innervoice computes no embeddings."""
 
     model: str | None
     data: list[Any]

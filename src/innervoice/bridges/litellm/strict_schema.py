@@ -1,4 +1,4 @@
-"""A schema as OpenAI takes it in strict_schema mode: every object closed, and all its members required."""
+"""A JSON schema -> the same schema for OpenAI's strict mode: no additional properties, every property required."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["strict_schema"]
 
 
 def strict_schema(schema: Any) -> Any:
-    """The schema, closed at every level; a default makes no sense where all is required."""
+    """The strict schema; defaults are removed, because every property is required."""
     if isinstance(schema, list):
         return [strict_schema(item) for item in schema]
     if not isinstance(schema, dict):
@@ -24,7 +24,7 @@ def strict_schema(schema: Any) -> Any:
 
 
 def _members(members: Any) -> Any:
-    """Schemas by name, whatever the names are."""
+    """A map of names to schemas; a name such as `default` is not a keyword here."""
     if not isinstance(members, dict):
         return members
     return {name: strict_schema(value) for name, value in members.items()}

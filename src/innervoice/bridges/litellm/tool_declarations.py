@@ -1,6 +1,6 @@
-"""Tools -> the declarations into which OpenAI writes them for its models, which is what their tokens are.
+"""Tools -> the TypeScript declarations that OpenAI shows to its models, for counting their tokens.
 
-The form was found by measuring (https://github.com/hmarr/openai-chat-tokens, read 2026-11-15): TypeScript in a namespace.
+OpenAI does not document the format; it was reverse-engineered (https://github.com/hmarr/openai-chat-tokens, read 2026-11-15).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["tool_declarations"]
 
 
 def tool_declarations(tools: Sequence[Any]) -> str:
-    """The text of all declarations."""
+    """The declarations of all tools, as one text."""
     lines = ["namespace functions {", ""]
     for tool in tools:
         function = as_dict(as_dict(tool).get("function")) or as_dict(tool)

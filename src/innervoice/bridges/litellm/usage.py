@@ -1,4 +1,4 @@
-"""Tokens as litellm counts them."""
+"""litellm's usage objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["CompletionTokensDetailsWrapper", "PromptTokensDetailsWrapper", "Usag
 
 
 class CompletionTokensDetailsWrapper(LitellmObject):
-    """What the output consists of."""
+    """The output tokens by kind."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class CompletionTokensDetailsWrapper(LitellmObject):
 
 
 class PromptTokensDetailsWrapper(LitellmObject):
-    """What the input consists of."""
+    """The input tokens by kind."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class PromptTokensDetailsWrapper(LitellmObject):
 
 
 class Usage(LitellmObject):
-    """Tokens; output includes reasoning, input includes the cache."""
+    """Token counts; output includes reasoning, input includes cached tokens."""
 
     completion_tokens: int
     prompt_tokens: int

@@ -155,7 +155,7 @@ def _request_of(
     settings["stream"] = stream or bool(settings.get("stream"))
     try:
         request = Request(model, messages_of(messages), **settings)
-    except (TypeError, UsageError):  # the client reports the mistake itself
+    except (TypeError, UsageError):  # the client raises the same error
         return Request(str(model), ()), None
     try:
         return request, encode(request)

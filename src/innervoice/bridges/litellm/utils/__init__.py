@@ -1,4 +1,4 @@
-"""What litellm has in `litellm.utils`: classes of answers, look-ups of models, counting."""
+"""The names that litellm has in `litellm.utils`: response classes, model look-ups, token counting."""
 
 from innervoice.bridges.litellm.costs import completion_cost, cost_per_token
 from innervoice.bridges.litellm.models import (

@@ -1,4 +1,4 @@
-"""The classes of answers, in the place where litellm has them."""
+"""The response classes, under the module name that litellm uses."""
 
 from innervoice.bridges.litellm.response_types import (
     ChatCompletionDeltaToolCall,
