@@ -1,7 +1,7 @@
-"""The page docs/field.md, made from the docstrings of the tests in tests/field.
+"""Generates docs/field.md from the docstrings of the tests in tests/field.
 
-A test is named `test_pNN_words`; its docstring begins with the number and what must hold, and has the paragraphs `Elsewhere:`,
-`Here:` and `Seen failing:`. What is open, and what nobody else offers, stands below.
+A test is named `test_pNN_words`; its docstring begins with the number and what the test checks, and has the paragraphs `Elsewhere:`,
+`Here:` and `Seen failing:`. The open cases and the feature requests are listed below.
 """
 
 from __future__ import annotations
@@ -18,71 +18,72 @@ PAGE = Path(__file__).with_name("field.md")
 TESTS = PAGE.parents[1] / "tests" / "field"
 LAST = 64
 OPEN = (60, 61)
-"""Numbers that are for the gateway, and have no test yet."""
+"""Numbers that concern a gateway, and have no test yet."""
 
+_PARAGRAPHS = ("Elsewhere", "Here", "Seen failing")
 _LABELS = re.compile(r"^\s*(Elsewhere|Here|Seen failing): ", re.MULTILINE)
 _URL = re.compile(r"https?://[^\s),;]+")
 _THREAD = re.compile(r"https://github\.com/[^/]+/([^/]+)/(?:issues|pull)/(\d+)")
-# Names of the code: members of what people hold, words with an underscore, and arguments.
+# Names in code: members of public objects, words with an underscore, and keyword arguments.
 _NAME = re.compile(
     r"(?<![\w`/.])(?:(?:iv|r|chat|wire|show|bridges)\.[\w.]*\w|\w+_\w+=?|[a-z]+=(?:\"\w+\"|\w+)?)"
 )
 _SECTIONS = (
-    (1, 30, "Giving reasoning back"),
-    (31, 43, "Reading answers"),
+    (1, 30, "Sending reasoning back"),
+    (31, 43, "Reading responses"),
     (44, 52, "Tags and channels in the text"),
-    (53, 59, "Asking for reasoning"),
+    (53, 59, "Requesting reasoning"),
     (60, 64, "Streams, tokens, caches, operations"),
 )
 _INTRODUCTION = """\
 # In the field
 
-What really breaks for people who use the reasoning of models, and what happens here instead. The list was collected in 2026 from public
-threads about dozens of programs; each number is a class of failure that somebody reported, and many of them were met again and again.
+Failures that people reported when using the reasoning of models, and what innervoice does instead. The list was collected in 2026 from public
+threads about dozens of programs. Each number is a class of failures; many were reported several times.
 
-**{tested} of the 64 have a test**, {tests} in all, named after the number: in the user's situation, through public names, and against the
-[emulator](emulator.md) where a server is needed. Each was seen failing against code that was broken on purpose; its docstring says how.
-The others are open, and say so. This page is made from the docstrings by `scripts/formats`.
+**{tested} of the 64 have a test**, {tests} in total, named after the number. Each test reproduces the user's situation with public names, and uses the
+[emulator](emulator.md) where it needs a server. Each was seen to fail against deliberately broken code; its docstring says how.
+The others are marked as open. `scripts/formats` generates this page from the docstrings.
 """
 _OPEN = {
     60: (
-        "Gateways send a piece of thinking into a block of text, or never close a block, and strict programs crash",
+        "Gateways send a thinking delta into a text block, or never close a block, and strict clients crash",
         "https://github.com/musistudio/claude-code-router/issues/1725",
-        "**Open**: it belongs to the gateway, which is not built yet.",
+        "**Open**: it belongs in a gateway, which does not exist yet.",
     ),
     61: (
-        "One endpoint of a gateway shows the reasoning, its sibling loses it",
+        "One endpoint of a gateway returns the reasoning, another one loses it",
         "https://github.com/QuantumNous/new-api/issues/5530",
-        "**Open**: the gateway's matrix of four dialects by four. Between messages, [`iv.convert`](bridges.md) goes every way.",
+        "**Open**: it belongs in a gateway. [`iv.convert`](bridges.md) converts messages between all dialects.",
     ),
 }
 _STORE = (
     27,
-    "A gateway's store gives reasoning to the wrong conversation",
+    "A gateway's store returns reasoning to the wrong conversation",
     "https://github.com/mnfst/llm-gateway/pull/2859",
-    "**Open**: the store of the gateway, for programs behind it that drop reasoning.",
+    "**Open**: it belongs in a gateway, for programs that drop reasoning.",
 )
 
-# Number, what people ask for, where, and what there is.
+# Number, what people ask for, where, and what innervoice offers.
 _WISHES = (
-    ("F1", "Switch the provider in mid-conversation, and come back to the old reasoning", "https://github.com/langchain-ai/langchain/issues/34933", "**Offered**: every part knows its origin, and [`chat.switch`](guides/switching.md) sends it only there."),
-    ("F2", "Be told what was sent, dropped and changed, and why", "https://github.com/aaif-goose/goose/pull/11836", "**Offered**: [`iv.plan`](histories.md#plan) has a decision with rule and reason for every part, and `print(plan)` shows it."),
+    ("F1", "Switch the provider in mid-conversation, and return to the earlier reasoning", "https://github.com/langchain-ai/langchain/issues/34933", "**Offered**: every part records its origin, and after [`chat.switch`](guides/switching.md) it is sent only there."),
+    ("F2", "See what was sent, dropped and changed, and why", "https://github.com/aaif-goose/goose/pull/11836", "**Offered**: [`iv.plan`](histories.md#plan) lists a decision with its rule and reason for every part, and `print(plan)` prints it."),
     ("F3", "Check a history before it is sent", "https://github.com/anomalyco/opencode/issues/10996", "**Offered**: [`iv.lint`](histories.md#lint-and-repair) and `innervoice lint FILE --for MODEL`."),
-    ("F4", "Repair a session file that every request dies of", "https://github.com/anthropics/anthropic-sdk-python/issues/1598", "**Offered**: [`innervoice repair`](histories.md#histories-that-others-keep) for Claude Code, Codex, LangChain and bodies of requests, line by line."),
-    ("F5", "Budgets everywhere, with room for the answer and the effective value on record", "https://github.com/Observal/Axl/issues/275", "**Offered**: one scale of efforts and budgets, at least 5 % of `max_tokens` left for the answer, and [`wire.reasoning`](asking.md#what-the-model-does-not-take) has both values."),
-    ("F6", 'Keep "on or off" apart from "how much", with a third state', "https://github.com/heypandax/pairlet/issues/345", "**Offered**: [None, off, or a level](asking.md#the-setting); what is shown is a setting of its own."),
-    ("F11", "Tokens and cost of reasoning, also where it is hidden", "https://github.com/open-telemetry/semantic-conventions/issues/3194", "**Offered**: [one arithmetic](reading.md#tokens) for all providers, and `innervoice.pricing.cost` with the extra `[prices]`. Counts are never estimated."),
+    ("F4", "Repair a session file that makes every request fail", "https://github.com/anthropics/anthropic-sdk-python/issues/1598", "**Offered**: [`innervoice repair`](histories.md#histories-of-other-programs) for Claude Code, Codex, LangChain and request bodies, line by line."),
+    ("F5", "Token budgets for every provider, with room for the answer and the effective value recorded", "https://github.com/Observal/Axl/issues/275", "**Offered**: one scale of efforts and budgets, at least 5 % of `max_tokens` left for the answer, and [`wire.reasoning`](asking.md#settings-that-the-model-does-not-support) has both values."),
+    ("F6", 'Keep "on or off" apart from "how much", with a third state', "https://github.com/heypandax/pairlet/issues/345", "**Offered**: [None, off, or a level](asking.md#the-setting); `show` is a separate setting."),
+    ("F11", "Tokens and cost of reasoning, even if it is hidden", "https://github.com/open-telemetry/semantic-conventions/issues/3194", "**Offered**: [the same arithmetic](reading.md#tokens) for all providers, and `innervoice.pricing.cost` with the extra `[prices]`. Counts are never estimated."),
     ("F12", "Know what a change does to the prompt cache", "https://github.com/zeroclaw-labs/zeroclaw/issues/10786", "**Offered**: [`iv.plan(..., last=plan).cache`](histories.md#cache): the first message and byte that differ, and the cause."),
-    ("F13", "Notice that a setting was ignored", "https://github.com/vercel-labs/fx/issues/276", "**Offered**: the note [`setting_ignored`](asking.md#after-the-fact), from what the answer shows."),
-    ("F15", "A splitter that does not care for chunks, alone, with vectors for others", "https://github.com/vllm-project/vllm/issues/55195", "**Offered**: [`iv.Splitter`](inline.md), and [vectors](../vectors/README.md) as JSON for any language."),
-    ("F18", "Trim, fork and compact without cutting reasoning from what it led to", "https://github.com/anomalyco/opencode/issues/31188", "**Offered**: [`iv.trim`](histories.md#trim) and `chat.fork()`. Compaction by a summary is **not**: whoever writes one appends it as a message."),
-    ("F19", "A clear word for an empty answer", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1602", "**Offered**: [`r.status`](reading.md#what-went-wrong), and a note where the answer may stand in the reasoning."),
-    ("F20", "Cut the thinking short and still get an answer", "https://github.com/ggml-org/llama.cpp/issues/21889", "**Offered**: `client.answer_now(model, messages, think_at_most=...)`: by the host's own budget where it has one, else in two steps."),
+    ("F13", "Notice that a setting was ignored", "https://github.com/vercel-labs/fx/issues/276", "**Offered**: the note [`setting_ignored`](asking.md#checking-the-response), if the response shows it."),
+    ("F15", "A standalone splitter that does not depend on the chunks, with test vectors for other languages", "https://github.com/vllm-project/vllm/issues/55195", "**Offered**: [`iv.Splitter`](inline.md), and [vectors](../vectors/README.md) as JSON for any language."),
+    ("F18", "Trim, fork and compact without separating reasoning from its turn", "https://github.com/anomalyco/opencode/issues/31188", "**Offered**: [`iv.trim`](histories.md#trim) and `chat.fork()`. Compaction by a summary is **not** offered: append your own summary as a message."),
+    ("F19", "A clear status for an empty answer", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1602", "**Offered**: [`r.status`](reading.md#what-went-wrong), and a note if the reasoning may contain the answer."),
+    ("F20", "Limit the thinking and still get an answer", "https://github.com/ggml-org/llama.cpp/issues/21889", "**Offered**: `client.answer_now(model, messages, think_at_most=...)`: with the host's own budget if it has one, else in two requests."),
 )  # fmt: skip
 
 
 class Case(NamedTuple):
-    """One test, as its docstring tells it."""
+    """One test, as its docstring describes it."""
 
     number: int
     file: str
@@ -93,7 +94,7 @@ class Case(NamedTuple):
 
 
 def cases() -> list[Case]:
-    """All tests of the field, in the order of their numbers."""
+    """All tests in tests/field, by number."""
     return sorted(
         (case for path in sorted(TESTS.glob("test_*.py")) for case in _cases_in(path)),
         key=lambda case: case.number,
@@ -101,16 +102,16 @@ def cases() -> list[Case]:
 
 
 def page() -> str:
-    """The page as it shall be."""
+    """The text of the page."""
     found = cases()
     tested = len({case.number for case in found})
     lines = [_INTRODUCTION.format(tested=tested, tests=len(found))]
     for first, last, title in _SECTIONS:
-        lines += [f"## {title}", "", "| | elsewhere | here | the test |", "|---|---|---|---|"]
+        lines += [f"## {title}", "", "| | elsewhere | here | test |", "|---|---|---|---|"]
         for number in range(first, last + 1):
             lines += _rows(number, [case for case in found if case.number == number])
         lines.append("")
-    lines += ["## What people ask for, and what there is", "", "| | the wish | here |", "|---|---|---|"]  # fmt: skip
+    lines += ["## Feature requests", "", "| | request | here |", "|---|---|---|"]  # fmt: skip
     for name, wish, thread, here in _WISHES:
         lines.append(f"| **{name}** | {wish}. {_link(thread)} | {here} |")
     return "\n".join(lines) + "\n"
@@ -124,31 +125,31 @@ def _cases_in(path: Path) -> Iterator[Case]:
             continue
         text = ast.get_docstring(node) or ""
         head, *rest = _LABELS.split(text)
-        told = dict(zip(rest[::2], map(_flat, rest[1::2]), strict=True))
+        paragraphs = dict(zip(rest[::2], map(_flat, rest[1::2]), strict=True))
         number, _, check = _flat(head).partition(". ")
-        if number != f"P{named[1]}" or told.keys() != {"Elsewhere", "Here", "Seen failing"}:
-            raise ValueError(f"{path.name}: {node.name} does not say what the page needs")
-        yield Case(
-            int(named[1]), path.name, check, told["Elsewhere"], told["Here"], told["Seen failing"]
-        )
+        if number != f"P{named[1]}" or paragraphs.keys() != {"Elsewhere", "Here", "Seen failing"}:
+            raise ValueError(
+                f"{path.name}: {node.name} needs a docstring with its number, Elsewhere, Here and Seen failing"
+            )
+        yield Case(int(named[1]), path.name, check, *(paragraphs[name] for name in _PARAGRAPHS))
 
 
-def _rows(number: int, told: list[Case]) -> Iterator[str]:
-    """A row for each test; the number stands in the first."""
+def _rows(number: int, tests: list[Case]) -> Iterator[str]:
+    """A row for each test; the first one has the number."""
     name = f"**P{number:02}**"
-    for case in told:
+    for case in tests:
         test = f"[{_cell(case.check)}](../tests/field/{case.file})"
         yield f"| {name} | {_linked(case.elsewhere)} | {_cell(_sentence(case.here))} | {test} |"
         name = ""
     if number in _OPEN or number == _STORE[0]:
         elsewhere, thread, here = _OPEN.get(number, _STORE[1:])
         yield f"| {name} | {elsewhere}. {_link(thread)} | {here} | |"
-    elif not told:
+    elif not tests:
         yield f"| {name} | | no test yet | |"
 
 
 def _linked(text: str) -> str:
-    """A sentence, and its addresses as links behind it."""
+    """A sentence, followed by its URLs as links."""
     threads = _URL.findall(text)
     plain = re.sub(r"\s*\(https?://[^)]*\)", "", text)
     return f"{_cell(_sentence(plain))} {', '.join(map(_link, threads))}".strip()
@@ -166,13 +167,13 @@ def _shortened(address: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """Text that begins with a capital letter, unless it begins with a name."""
+    """The text with a capital letter at the beginning, unless it begins with a name in code."""
     first = text.split(" ", 1)[0].rstrip(",:;.")
     return text[:1].upper() + text[1:] if first.isalpha() else text
 
 
 def _cell(text: str) -> str:
-    """Text inside of a table: names are code, no column begins in it, and no tag is one."""
+    """Text for a table cell: names in code style, bars and tags escaped."""
     coded = _NAME.sub(r"`\g<0>`", text.replace("|", "\\|"))
     pieces = re.split(r"(`[^`]*`)", coded)
     return "".join(

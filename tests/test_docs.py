@@ -62,6 +62,19 @@ def test_every_note_code_is_used():
         assert f'"{code}"' in source, code
 
 
+PATH = re.compile(r"`([\w<>./*]+(?:/|\.py|\.pyi|\.toml|\.md))`|`(bench/run)`")
+
+
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_paths_exist(page):
+    """Every file and folder that a page names exists, in the package or in the project."""
+    text = (ROOT / page).read_text("utf-8")
+    for path in {first or second for first, second in PATH.findall(text) if "/" in first + second}:
+        pattern = path.replace("<dialect>", "*")
+        found = [*ROOT.glob(pattern), *(ROOT / "src" / "innervoice").glob(pattern)]
+        assert found, path
+
+
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PAGES = [
     "README.md",

@@ -1,1 +1,1 @@
-"""Bridges to what people use already; each is imported by its own name and loads nothing for the others."""
+"""Bridges to other libraries; import each one by name. Importing one does not load the dependencies of the others."""

@@ -1,7 +1,7 @@
-"""Messages of pydantic-ai, to and from ours.
+"""pydantic-ai messages <-> our messages.
 
-Its thinking parts have a text, an id, one signature and the name of a provider; what else a block had is kept in
-`provider_details`, under one key, so that a turn that came from here goes back there whole.
+Its thinking parts have a text, an id, one signature and a provider name. The complete turn is also kept in `provider_details`,
+under one key, so that a turn that was converted from ours is restored exactly.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OURS = "innervoice"
 
 
 def to_innervoice(value: Any) -> Message | list[Message]:
-    """A message of pydantic-ai, or a list of them, as ours."""
+    """A pydantic-ai message, or a list of them, as ours."""
     if isinstance(value, (list, tuple)):
         return [message for item in value for message in _read(item)]
     messages = list(_read(value))
@@ -33,7 +33,7 @@ def to_innervoice(value: Any) -> Message | list[Message]:
 
 
 def from_innervoice(value: Response | Message | list[Message]) -> Any:
-    """Ours as messages of pydantic-ai; results and what the user says go into requests."""
+    """Our messages as pydantic-ai messages; tool results and user messages become `ModelRequest`s."""
     if isinstance(value, Response):
         return _response(value.message, value)
     if isinstance(value, Message):
@@ -111,7 +111,7 @@ def _read_response(value: Any) -> Message:
 
 
 def _block(part: Any, dialect: str | None) -> dict[str, Any] | None:
-    """The wire block that a thinking part was, where that can be told."""
+    """The wire block of a thinking part, where it can be reconstructed."""
     match dialect:
         case "anthropic" if part.id == "redacted_thinking":
             return {"type": "redacted_thinking", "data": part.signature}
@@ -148,7 +148,7 @@ def _response(message: Message, response: Response | None) -> Any:
             case ToolCall():
                 parts.append(theirs.ToolCallPart(part.name, part.arguments or "{}", part.id))
             case _:
-                continue  # kept below, whole
+                continue  # kept in `provider_details`
     origin = next((part.origin for part in message.parts if part.origin), None)
     return theirs.ModelResponse(
         parts=parts,

@@ -1,11 +1,11 @@
-"""What passes between an SDK and an OpenAI-compatible host, made safe on the way. No input or output here.
+"""Rewrites requests and responses between an SDK and an OpenAI-compatible host. Does no I/O.
 
-    request   assistant turns that lost their reasoning get it back, in the field that the host wants
-    answer    reasoning goes to `reasoning_content`, markup leaves `content`, and the turn is remembered
-    stream    the same, chunk by chunk
+    request    assistant turns that lost their reasoning get it back, in the field that the host expects
+    response   reasoning moves to `reasoning_content`, markup is removed from `content`, and the turn is remembered
+    stream     the same, chunk by chunk
 
-A turn is found again by what the program in between shows of it (`memory.py`), so it does not matter which fields
-that keeps. What was never seen here gets the empty field, where the host demands one.
+A turn is recognized by its visible text or tool calls (`turn_memory.py`), whatever other fields the program keeps. A turn that
+was never seen here gets an empty reasoning field if the host requires one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
-from innervoice.bridges.memory import Place, TurnMemory, places_of
+from innervoice.bridges.turn_memory import TurnMemory, TurnPosition, turn_positions
 from innervoice.canon.events import Event, Finish, PartEnd, TextDelta, ThinkingDelta
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
@@ -38,12 +38,12 @@ _DIALECT = "openai-chat"
 
 
 def is_chat(url: str) -> bool:
-    """Whether a request is one that this understands."""
+    """Whether a URL is that of chat completions."""
     return urlsplit(url).path.rstrip("/").endswith("/chat/completions")
 
 
 class Relay:
-    """Remembers the turns that passed, and gives them their reasoning back; `inline="off"` leaves markup in the text."""
+    """Remembers turns and restores their reasoning; `inline="off"` leaves markup in the text."""
 
     def __init__(
         self,
@@ -59,24 +59,26 @@ class Relay:
     # ---- requests --------------------------------------------------------------------------------
 
     def outgoing(self, url: str, body: bytes, scope: str = "") -> bytes:
-        """The body of a request, with the reasoning of earlier turns in it; `scope` is whose request it is."""
+        """The body of a request, with the reasoning of earlier turns restored; `scope` identifies the caller."""
         value = _object(body)
         if value is None or not isinstance(value.get("messages"), list):
             return body
         host = self._host(url)
         target = f"{host.id if host else 'custom'}/{value.get('model') or 'unknown'}"
-        places = places_of(value["messages"], scope)
+        positions = turn_positions(value["messages"], scope)
         messages = [
-            self._restored(message, place, target) if _is_turn(message) else message
-            for message, place in zip(value["messages"], places, strict=False)
+            self._restored(message, position, target) if _is_turn(message) else message
+            for message, position in zip(value["messages"], positions, strict=False)
         ]
         return dump_json({**value, "messages": messages})
 
-    def _restored(self, message: dict[str, Any], place: Place, target: str) -> dict[str, Any]:
-        """A turn with what it lost; one that has its reasoning is left alone."""
+    def _restored(
+        self, message: dict[str, Any], position: TurnPosition, target: str
+    ) -> dict[str, Any]:
+        """A turn with its reasoning restored; a turn that has reasoning is returned unchanged."""
         if any(name in message for name in FIELDS):
             return message
-        known = self._memory.find(place, message)
+        known = self._memory.find(position, message)
         request = Request(
             target,
             (known or _bare(message),),
@@ -88,16 +90,16 @@ class Relay:
             return message
         written = write_assistant(fitted[0]) if fitted else {}
         if known is None:
-            # Nothing is known of the turn but that it was one: only the field that is demanded is added.
+            # The turn was never seen here: add only the field that the host requires.
             return {**message, **{name: written[name] for name in FIELDS if name in written}}
         return {**message, **{name: item for name, item in written.items() if item is not None}}
 
-    # ---- answers ---------------------------------------------------------------------------------
+    # ---- responses -------------------------------------------------------------------------------
 
     def incoming(
         self, url: str, model: str | None, body: bytes, *, asked: bytes, scope: str = ""
     ) -> bytes:
-        """The body of a whole answer, its reasoning in `reasoning_content` and its text without markup.
+        """The body of a complete response, with its reasoning in `reasoning_content` and its text without markup.
 
         `asked` is the body of the request as the program wrote it.
         """
@@ -109,24 +111,24 @@ class Relay:
             response = decode(value, **self._hints(url, model))
         except InnervoiceError:
             return body
-        self.remember(response, _next_place(asked, scope))
+        self.remember(response, _next_position(asked, scope))
         first = as_dict(choices[0])
         message = {**as_dict(first.get("message")), **_spoken(response)}
         return dump_json({**value, "choices": [{**first, "message": message}, *choices[1:]]})
 
     def stream(self, url: str, model: str | None, *, asked: bytes, scope: str = "") -> StreamRelay:
-        """The same for an answer that is streamed."""
+        """The same for a streamed response."""
         decoder = StreamDecoder(**self._hints(url, model))
-        return StreamRelay(self, decoder, _next_place(asked, scope))
+        return StreamRelay(self, decoder, _next_position(asked, scope))
 
-    def remember(self, response: Response, place: Place) -> None:
-        """Keeps a turn for the requests that bring it back."""
+    def remember(self, response: Response, position: TurnPosition) -> None:
+        """Stores a turn for later requests that contain it."""
         calls = [
             {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
             for call in response.tool_calls
         ]
         shown = {"role": "assistant", "content": response.text, "tool_calls": calls}
-        self._memory.keep(place, shown, response.message)
+        self._memory.keep(position, shown, response.message)
 
     def _hints(self, url: str, model: str | None) -> dict[str, Any]:
         host = self._host(url)
@@ -138,7 +140,7 @@ class Relay:
         }
 
     def _host(self, url: str) -> Host | None:
-        """The row of who answers: as it was told, or by the address."""
+        """The host: from `provider`, else from the host name in the URL."""
         if self._provider:
             return host_of(self._provider)
         name = urlsplit(url).hostname
@@ -148,23 +150,23 @@ class Relay:
 
 
 class StreamRelay:
-    """One streamed answer on its way."""
+    """Rewrites one streamed response."""
 
-    def __init__(self, relay: Relay, decoder: StreamDecoder, place: Place) -> None:
+    def __init__(self, relay: Relay, decoder: StreamDecoder, position: TurnPosition) -> None:
         self._relay = relay
-        self._place = place
+        self._position = position
         self._decoder = decoder
         self._framing = ServerSentEvents()
         self._last: dict[str, Any] = {}
         self._cut = False
-        """Whether markup was cut out, and the text behind it has not begun."""
+        """Whether markup was removed and no text has followed it yet."""
 
     def feed(self, data: bytes) -> bytes:
-        """Bytes that came -> bytes to pass on."""
+        """Bytes from the host -> bytes for the program."""
         return b"".join(map(self._passed, self._framing.feed(data)))
 
     def finish(self) -> bytes:
-        """What is left at the end; the turn is remembered."""
+        """The remaining bytes; also remembers the turn."""
         passed = b"".join(map(self._passed, self._framing.finish()))
         return passed + self._ended()
 
@@ -189,7 +191,7 @@ class StreamRelay:
         return sse_bytes(Frame(dump_json({**chunk, "choices": [passed, *choices[1:]]}), frame.name))
 
     def _said(self, events: list[Event]) -> dict[str, Any]:
-        """What events add to answer and reasoning, as members of a delta."""
+        """The text and reasoning of events, as members of a delta."""
         text, thought = "", ""
         for event in events:
             match event:
@@ -204,7 +206,7 @@ class StreamRelay:
         return {"content": text, **({"reasoning_content": thought} if thought else {})}
 
     def _begun(self, text: str) -> str:
-        """Text without the blank lines that stood between markup and answer."""
+        """Text without the blank lines between the markup and the answer."""
         if self._cut:
             rest = text.lstrip()
             self._cut = not rest
@@ -213,14 +215,14 @@ class StreamRelay:
         return text
 
     def _ended(self) -> bytes:
-        """What was held back until the end, as one more chunk."""
+        """Text that was held back until the end, as one more chunk."""
         if self._decoder is None:
             return b""
         decoder, self._decoder = self._decoder, None  # type: ignore[assignment]
         events = decoder.finish()
         finish = events[-1]
         if isinstance(finish, Finish) and finish.response.parts:
-            self._relay.remember(finish.response, self._place)
+            self._relay.remember(finish.response, self._position)
         said = self._said(events)
         if not any(said.values()):
             return b""
@@ -229,7 +231,7 @@ class StreamRelay:
 
 
 def _spoken(response: Response) -> dict[str, Any]:
-    """The members of a message that are made anew."""
+    """The members of a message that are replaced."""
     text = response.text
     return {
         "content": text if text or not response.tool_calls else None,
@@ -237,10 +239,10 @@ def _spoken(response: Response) -> dict[str, Any]:
     }
 
 
-def _next_place(asked: bytes, scope: str) -> Place:
-    """Where the answer to a request stands."""
-    *_, place = places_of(as_list((_object(asked) or {}).get("messages")), scope)
-    return place
+def _next_position(asked: bytes, scope: str) -> TurnPosition:
+    """The position of the response to a request."""
+    *_, position = turn_positions(as_list((_object(asked) or {}).get("messages")), scope)
+    return position
 
 
 def _is_turn(message: Any) -> bool:
@@ -248,7 +250,7 @@ def _is_turn(message: Any) -> bool:
 
 
 def _bare(message: dict[str, Any]) -> Message:
-    from innervoice.wire.chat.serve_request import read_request  # noqa: PLC0415 - only for turns nobody saw
+    from innervoice.wire.chat.serve_request import read_request  # noqa: PLC0415 - needed only for unseen turns
 
     return read_request({"model": "x", "messages": [message]}).messages[0]
 

@@ -1,10 +1,10 @@
-"""For people who stay with the official SDKs: a transport that keeps reasoning safe on OpenAI-compatible hosts.
+"""An HTTP transport for the official SDKs that keeps reasoning intact on OpenAI-compatible hosts.
 
     openai.OpenAI(base_url=..., http_client=innervoice.bridges.sdk.client())
 
-is the whole change. Answers come with `reasoning_content` filled and without markup in `content`, whole and streamed; and
-requests get back the reasoning that the program in between has lost, so that DeepSeek, Kimi, Gemini and Claude compatible
-endpoints do not refuse the second turn. Works with httpx2 and with httpx; `library` says which.
+Responses, complete or streamed, have their reasoning in `reasoning_content` and no markup in `content`. Requests get back the
+reasoning that the program dropped, so that the compatible endpoints of DeepSeek, Kimi, Gemini and Claude do not reject the
+second turn. Works with httpx2 and with httpx; `library` says which.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def client(
     library: Any = "httpx2",
     **settings: Any,
 ) -> Any:
-    """An HTTP client for a sync SDK; `settings` go to the library's own client.
+    """An HTTP client for a sync SDK; `settings` are passed to the library's own client.
 
-    `provider` says who answers where the address does not tell: a proxy, an emulator. A `relay` that several clients share
-    lets one restore what another saw.
+    Pass `provider` if the base URL does not identify it, as with a proxy or an emulator. Clients that share a `relay` can
+    restore each other's turns.
     """
     module = _library(library)
     inner = settings.pop("transport", None)
@@ -62,12 +62,12 @@ def transport(
     library: Any = "httpx2",
     inner: Any = None,
 ) -> Any:
-    """A transport around another one, by default the library's own."""
+    """A transport that wraps another one, by default the library's own."""
     module = _library(library)
-    passing = relay or Relay(provider)
+    shared = relay or Relay(provider)
     wrapped = inner or module.HTTPTransport()
 
-    class Pieces(module.SyncByteStream):  # type: ignore[name-defined, misc]
+    class RelayedStream(module.SyncByteStream):  # type: ignore[name-defined, misc]
         def __init__(self, answer: Any, stream: StreamRelay) -> None:
             self._answer, self._stream = answer, stream
 
@@ -79,23 +79,23 @@ def transport(
         def close(self) -> None:
             self._answer.close()
 
-    class Transport(module.BaseTransport):  # type: ignore[name-defined, misc]
+    class RelayTransport(module.BaseTransport):  # type: ignore[name-defined, misc]
         def handle_request(self, request: Any) -> Any:
             if not is_chat(str(request.url)):
                 return wrapped.handle_request(request)
-            passage = _Passage(passing, module, request, request.read())
-            answer = wrapped.handle_request(passage.request())
+            exchange = _RelayedExchange(shared, module, request, request.read())
+            answer = wrapped.handle_request(exchange.request())
             if _is_stream(answer):
-                relayed = Pieces(answer, passage.stream())
+                relayed = RelayedStream(answer, exchange.stream())
                 return module.Response(answer.status_code, headers=_headers(answer), stream=relayed)
             body = answer.read()
             answer.close()
-            return passage.whole(answer, body)
+            return exchange.whole(answer, body)
 
         def close(self) -> None:
             wrapped.close()
 
-    return Transport()
+    return RelayTransport()
 
 
 def async_transport(
@@ -107,10 +107,10 @@ def async_transport(
 ) -> Any:
     """The same for async clients."""
     module = _library(library)
-    passing = relay or Relay(provider)
+    shared = relay or Relay(provider)
     wrapped = inner or module.AsyncHTTPTransport()
 
-    class Pieces(module.AsyncByteStream):  # type: ignore[name-defined, misc]
+    class AsyncRelayedStream(module.AsyncByteStream):  # type: ignore[name-defined, misc]
         def __init__(self, answer: Any, stream: StreamRelay) -> None:
             self._answer, self._stream = answer, stream
 
@@ -122,38 +122,38 @@ def async_transport(
         async def aclose(self) -> None:
             await self._answer.aclose()
 
-    class Transport(module.AsyncBaseTransport):  # type: ignore[name-defined, misc]
+    class AsyncRelayTransport(module.AsyncBaseTransport):  # type: ignore[name-defined, misc]
         async def handle_async_request(self, request: Any) -> Any:
             if not is_chat(str(request.url)):
                 return await wrapped.handle_async_request(request)
-            passage = _Passage(passing, module, request, await request.aread())
-            answer = await wrapped.handle_async_request(passage.request())
+            exchange = _RelayedExchange(shared, module, request, await request.aread())
+            answer = await wrapped.handle_async_request(exchange.request())
             if _is_stream(answer):
-                relayed = Pieces(answer, passage.stream())
+                relayed = AsyncRelayedStream(answer, exchange.stream())
                 return module.Response(answer.status_code, headers=_headers(answer), stream=relayed)
             body = await answer.aread()
             await answer.aclose()
-            return passage.whole(answer, body)
+            return exchange.whole(answer, body)
 
         async def aclose(self) -> None:
             await wrapped.aclose()
 
-    return Transport()
+    return AsyncRelayTransport()
 
 
 def _library(library: Any) -> Any:
     return import_module(library) if isinstance(library, str) else library
 
 
-class _Passage:
-    """One request on its way out, and its answer on the way back."""
+class _RelayedExchange:
+    """One request and its response."""
 
     def __init__(self, relay: Relay, module: Any, request: Any, body: bytes) -> None:
         self._relay, self._module, self._request = relay, module, request
         self._asked = body
         self._url = str(request.url)
         headers = request.headers
-        # Whoever has another key is somebody else, and gets nothing of what this one's turns held.
+        # Another API key is another caller, who must not get this caller's reasoning.
         self._scope = str(next((headers[name] for name in _KEYS if headers.get(name)), ""))
         try:
             model = load_json(body).get("model")
@@ -162,14 +162,14 @@ class _Passage:
         self._model = model if isinstance(model, str) else None
 
     def request(self) -> Any:
-        """The request with the reasoning of earlier turns."""
+        """The request, with the reasoning of earlier turns restored."""
         given = self._request
         headers = {
             name: value
             for name, value in given.headers.items()
             if name.lower() not in ("content-length", "accept-encoding", "transfer-encoding")
         }
-        # Streams are read as they pass, so they must not be compressed.
+        # The stream is rewritten on the way, so it must not be compressed.
         headers["accept-encoding"] = "identity"
         return self._module.Request(
             given.method,
@@ -180,11 +180,11 @@ class _Passage:
         )
 
     def stream(self) -> StreamRelay:
-        """What reads a streamed answer as it passes."""
+        """The relay for a streamed response."""
         return self._relay.stream(self._url, self._model, asked=self._asked, scope=self._scope)
 
     def whole(self, answer: Any, body: bytes) -> Any:
-        """A whole answer, as the program gets it."""
+        """A complete response, as the program receives it."""
         if answer.status_code == 200:
             body = self._relay.incoming(
                 self._url, self._model, body, asked=self._asked, scope=self._scope
@@ -198,6 +198,6 @@ def _is_stream(answer: Any) -> bool:
 
 
 def _headers(answer: Any) -> dict[str, str]:
-    """The headers, without what the changed body makes wrong."""
+    """The headers, without those that no longer match the rewritten body."""
     dropped = ("content-length", "content-encoding", "transfer-encoding")
     return {name: value for name, value in answer.headers.items() if name.lower() not in dropped}

@@ -1,7 +1,7 @@
-"""Responses, messages, histories and live streams, shown to people.
+"""Renders responses, messages, histories and live streams for people.
 
-One word, `show`, says how much of the reasoning is shown, everywhere: see `policy`. Whatever a model
-writes stays text: it cannot end an element, a quote or a spoiler, and cannot act on a terminal.
+Everywhere, `show` says how much of the reasoning is shown: see `policy`. A model's output is always
+escaped: it cannot close an element, a quote or a spoiler, and cannot control a terminal.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def render(
 def render(
     value: Showable, form: Form = "plain", show: Policy = "full", **options: Any
 ) -> str | list[str]:
-    """A response, a message or a list of them in one of four forms; Discord gets a list of messages."""
+    """A response, a message or a list of them in one of four forms; `discord` returns a list of messages."""
     if form not in _RENDERERS:
         raise UsageError(f"form must be one of {', '.join(_RENDERERS)}, not {form!r}")
     rendered: str | list[str] = _RENDERERS[form](value, show, **options)

@@ -1,7 +1,7 @@
-"""Text for Discord -> where it has code, as Discord reads it.
+"""Text for Discord -> its code spans and code blocks, as Discord parses them.
 
-Three backticks begin a block wherever they stand, and the next three end it. One or two begin a span,
-which as many end. Within code a backslash is a backslash.
+Three backticks begin a block anywhere, and the next three end it. One or two begin a span, which the same
+number ends. Inside code a backslash is an ordinary character.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LANGUAGE = re.compile(r"[A-Za-z0-9_+\-.#]{0,30}\n")
 
 
 class Code(NamedTuple):
-    """A stretch of code, and what is to stand before and behind each piece of it."""
+    """A piece of code, and the text to put before and after each part of it."""
 
     start: int
     end: int
@@ -31,7 +31,7 @@ class Code(NamedTuple):
 
 
 def code_in(text: str) -> Iterator[Code]:
-    """The code, in its order; a block that is cut off at the end of the text counts."""
+    """The code in order, including a block that the end of the text cuts off."""
     runs: dict[int, list[int]] = defaultdict(list)
     for run in _RUN.finditer(text):
         runs[len(run[0])].append(run.start())

@@ -1,17 +1,17 @@
-"""What is to be shown -> messages for Discord: reasoning behind a spoiler, then the answer.
+"""A view -> Discord messages: reasoning behind a spoiler, then the answer.
 
-Discord's limit is 2,000 code points at its API (github.com/discord/discord-api-docs/issues/1315, answered
-by its staff) and 2,000 UTF-16 units in its clients and in libraries for JavaScript. The second is never
-less, so that is what is counted here: what fits is taken by all of them.
+Discord's limit is 2,000 code points in its API (github.com/discord/discord-api-docs/issues/1315, answered
+by its staff) and 2,000 UTF-16 units in its clients and in JavaScript libraries. A text never has fewer
+UTF-16 units than code points, so UTF-16 units are counted here.
 
-How Discord reads a message, after the open parsers of it: a spoiler ends at the first `||`, also within
-code and behind a backslash, so bars are escaped one by one and never meet. Code begins at backticks
-wherever they stand. A backslash hides a mention from the eye but not from the server, which still rings;
-a zero-width space behind the `@` stops it.
+Discord's parser, according to its open-source reimplementations: a spoiler ends at the first `||`, even
+inside code or after a backslash, so every bar is escaped and no two are adjacent. Code begins at backticks
+anywhere. A backslash hides a mention visually, but the server still notifies; a zero-width space after
+the `@` prevents it.
 
-Reasoning is literal. The answer keeps its markup, but for spoilers, links that hide where they lead, and
-mentions. No spoiler shares a message with an answer before it, of which Discord might read more as code,
-or less, than we do.
+Reasoning is literal. The answer keeps its markup except spoilers, masked links and mentions. A spoiler
+never shares a message with an answer before it, because Discord might parse the code in that answer
+differently than we do.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["LIMIT", "render_discord"]
 LIMIT = 2000
 
 _BARE = Wrapper()
-_SPOILER = Wrapper("||", "||", foe="|")
+_SPOILER = Wrapper("||", "||", must_not_precede="|")
 _LONG_SPAN = 80
 
 _MENTION = re.compile(r"@(?=everyone|here|[!&]?\d+>)", re.IGNORECASE)
@@ -41,7 +41,7 @@ _MASK = re.compile(r"\\[^0-9A-Za-z\s]|[|\[\]`]")
 
 
 def render_discord(value: Showable, show: Policy = "full", *, limit: int = LIMIT) -> list[str]:
-    """The messages, none of them blank and each of `limit` UTF-16 units at the most."""
+    """The value as messages, none of them blank, each at most `limit` UTF-16 units long."""
     if limit < LEAST:
         raise UsageError(f"limit must be {LEAST} or more, not {limit!r}")
     packer = Packer(limit)
@@ -80,7 +80,7 @@ def _stretches(item: Item) -> Iterator[tuple[str, Wrapper]]:
 
 
 def _literal(text: str) -> str:
-    """Clean text as markup that shows just this text."""
+    """Clean text, escaped so that Discord shows exactly this text."""
     silent = _MENTION.sub(_SILENT, text)
     return _MARKUP.sub(lambda special: f"{special[0][:-1]}\\{special[0][-1]}", silent)
 

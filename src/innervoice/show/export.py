@@ -1,7 +1,7 @@
-"""What is to be shown -> JSON for logs and files that people read; not for reading back.
+"""A view -> JSON for logs and for people; it cannot be read back.
 
-Seals, wire blocks, item ids, call ids and a provider's own report of the usage are left out: a call and
-its result share a number instead. For storage that loses nothing there is `to_json`.
+Seals, wire blocks, item ids, call ids and the provider's raw usage are left out; a call and its result
+share a number instead. Use `to_json` for lossless storage.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from innervoice.show.visible import DANGEROUS
 
 __all__ = ["export", "export_json"]
 
-# Inside of JSON strings alone can these stand; escaped, they are the same characters to a reader.
+# These occur only inside JSON strings; escaped, a JSON parser reads the same characters.
 _ESCAPES = {code: f"\\u{code:04x}" for code in [*DANGEROUS, *range(0xD800, 0xE000)]}
 _ABOUT_THINKING = {"stopped_inside_thinking": "empty"}
 
 
 def export(value: Showable, show: Policy = "full") -> Any:
-    """A dict for a response or a message, a list for a list; only what the policy shows."""
+    """A dict for a response or a message, a list for a list, with only what the policy shows."""
     turns = view_of(value, show)
     if isinstance(value, (list, tuple)):
         return [_value(item, turn, show) for item, turn in zip(value, turns, strict=True)]
@@ -41,7 +41,7 @@ def export(value: Showable, show: Policy = "full") -> Any:
 
 
 def export_json(value: Showable, show: Policy = "full") -> bytes:
-    """The same as one line of JSON, in which nothing can act on the terminal that prints it."""
+    """The same as one line of JSON that is safe to print on a terminal."""
     text = json.dumps(export(value, show), ensure_ascii=False, separators=(",", ":"))
     return text.translate(_ESCAPES).encode()
 
@@ -75,7 +75,7 @@ def _response(response: Response, show: Policy) -> dict[str, Any]:
                 "total_tokens": usage.total_tokens,
             }
         ),
-        # Most notes tell of reasoning, some only by their being there.
+        # Most notes are about reasoning, and even their codes reveal it.
         "notes": [note.code for note in response.notes] if show != "none" else None,
         "alternatives": [export(other, show) for other in response.alternatives],
     }

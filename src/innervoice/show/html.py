@@ -1,7 +1,7 @@
-"""What is to be shown -> a fragment of HTML that needs nothing else: no script, no link, no sheet.
+"""A view -> a self-contained HTML fragment: no scripts, no links, no style sheets.
 
-All text is escaped, white space is kept by style, and each text is isolated in its direction, so that
-right-to-left writing cannot reorder what stands beside it. The answer is text, not rendered Markdown.
+All text is escaped, white space is preserved by CSS, and each text has an isolated direction, so that
+right-to-left text cannot reorder its neighbors. The answer is text, not rendered Markdown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _QUIET = "opacity:.75;margin:.5em 0;unicode-bidi:isolate;overflow-wrap:anywhere"
 
 
 def render_html(value: Showable, show: Policy = "full", *, unfolded: bool = False) -> str:
-    """The fragment: one `div`; `unfolded` shows the reasoning without a click."""
+    """The value as one `div`; `unfolded=True` shows the reasoning without a click."""
     turns = "\n".join(_turn(turn, unfolded=unfolded) for turn in view_of(value, show))
     return f'<div class="innervoice" style="{_FRAME}">\n{turns}\n</div>'
 

@@ -1,4 +1,4 @@
-"""What is neither reasoning nor answer -> one line of clean text, the same in every form."""
+"""A tool call, a result, a block or a remark -> one line of clean text, the same in every form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A live stream -> a terminal, if there is one, or else text that only grows."""
+"""A live stream -> a terminal display, or append-only text if there is no terminal."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = ["Live"]
 
 
 class Live:
-    """Shows the events of one stream: a context manager, or `close` ends it.
+    """Displays the events of one stream; use it as a context manager or call `close`.
 
-    While the model thinks its reasoning is seen dim; when it has thought, one line tells for how long.
-    `keep` leaves the reasoning standing. `console` is a console of rich; without it `file`, standard
-    output by default, is asked whether it is a terminal. Without rich it is taken for none.
+    Reasoning is dim while the model thinks; then one line that says how long it took replaces it, unless
+    `keep=True`. `console` is a rich console. Without it, `file` (standard output by default) decides whether
+    there is a terminal; without rich the output is always plain text.
     """
 
     def __init__(
@@ -64,24 +64,24 @@ class Live:
 
     @property
     def response(self) -> Response | None:
-        """The whole response, when the stream has ended."""
+        """The complete response; None until the stream has ended."""
         return self._transcript.response
 
     def feed(self, event: Event) -> None:
-        """Shows one event."""
+        """Displays one event."""
         if self._is_closed:
-            raise UsageError("this display is closed; another stream needs another Live")
+            raise UsageError("this display is closed; create a new Live for another stream")
         self._display.feed(event)
 
     def follow(self, events: Iterable[Event]) -> Response | None:
-        """Shows events to their end, and gives the response."""
+        """Displays all events and returns the response."""
         with self:
             for event in events:
                 self.feed(event)
         return self.response
 
     def close(self) -> None:
-        """Leaves standing what is to stay."""
+        """Ends the display; the final text stays on the screen."""
         if not self._is_closed:
             self._is_closed = True
             self._display.end()
@@ -109,7 +109,7 @@ def _writer(file: IO[str]) -> Callable[[str], None]:
         try:
             file.write(text)
         except UnicodeEncodeError:
-            # A stream of another encoding shows what it can.
+            # The file's encoding lacks some characters.
             encoding = getattr(file, "encoding", None) or "ascii"
             file.write(text.encode(encoding, "replace").decode(encoding))
         file.flush()

@@ -1,9 +1,8 @@
-"""What is to be shown -> Markdown: reasoning folded into `<details>`, the answer as the model wrote it.
+"""A view -> Markdown: reasoning in a collapsed `<details>`, the answer as the model wrote it.
 
-Reasoning is quoted and literal: every line begins with `> `, and whatever could mean something to a
-reader of Markdown or HTML is escaped, so that no line of it can end the quote or the element, open a
-fence, load a picture or call upon a person. Blank lines part the elements from the text, which is what
-CommonMark wants.
+Reasoning is quoted and literal: every line begins with `> `, and everything that has a meaning in Markdown
+or HTML is escaped, so that no line can end the quote or the element, open a fence, load an image or mention
+a user. Blank lines separate the elements from the text, as CommonMark requires.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ _MARKER = re.compile(r"""[!"#%'()+,\-./:;=?^{}]|\d{1,9}(?=[.)])""")
 
 
 def render_markdown(value: Showable, show: Policy = "full", *, html: bool = False) -> str:
-    """The Markdown; `html=True` leaves the answer's own HTML in it, which is otherwise made text."""
+    """The value as Markdown; `html=True` keeps the answer's HTML, which is escaped otherwise."""
     blocks = [block for turn in view_of(value, show) for block in _blocks(turn, html=html)]
     return "\n\n".join(blocks)
 
 
 def literal(text: str) -> str:
-    """One line of clean text as Markdown that shows just this line."""
+    """One line of clean text, escaped so that Markdown shows exactly this line."""
     body = text.lstrip(" \t")
     indent = len(text[: len(text) - len(body)].expandtabs(4)) if body else 0
     marker = _MARKER.match(body)
@@ -61,7 +60,7 @@ def _blocks(turn: ShownTurn, *, html: bool) -> Iterator[str]:
 
 def _details(thought: Thought) -> str:
     lines = [literal(line.rstrip()) for line in visible(thought.text).strip("\n").split("\n")]
-    # Two blanks at the end of a line break it.
+    # Two trailing spaces are a line break.
     broken = [
         f"> {line}  " if line and following else f"> {line}".rstrip()
         for line, following in zip(lines, [*lines[1:], ""], strict=True)
@@ -71,7 +70,7 @@ def _details(thought: Thought) -> str:
 
 
 def _code(line: str) -> str:
-    """A code span that the line cannot end."""
+    """The line in a code span that its own backticks cannot end."""
     fence = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
     return f"{fence} {line} {fence}" if len(fence) > 1 else f"`{line}`"
 
@@ -79,6 +78,6 @@ def _code(line: str) -> str:
 def _escaped(special: re.Match[str]) -> str:
     character = special[0]
     if character == "@":
-        # A backslash would not keep a forge from notifying whoever has this name.
+        # A backslash would not stop GitHub and others from notifying the user with this name.
         return "@\N{ZERO WIDTH SPACE}"
     return _ENTITIES.get(character) or f"\\{character}"

@@ -1,7 +1,7 @@
-"""Stretches of text, some of them wrapped -> messages of a limited size.
+"""Sections of text, some of them wrapped -> messages of a limited size.
 
-A message that ends within a wrapper closes it, and the next opens it again. Text is parted between
-lines where possible, else between words, else between characters; never within an escape.
+A message that ends inside a wrapper closes it, and the next message opens it again. Text is split between
+lines if possible, else between words, else between characters, and never inside an escape.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from innervoice.canon.value import Value
 __all__ = ["LEAST", "Packer", "Wrapper"]
 
 LEAST = 120
-"""No message can be smaller: it must hold a small span of code, or a character in any wrapper."""
+"""The smallest limit: a message must have room for a short code span, or for a character in any wrapper."""
 
-# What is not to be parted: an escape, a silenced `@`, a span of code, blanks, a word.
+# Units that are not split: an escape, a silenced `@`, a code span, white space, a word.
 _ATOM = re.compile(
     "\\\\[^0-9A-Za-z\\s]|@\N{ZERO WIDTH SPACE}|(`+)(?:[^`]|[^`].*?[^`])\\1(?!`)|\\s+|[^\\s\\\\@`]+|."
 )
 
 
 class Wrapper(Value, frozen=True):
-    """What stands before and behind a stretch, in every message that has some of it."""
+    """The text before and after a section, in every message that has a piece of it."""
 
     opening: str = ""
     closing: str = ""
-    foe: str = ""
-    """The character that must not stand before the closing; a blank is put between them."""
+    must_not_precede: str = ""
+    """A character that must not come right before `closing`; a space is put between them."""
 
 
 class Packer:
-    """Fills messages."""
+    """Splits text into messages."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -39,12 +39,12 @@ class Packer:
         self._pieces: list[str] = []
         self._size = 0
         self._breaks = 0
-        """Line feeds that are written as soon as something follows them in the message."""
+        """Line feeds that are written once more text follows in the same message."""
         self._wrapper = Wrapper()
         self._is_open = False
 
     def add(self, text: str, wrapper: Wrapper) -> None:
-        """Adds a stretch behind what is there."""
+        """Appends a section."""
         self._wrapper = wrapper
         first, *others = text.split("\n")
         self._add_line(first)
@@ -54,11 +54,11 @@ class Packer:
         self._close()
 
     def end_line(self) -> None:
-        """Lets what comes next begin on a line of its own."""
+        """Starts the next section on a new line."""
         self._breaks = max(self._breaks, 1)
 
     def end_message(self) -> None:
-        """Lets what comes next begin in a message of its own."""
+        """Starts the next section in a new message."""
         self._close()
         if self._pieces:
             self._messages.append("".join(self._pieces))
@@ -85,7 +85,7 @@ class Packer:
         if not self._fits(piece):
             self.end_message()
         if not self._is_open:
-            # Neither a message nor a wrapper begins with a blank piece: there would be nothing to see.
+            # Neither a message nor a wrapper begins with white space; it would be empty.
             if piece.isspace() and (self._wrapper.opening or not self._pieces):
                 return
             self._append(self._due_breaks() + self._wrapper.opening)
@@ -103,7 +103,10 @@ class Packer:
     def _close(self) -> None:
         if self._is_open:
             guard = (
-                " " if self._wrapper.foe and self._pieces[-1].endswith(self._wrapper.foe) else ""
+                " "
+                if self._wrapper.must_not_precede
+                and self._pieces[-1].endswith(self._wrapper.must_not_precede)
+                else ""
             )
             self._append(guard + self._wrapper.closing)
         self._is_open = False
@@ -119,7 +122,7 @@ class Packer:
         return _units(self._wrapper.opening + piece) + self._reserve() <= self._limit
 
     def _reserve(self) -> int:
-        return len(self._wrapper.closing) + len(self._wrapper.foe)
+        return len(self._wrapper.closing) + len(self._wrapper.must_not_precede)
 
 
 def _units(text: str) -> int:

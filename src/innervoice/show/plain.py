@@ -1,6 +1,6 @@
-"""What is to be shown -> plain text.
+"""A view -> plain text.
 
-Every line of reasoning begins with `> `, so that no reasoning can pass for the answer.
+Every line of reasoning begins with `> `, so that reasoning cannot be mistaken for the answer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ QUOTE = "> "
 
 
 def render_plain(value: Showable, show: Policy = "full") -> str:
-    """The text, without a line feed at its end."""
+    """The value as plain text, without a trailing line feed."""
     return "\n\n".join(filter(None, map(_turn, view_of(value, show))))
 
 

@@ -1,14 +1,14 @@
-"""A response, a message or a history, and one word -> what is to be shown, in its order.
+"""A response, a message or a history, and a policy -> a view: the items to show, in order.
 
-The word is the same for every renderer and for logs:
+Every renderer and the logs use the same policies:
 
-  full      all reasoning that can be read
-  summary   reasoning that the provider summarised; of other reasoning the opening, and its length
-  length    only that there was reasoning, with its characters, and its tokens where they are known
+  full      all readable reasoning
+  summary   summaries from the provider; of other reasoning the first sentence, and its length
+  length    only that there was reasoning, with its characters, and its tokens if they were reported
   none      nothing about reasoning at all
 
-Reasoning that nobody can read (redacted, encrypted, or only counted in the usage) is one line in the
-first three. Neighbouring reasoning is one thought. Seals are no part of what is shown.
+With the first three, unreadable reasoning (redacted, encrypted, or only counted in the usage) is one line.
+Adjacent reasoning parts are one thought. Seals are never shown.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Policy: TypeAlias = Literal["full", "summary", "length", "none"]
 Showable: TypeAlias = Response | Message | Sequence[Response | Message]
 
 _OPENING = 160
-# A sentence is not shorter than a few words: "1." and "e.g." end none.
+# A sentence has at least a few words: "1." and "e.g." do not end one.
 _SENTENCE = re.compile(r".{20,}?(?:[.!?…](?=\s)|[。！？])")
 _REASONING = re.compile("reason|think|thought", re.IGNORECASE)
 _TROUBLE = {
@@ -64,22 +64,22 @@ _TROUBLE_IN_THINKING = {
 
 
 class Thought(Value, frozen=True, kw_only=True):
-    """Reasoning: what may be read of it, and how much there was."""
+    """Reasoning: the text to show, and its full length."""
 
     text: str = ""
     characters: int = 0
     tokens: int | None = None
-    """Of the whole response; its first thought tells them."""
+    """The reasoning tokens of the whole response, on its first thought."""
     alone: bool = True
-    """Whether the response has no other thought, so that the tokens are those of this one."""
+    """Whether the response has no other thought, so that `tokens` belongs to this one alone."""
     hidden_blocks: int = 0
-    """How many blocks of it nobody can read; a thought with such blocks has no text."""
+    """The number of unreadable blocks; a thought with such blocks has no text."""
     summary: bool = False
     complete: bool = True
 
     @property
     def facts(self) -> list[str]:
-        """Its measures, in words."""
+        """Its length and state, in words."""
         facts = ["summary"] if self.summary else []
         if self.hidden_blocks > 1:
             facts.append(counted(self.hidden_blocks, "block"))
@@ -91,13 +91,13 @@ class Thought(Value, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """One line about it."""
+        """A one-line title."""
         name = "Hidden reasoning" if self.hidden_blocks else "Thinking"
         return f"{name} ({', '.join(self.facts)})" if self.facts else name
 
 
 class Answer(Value, frozen=True):
-    """Text of a turn that stands in one piece."""
+    """A contiguous text of a turn."""
 
     text: str
 
@@ -111,7 +111,7 @@ class ShownCall(Value, frozen=True):
 
 
 class Result(Value, frozen=True):
-    """What a call gave; `call` is None if the call is not among what is shown."""
+    """A tool result; `call` is None if its call is not part of the view."""
 
     text: str
     error: bool = False
@@ -119,13 +119,13 @@ class Result(Value, frozen=True):
 
 
 class Block(Value, frozen=True):
-    """Something that is no text: its kind."""
+    """A part that is not text, by its kind."""
 
     kind: str
 
 
 class Remark(Value, frozen=True):
-    """Why there is no answer, or why it broke off."""
+    """Why there is no answer, or why it was interrupted."""
 
     text: str
 
@@ -141,7 +141,7 @@ class ShownTurn(Value, frozen=True):
 
 
 def view_of(value: Showable, show: Policy = "full") -> tuple[ShownTurn, ...]:
-    """Applies the policy; renderers draw what this gives, and look at nothing else."""
+    """Applies the policy; renderers draw the result and look at nothing else."""
     check_policy(show)
     calls = _Calls()
     if isinstance(value, (Response, Message)):
@@ -149,18 +149,18 @@ def view_of(value: Showable, show: Policy = "full") -> tuple[ShownTurn, ...]:
     if isinstance(value, (list, tuple)):
         return tuple(_turn(item, show, calls) for item in value)
     raise UsageError(
-        f"a Response, a Message or a list of these can be shown, not {type(value).__name__}"
+        f"expected a Response, a Message or a list of these, not {type(value).__name__}"
     )
 
 
 def check_policy(show: str) -> None:
-    """Refuses a word that is none of the four."""
+    """Raises `UsageError` for an unknown policy."""
     if show not in get_args(Policy):
         raise UsageError(f"show must be one of {', '.join(get_args(Policy))}, not {show!r}")
 
 
 def thought_about(parts: Sequence[Part], show: Policy) -> tuple[Thought, ...]:
-    """What neighbouring parts of reasoning show: what can be read, then what cannot."""
+    """The thoughts of adjacent reasoning parts: readable text first, then unreadable blocks."""
     open_ended = not all(getattr(part, "complete", True) for part in parts)
     legible = [part for part in parts if _is_legible(part)]
     hidden = sum(_is_hidden(part) for part in parts)
@@ -187,7 +187,7 @@ def counted(number: int, noun: str) -> str:
 def _turn(value: Any, show: Policy, calls: _Calls) -> ShownTurn:
     if not isinstance(value, (Response, Message)):
         raise UsageError(
-            f"a list of Messages and Responses can be shown, but {type(value).__name__} is in it"
+            f"expected a list of Messages and Responses, but it contains {type(value).__name__}"
         )
     items = tuple(_items(value.parts, show, calls))
     if isinstance(value, Message):
@@ -208,10 +208,10 @@ def _items(parts: Sequence[Part], show: Policy, calls: _Calls) -> Iterator[Item]
 
 
 def _runs(parts: Sequence[Part], show: Policy) -> Iterator[tuple[str, Sequence[Part]]]:
-    """Runs of parts of one kind; a part that leaves no trace does not end a run.
+    """Runs of parts of one kind; a part that is not shown does not end a run.
 
-    A run of text has with it all that stands between it and other text: so `answer_of` knows where
-    something was cut out of it, and under `none` gives the answer of the response itself.
+    A run of text includes everything between it and the next text, so that `answer_of` knows where
+    something was cut out and, with `none`, returns the same answer as the response itself.
     """
     seen = [(index, kind) for index, part in enumerate(parts) if (kind := _kind(part, show))]
     runs = [
@@ -244,7 +244,7 @@ def _is_hidden(part: Part) -> bool:
         case Thinking():
             return part.form == "hidden"
         case Opaque(value=dict(value)):
-            # Reasoning of an unexpected shape is carried as it came; its name still tells what it is.
+            # Reasoning in an unknown format is kept as an opaque block; its type or key reveals it.
             kind = value.get("type")
             names = [kind] if isinstance(kind, str) else list(map(str, value))
             return any(_REASONING.search(name) for name in names)
@@ -257,7 +257,7 @@ def _is_blank(text: str) -> bool:
 
 
 def _permitted(parts: Sequence[Thinking], show: Policy) -> Iterator[Part]:
-    """The parts with as much of their text as the policy lets through."""
+    """The parts, with as much of their text as the policy allows."""
     for part in parts:
         if show == "full" or (show == "summary" and part.form == "summary"):
             yield part
@@ -266,7 +266,7 @@ def _permitted(parts: Sequence[Thinking], show: Policy) -> Iterator[Part]:
 
 
 def _opening(text: str) -> str:
-    """The first sentence, or the first line if that is shorter, and an ellipsis for the rest."""
+    """The first sentence, or the first line if that is shorter, followed by an ellipsis if text is left."""
     text = text.strip()
     line = text.partition("\n")[0].rstrip()
     sentence = _SENTENCE.match(line)
@@ -289,7 +289,7 @@ def _with_tokens(items: tuple[Item, ...], usage: Usage, show: Policy) -> tuple[I
 
 
 class _Calls:
-    """The calls so far; of two with one id the later counts for what follows."""
+    """The calls so far; if two share an id, later results belong to the last one."""
 
     def __init__(self) -> None:
         self._made = 0

@@ -1,15 +1,15 @@
-"""Markdown of a model -> the same Markdown with no HTML of its own and no fence left open.
+"""A model's Markdown -> the same Markdown without active HTML and without open code fences.
 
-HTML in an answer could hide what stands behind it (a comment, a `<script>`, a `<details>` that is never
-closed), so outside of code `<` becomes `&lt;` where a tag could begin. A line break within a line, as
-models write it in tables, is let through. Whatever might not be code is treated as if it were none: then
-`&lt;` may be seen in a listing, but no tag gets through.
+HTML in an answer could hide the text after it (a comment, a `<script>`, a `<details>` that is never
+closed), so outside of code `<` becomes `&lt;` wherever a tag could begin. `<br>` within a line, as models
+write it in tables, is kept. Text that might not be code is treated as ordinary text: a listing may then
+show `&lt;`, but no tag gets through.
 
-A fence that begins in one of the first four columns is certain in CommonMark wherever it stands; so is
-the end of one that begins in the first. Where the end of another depends on the list around it, it is
-written out. One that begins further right, or behind the marker of a list or a quote, may be none; until
-the next line that begins in the first column nothing is certain then. If meanwhile another may have begun,
-a comment is put there that ends it, and is a comment if there is none.
+In CommonMark a fence in one of the first four columns is always a fence, and so is the closing fence of
+one that begins in the first column. If the end of a fence depends on the list around it, a closing fence
+is written. A fence further right, or after a list or quote marker, may not be one; after it nothing is
+certain until the next line that begins in the first column. If another fence may have begun in between,
+a comment is inserted that closes the fence if it is open and is an ordinary comment if it is not.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ _INLINE = re.compile(r"\\.|(`+)", re.DOTALL)
 
 
 def sanitize(markdown: str) -> str:
-    """The Markdown, which may now stand before and behind anything."""
-    tamer = _Tamer()
+    """The Markdown, safe to put before and after any other Markdown."""
+    sanitizer = _Sanitizer()
     for line in markdown.split("\n"):
-        tamer.read(line)
-    return tamer.end()
+        sanitizer.read(line)
+    return sanitizer.end()
 
 
-class _Tamer:
+class _Sanitizer:
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._indent = ""
         self._marker = ""
-        """Of the fence that is open, if one is."""
+        """The marker of the open fence; empty if none is open."""
         self._certain = True
         self._doubt = 0
-        """The size of a fence that may be open, outside of any list or quote."""
+        """The length of a fence that may be open, outside of any list or quote."""
         self._paired = True
         """Whether every code span of this paragraph ended on its line."""
 
@@ -58,7 +58,7 @@ class _Tamer:
         if fence and self._certain:
             self._indent, self._marker = fence.groups()
             self._paired = True
-            # With a bar in it, some take it for the head of a table.
+            # Some parsers take a line with a bar for the head of a table.
             self._lines.append(_TAG.sub("&lt;", line).replace("|", "&#124;"))
             return
         if fence:
@@ -83,7 +83,7 @@ class _Tamer:
         self._marker = ""
 
     def _stays_in_fence(self, line: str) -> bool:
-        """Takes a line of the open fence, its end among them; False for a line behind it."""
+        """Adds a line of the open fence, including the closing one; False for a line after it."""
         body = line.strip(" \t")
         column = len(line[: len(line) - len(line.lstrip(" \t"))].expandtabs(4))
         ends = len(body) >= len(self._marker) and not body.strip(self._marker[0])
@@ -108,7 +108,7 @@ class _Tamer:
         return "".join(pieces)
 
     def _spans(self, line: str) -> list[tuple[int, int]]:
-        """Where the line has code for certain."""
+        """The spans of the line that are certainly code."""
         spans: list[tuple[int, int]] = []
         position = 0
         trusted = self._certain and self._paired
@@ -121,7 +121,7 @@ class _Tamer:
             if closer is None:
                 self._paired = trusted = False
                 continue
-            # Cells of a table are parted before spans are looked for.
+            # Parsers split table cells before they look for code spans.
             if trusted and "|" not in line[position : closer.start()]:
                 spans.append((match.start(), closer.end()))
             position = closer.end()
@@ -129,10 +129,10 @@ class _Tamer:
 
 
 def _without_tags(line: str, start: int, end: int) -> str:
-    """A stretch of the line with its tags made text."""
+    """A section of the line, with its tags escaped."""
     pieces: list[str] = []
     for tag in _TAG.finditer(line, start, end):
-        # Behind a letter or a bar, of which no marker is made, no block of HTML begins.
+        # An HTML block cannot begin after a letter or a bar, which are never part of a list or quote marker.
         harmless = _BREAK.match(line, tag.start()) and _TEXT.search(line, 0, tag.start())
         pieces += line[start : tag.start()], "<" if harmless else "&lt;"
         start = tag.end()

@@ -1,7 +1,7 @@
-"""A transcript -> text that only grows, for a pipe, a file or a simple terminal.
+"""A transcript -> append-only text, for a pipe, a file or a simple terminal.
 
-It has no control characters. Reasoning is quoted line by line as in `plain`. What turns out to be
-something else cannot be taken back: a line says so, and the answer is written anew.
+The text has no control characters. Reasoning is quoted line by line as in `plain`. If text turns out to be
+reasoning, it cannot be taken back: a line says so, and the answer is written again.
 """
 
 from __future__ import annotations
@@ -21,46 +21,48 @@ READ_AGAIN = "[read again: what follows replaces the text above]"
 
 
 class Sequence:
-    """Writes a stream as it comes."""
+    """Writes a stream as it arrives."""
 
     def __init__(self, transcript: Transcript, write: Callable[[str], None], show: Policy) -> None:
         self._transcript = transcript
         self._write_out = write
         self._show = show
         self._slot: Slot | None = None
-        """The slot that is being written; None for a line of our own."""
+        """The slot that is being written; None after a line of our own."""
         self._done = 0
-        """The slots before this number need no more looking at."""
+        """The slots before this index are finished."""
         self._reached = 0
-        """The slots before this number were written to."""
-        self._told: dict[int, int] = {}
-        """How many characters of reasoning were told of, by the first slot of its passage."""
-        self._told_tokens = False
+        """Text of the slots before this index was written."""
+        self._reported: dict[int, int] = {}
+        """The number of characters of reasoning that a line has reported, by the first slot of the passage."""
+        self._reported_tokens = False
         self._last = ""
 
     def feed(self, event: Event) -> None:
-        """Writes what an event brought."""
+        """Writes one event."""
         self._transcript.feed(event)
         if isinstance(event, Recast):
             self._read_again(event.index)
         self._update()
 
     def end(self) -> None:
-        """Writes what is left, and ends the last line."""
+        """Writes the remaining text and ends the last line."""
         self._update(is_final=True)
-        for line in closing_lines(self._transcript, self._show, told_tokens=self._told_tokens):
+        for line in closing_lines(
+            self._transcript, self._show, reported_tokens=self._reported_tokens
+        ):
             self._line(line)
         self._end_line()
 
     def _read_again(self, index: int) -> None:
         self._done = min(self._done, index)
-        self._told = {first: size for first, size in self._told.items() if first < index}
+        self._reported = {first: size for first, size in self._reported.items() if first < index}
         if index < self._reached:
             self._reached = index
             self._line(READ_AGAIN)
             for slot in self._transcript.slots[index:]:
                 if slot.kind == "thinking":
-                    slot.take()  # it stands above
+                    slot.take()  # it is already written above
 
     def _update(self, *, is_final: bool = False) -> None:
         passages = list(self._transcript.passages(self._done))
@@ -85,10 +87,10 @@ class Sequence:
                 self._enter(slot)
                 self._quote(text)
         thought = passage.thought(self._show) if is_over else None
-        if thought is None or self._told.get(passage.first) == thought.characters:
+        if thought is None or self._reported.get(passage.first) == thought.characters:
             return
-        self._told[passage.first] = thought.characters
-        self._told_tokens = self._told_tokens or self._transcript.tokens() is not None
+        self._reported[passage.first] = thought.characters
+        self._reported_tokens = self._reported_tokens or self._transcript.tokens() is not None
         if self._show == "summary" and thought.text:
             self._enter(passage.slots[0])
             self._quote(visible(thought.text))
@@ -101,13 +103,13 @@ class Sequence:
             self._write(text)
 
     def _other(self, passage: Passage) -> None:
-        if passage.first not in self._told:
-            self._told[passage.first] = 0
+        if passage.first not in self._reported:
+            self._reported[passage.first] = 0
             for line in passage.lines(self._show):
                 self._line(line)
 
     def _enter(self, slot: Slot) -> None:
-        """Goes on with a slot, below a blank line if it is another."""
+        """Continues a slot; a different slot begins after a blank line."""
         if slot is self._slot:
             return
         self._end_line()
@@ -117,7 +119,7 @@ class Sequence:
         self._reached = max(self._reached, self._transcript.slots.index(slot) + 1)
 
     def _line(self, line: str, *, below: bool = False) -> None:
-        """Writes a line of our own, below a blank line unless it belongs to what stands there."""
+        """Writes a line of our own, after a blank line unless it belongs to the text above."""
         self._end_line()
         if self._slot is not None and self._last and not below:
             self._write("\n")
@@ -137,11 +139,11 @@ class Sequence:
         self._last = text[-1]
 
 
-def closing_lines(transcript: Transcript, show: Policy, *, told_tokens: bool) -> list[str]:
-    """What is to be said at the end: tokens that no passage could tell, and why it broke off."""
+def closing_lines(transcript: Transcript, show: Policy, *, reported_tokens: bool) -> list[str]:
+    """The last lines: reasoning tokens that no passage has reported, and why the response was interrupted."""
     lines = []
     tokens = transcript.usage.reasoning_tokens
-    if tokens and show != "none" and not told_tokens:
+    if tokens and show != "none" and not reported_tokens:
         lines.append(f"[{counted(tokens, 'token')} of reasoning]")
     if transcript.response is not None:
         items = view_of(transcript.response, show)[0].items

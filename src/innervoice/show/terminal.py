@@ -1,8 +1,8 @@
-"""A transcript -> a terminal, drawn with rich, which no other module imports.
+"""A transcript -> a terminal, drawn with rich; no other module imports rich.
 
-The lines of the answer that there is no room for are printed for good, from the top; those below are
-drawn again and again, so that a `Recast` can still change them. Nothing in the model's text is markup to
-rich, and none of it comes here with a control character in it.
+Lines that no longer fit on the screen are printed permanently, from the top; the lines below them are
+redrawn, so that a `Recast` can still change them. The model's text is never parsed as rich markup, and its
+control characters were replaced before it gets here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from innervoice.show.visible import visible
 __all__ = ["Console", "Screen"]
 
 _Line: TypeAlias = tuple[str, str]
-"""A style, and a text without line breaks."""
+"""A style and a text without line breaks."""
 
 _DIM = "dim"
 _GAP: _Line = ("", "")
@@ -41,7 +41,7 @@ _SMALL = (TextDelta, ThinkingDelta, ToolCallDelta, Heartbeat)
 
 
 class Screen:
-    """Draws a stream: lines that stay, and below them lines that may still change."""
+    """Draws a stream: permanent lines, and below them lines that may still change."""
 
     def __init__(
         self,
@@ -62,14 +62,14 @@ class Screen:
         self._pause = 1 / refresh_per_second if refresh_per_second else 0.0
         self._settled = clock()
         self._next = 0
-        """The number of the first slot that is not printed for good."""
+        """The index of the first slot that is not printed permanently."""
         self._offset = 0
-        """How many characters of its passage are, if it is a text."""
+        """How many characters of that slot's passage are printed, if it is a text."""
         self._above: str | None = None
-        """The kind of the passage that was printed last."""
-        self._told_tokens = False
-        # Whoever draws holds this: rich's own locks do not keep two threads from writing in an order
-        # other than that in which they moved the cursor. So it has no thread; there is one here.
+        """The kind of the last printed passage."""
+        self._reported_tokens = False
+        # Held while drawing: rich's own locks do not prevent two threads from writing in another order
+        # than the one in which they moved the cursor. So rich's refresh thread is off, and ours is used.
         self._lock = threading.RLock()
         self._ended = threading.Event()
         self._ticker = threading.Thread(target=self._tick, daemon=True)
@@ -78,7 +78,7 @@ class Screen:
         )
 
     def feed(self, event: Event) -> None:
-        """Draws what an event brought."""
+        """Draws one event."""
         with self._lock:
             self._transcript.feed(event)
             if not self._live.is_started:
@@ -92,14 +92,14 @@ class Screen:
                 self._live.refresh()
 
     def end(self) -> None:
-        """Prints for good what is left."""
+        """Prints the remaining lines permanently."""
         self._ended.set()
         if self._ticker.ident is not None:
             self._ticker.join()
         self._live.stop()
         passages = list(self._transcript.passages(self._next))
         lines = [line for passage in passages for line in self._printed(passage)]
-        about = closing_lines(self._transcript, self._show, told_tokens=self._told_tokens)
+        about = closing_lines(self._transcript, self._show, reported_tokens=self._reported_tokens)
         if about and self._above:
             lines.append(_GAP)
         self._print([*lines, *((_DIM, line) for line in about)])
@@ -110,24 +110,24 @@ class Screen:
             self._ticker.start()
 
     def _tick(self) -> None:
-        """Draws again and again, for what came since and for the time that passes."""
+        """Redraws periodically, for new text and the elapsed time."""
         while not self._ended.wait(self._pause):
             try:
                 with self._lock:
                     self._live.refresh()
             except (OSError, ValueError):
-                return  # the terminal is gone; whoever feeds will hear of it
+                return  # the terminal is gone; the next `feed` raises
 
     def _print(self, lines: list[_Line]) -> None:
         if not lines:
             return
-        with self._console:  # one write, so that nothing flickers
+        with self._console:  # a single write, to avoid flicker
             self._console.print(_rich(lines), soft_wrap=True)
             if self._live.is_started:
                 self._live.refresh()
 
     def _region(self) -> Text:
-        """The lines that may still change, as many as there is room for."""
+        """The lines that may still change, as many as fit."""
         rows: list[_Line] = []
         above = self._above
         for passage in self._transcript.passages(self._next):
@@ -139,7 +139,7 @@ class Screen:
         return _rich(rows[-self._room() :])
 
     def _overflow(self) -> list[_Line]:
-        """Takes the lines from the top that there is no room for."""
+        """Takes the lines from the top that do not fit."""
         lines: list[_Line] = []
         passages = list(self._transcript.passages(self._next))
         sizes = [len(self._rows(passage)) + 1 for passage in passages]
@@ -156,7 +156,7 @@ class Screen:
         return lines
 
     def _head(self, passage: Passage, excess: int) -> list[_Line]:
-        """Takes as many rows from the head of a text, in whole lines where it has such."""
+        """Takes `excess` rows from the beginning of a text, in whole lines if possible."""
         text = self._text(passage)
         taken = 0
         lines: list[str] = []
@@ -167,7 +167,7 @@ class Screen:
             taken += len(line) + 1
             excess -= max(1, len(chop_cells(line, self._console.width)))
         if not lines and excess > 0:
-            # A line that is longer than the screen; cut where it is folded it looks the same.
+            # A line longer than the screen; cut where it wraps, it looks the same.
             rows = chop_cells(text, self._console.width)[:-1][:excess]
             lines = ["".join(rows)] if rows else []
             taken = sum(map(len, rows))
@@ -179,18 +179,18 @@ class Screen:
         return [*gap, *(("", line) for line in lines)]
 
     def _printed(self, passage: Passage) -> list[_Line]:
-        """Takes a whole passage."""
+        """Takes a complete passage."""
         lines = self._lines(passage)
         gap = [_GAP] if lines and self._is_apart(passage, self._above) else []
         self._next, self._offset = passage.end, 0
         if lines:
             self._above = passage.kind
         if lines and passage.kind == "thinking" and self._transcript.tokens() is not None:
-            self._told_tokens = True
+            self._reported_tokens = True
         return gap + lines
 
     def _rewound(self, index: int) -> list[_Line]:
-        """Goes back to where parts were replaced; says so if they were printed."""
+        """Goes back to the replaced parts; prints a notice if they were already printed."""
         if index > self._next or (index == self._next and not self._offset):
             return []
         self._next, self._offset = index, 0
@@ -198,7 +198,7 @@ class Screen:
         return [_GAP, (_DIM, READ_AGAIN)]
 
     def _rows(self, passage: Passage) -> list[_Line]:
-        """A passage as it is drawn now, folded to the width."""
+        """A passage as it is drawn now, wrapped to the width."""
         lines = self._lines(passage) if passage.kind == "text" else self._lines_now(passage)
         width = self._console.width
         return [(style, row) for style, line in lines for row in chop_cells(line, width) or [""]]
@@ -213,7 +213,7 @@ class Screen:
         return [status, *self._tail(passage)] if streams else [status]
 
     def _tail(self, passage: Passage) -> list[_Line]:
-        """The last lines of reasoning that goes on."""
+        """The last lines of unfinished reasoning."""
         room = max(3, self._room() // 2)
         text = self._whole(passage)[-room * self._console.width :].strip("\n")
         rows = [
@@ -224,7 +224,7 @@ class Screen:
         return [(f"{_DIM} italic", row) for row in rows[-room:]] if text else []
 
     def _lines(self, passage: Passage) -> list[_Line]:
-        """A passage that is over, and any text."""
+        """The lines of a finished passage, or of any text."""
         if passage.kind == "text":
             text = self._text(passage).rstrip()
             return [("", line) for line in text.split("\n")] if text else []
@@ -240,7 +240,7 @@ class Screen:
         return [*((f"{_DIM} italic", line) for line in text.split("\n")), outcome]
 
     def _text(self, passage: Passage) -> str:
-        """The text of a passage that is not printed yet."""
+        """The text of a passage that is not yet printed."""
         if passage.first == self._next and self._offset:
             return self._whole(passage)[self._offset :]
         return without_blank_lines(self._whole(passage))
@@ -249,7 +249,7 @@ class Screen:
         return "".join(slot.text for slot in passage.slots).replace("\t", _TAB)
 
     def _is_apart(self, passage: Passage, above: str | None) -> bool:
-        """Whether a blank line stands before a passage."""
+        """Whether a blank line comes before a passage."""
         if above is None or (passage.first == self._next and self._offset):
             return False
         return not (above == passage.kind == "other")

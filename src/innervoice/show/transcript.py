@@ -1,8 +1,8 @@
-"""Events of a stream -> what has come so far, in passages, with the time that thinking took.
+"""Events of a stream -> the passages so far, with the time spent thinking.
 
-A passage is what is shown in one piece: neighbouring reasoning is one, as it is one thought in `policy`.
-The clock runs for the part that was written to last. A reasoning field stays open while the answer
-arrives, but the model no longer thinks then.
+A passage is shown in one piece; adjacent reasoning parts are one passage, as they are one thought in
+`policy`. The clock runs for the part that was written last: a reasoning part may stay open while the
+answer arrives, but the model no longer thinks then.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ __all__ = ["Passage", "Slot", "Transcript", "without_blank_lines"]
 
 _BLANK_LINES = re.compile(r"(?:[ \t]*\n)+")
 _NOTICEABLE = 0.05
-"""Less time than this was not measured but is the overhead of reading what came at once."""
+"""Less time than this is only the overhead of reading events that arrived together."""
 
 
 class Slot(FoldedPart):
-    """One part as far as it came, its text already clean; other parts have no text."""
+    """One part as far as it has arrived, with clean text; parts other than text and thinking have none."""
 
     def __init__(self, part: Part, *, is_open: bool = True) -> None:
         super().__init__(part, is_open=is_open)
@@ -42,31 +42,31 @@ class Slot(FoldedPart):
 
     @property
     def text(self) -> str:
-        """All of its text."""
+        """The complete text."""
         if len(self.pieces) > 1:
             self.pieces = ["".join(self.pieces)]
         return self.pieces[0] if self.pieces else ""
 
     @property
     def kind(self) -> str:
-        """Which passages it belongs to: thinking, text, or other."""
+        """The kind of passage it belongs to: thinking, text, or other."""
         if isinstance(self.part, Text):
             return "text"
         return "thinking" if _is_thinking(self.part) else "other"
 
     @property
     def current(self) -> Part:
-        """The part with the text that came."""
+        """The part with the text so far."""
         if self.is_open and isinstance(self.part, (Text, Thinking)):
             return self.part.replace(text=self.text, complete=False)
         return self.part
 
     def add(self, text: str) -> None:
-        """More of its text."""
+        """Appends text."""
         if not isinstance(self.part, (Text, Thinking)):
             return
         text = self._held + text
-        # Half of a line break or of a character waits for the other half.
+        # Half of a line break or of a surrogate pair waits for the other half.
         self._held = (
             text[-1] if text and (text[-1] == "\r" or "\ud800" <= text[-1] < "\udc00") else ""
         )
@@ -75,7 +75,7 @@ class Slot(FoldedPart):
             self._write(clean)
 
     def end(self, part: Part) -> None:
-        """It is over, and was this part."""
+        """Ends the slot with the final part."""
         if not self.pieces and not self._held:
             self.add(content_of(part))
         if self._held:
@@ -85,7 +85,7 @@ class Slot(FoldedPart):
         self.is_open = False
 
     def take(self) -> str:
-        """What came since the last call, but for white space that nothing has followed yet."""
+        """The text since the last call, except trailing white space."""
         if not self._has_ink:
             return ""
         self._has_ink = False
@@ -104,27 +104,27 @@ class Slot(FoldedPart):
 
 
 class Passage:
-    """Neighbouring slots that are shown in one piece."""
+    """Adjacent slots that are shown in one piece."""
 
     def __init__(self, first: int, slots: Sequence[Slot], *, is_active: bool) -> None:
         self.kind = slots[0].kind
         self.first = first
         self.slots = slots
         self.is_active = is_active
-        """Whether it was written to last, and may be written to again."""
+        """Whether it was written last and may still grow."""
 
     @property
     def is_open(self) -> bool:
-        """Whether a part of it is not over yet."""
+        """Whether one of its parts is unfinished."""
         return any(slot.is_open for slot in self.slots)
 
     @property
     def end(self) -> int:
-        """The number of the slot behind it."""
+        """The index of the slot after it."""
         return self.first + len(self.slots)
 
     def thought(self, show: Policy) -> Thought | None:
-        """What the policy shows of reasoning; blocks that nobody can read count beside it."""
+        """The reasoning that the policy shows, with the number of unreadable blocks."""
         thoughts = thought_about([slot.current for slot in self.slots], show)
         if not thoughts:
             return None
@@ -132,14 +132,14 @@ class Passage:
         return thoughts[0].replace(hidden_blocks=hidden)
 
     def lines(self, show: Policy) -> list[str]:
-        """What the policy shows of a call or a block."""
+        """The lines for tool calls and blocks."""
         parts = tuple(slot.current for slot in self.slots)
         items = view_of(Message("assistant", parts), show)[0].items
         return [line_of(item) for item in items if not isinstance(item, (Thought, Answer))]
 
 
 class Transcript:
-    """Reads events."""
+    """Collects events."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -155,7 +155,7 @@ class Transcript:
         return self._folder.parts
 
     def feed(self, event: Event) -> None:
-        """Takes one event."""
+        """Adds one event."""
         match event:
             case PartEnd():
                 if self._folder.end(event) is self._active:
@@ -171,24 +171,24 @@ class Transcript:
                     self._touch(slot)
 
     def passages(self, start: int = 0) -> Iterator[Passage]:
-        """The passages from a slot on."""
+        """The passages from a slot onwards."""
         for _, group in groupby(self.slots[start:], key=_passage_of):
             slots = list(group)
             yield Passage(start, slots, is_active=self._active in slots)
             start += len(slots)
 
     def seconds(self, passage: Passage) -> float:
-        """The time that was spent on a passage."""
+        """The time spent on a passage."""
         running = self._clock() - self._since if passage.is_active else 0.0
         return sum(slot.elapsed for slot in passage.slots) + running
 
     def tokens(self) -> int | None:
-        """The tokens of reasoning, if there is one passage of it, so that they are its own."""
+        """The reasoning tokens, if there is exactly one passage of reasoning that they belong to."""
         thinking = sum(passage.kind == "thinking" for passage in self.passages())
         return self.usage.reasoning_tokens if thinking == 1 else None
 
     def status(self, passage: Passage, show: Policy) -> str:
-        """One line about reasoning that goes on."""
+        """One line about unfinished reasoning."""
         thought = passage.thought(show)
         facts = [duration(self.seconds(passage))]
         if thought and thought.characters:
@@ -196,7 +196,7 @@ class Transcript:
         return f"thinking · {' · '.join(facts)}"
 
     def outcome(self, passage: Passage, show: Policy) -> str | None:
-        """One line about reasoning that is over; None if there was none."""
+        """One line about finished reasoning; None if there was none."""
         thought = passage.thought(show)
         if thought is None:
             return None
@@ -219,7 +219,7 @@ class Transcript:
         for slot in slots:
             if slot.is_open and was_active:
                 self._touch(slot)
-        # The time that went into a text was spent thinking if that is what it was.
+        # Text turned out to be reasoning, so the time spent on it was spent thinking.
         for slot in [slot for slot in slots if slot.kind == "thinking"][:1]:
             slot.elapsed += sum(other.elapsed for other in replaced)
 
@@ -234,7 +234,7 @@ class Transcript:
                 slot.end(part)
 
     def _touch(self, slot: Slot | None) -> None:
-        """Lets the clock run for a slot."""
+        """Starts the clock for a slot."""
         now = self._clock()
         if self._active is not None:
             self._active.elapsed += now - self._since
@@ -243,7 +243,7 @@ class Transcript:
 
 
 def without_blank_lines(text: str) -> str:
-    """The text without the blank lines at its head; the indentation of the first other one stays."""
+    """The text without leading blank lines; the first line keeps its indentation."""
     blank = _BLANK_LINES.match(text)
     return text[blank.end() :] if blank else text
 
@@ -257,7 +257,7 @@ def duration(seconds: float) -> str:
 
 
 def _passage_of(slot: Slot) -> tuple[str, int]:
-    """Calls stand each for themselves, so that one is shown as soon as it is whole."""
+    """The group of a slot; each call is its own passage, so that it is shown as soon as it is complete."""
     return slot.kind, id(slot) if slot.kind == "other" else 0
 
 

@@ -1,9 +1,9 @@
-"""Text of a model -> the same text with nothing in it that acts on the display.
+"""A model's text -> the same text without characters that affect the display.
 
-A control character becomes its picture, and what has none becomes U+FFFD: an escape sequence cannot
-move the cursor, and nobody has to guess where it was. So, too, with the characters that reorder what
-stands around them (embeddings, overrides, isolates). The marks of right-to-left writing stay: they
-reorder nothing but themselves. Every kind of line break becomes a line feed.
+A control character is replaced by its visible symbol, or by U+FFFD if it has none, so an escape sequence
+cannot move the cursor and readers see where it was. The same goes for characters that reorder the text
+around them (embeddings, overrides, isolates). Right-to-left marks are kept, because they do not reorder
+other text. Every kind of line break becomes a line feed.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ DANGEROUS = frozenset(
     for codes in (
         range(0x20),
         range(0x7F, 0xA0),
-        range(0x2028, 0x202F),  # separators of lines, embeddings and overrides
-        range(0x2066, 0x2070),  # isolates, and controls that Unicode gave up
-        range(0xFFF9, 0xFFFC),  # annotations between the lines
+        range(0x2028, 0x202F),  # line separators, embeddings and overrides
+        range(0x2066, 0x2070),  # isolates and deprecated controls
+        range(0xFFF9, 0xFFFC),  # interlinear annotations
     )
     for code in codes
     if code not in _KEPT
 )
-"""The characters that are never shown as they are."""
+"""The characters that are always replaced."""
 
 
 def _picture(code: int) -> str:
@@ -41,12 +41,12 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def visible(text: str) -> str:
-    """The text as it may be shown; of white space it has blanks, tabs and line feeds."""
+    """The text without control characters, except tabs and line feeds."""
     if text.isascii() and text.isprintable():
         return text
     text = text.replace("\r\n", "\n").translate(_VISIBLE)
     if _SURROGATE.search(text):
-        # The halves of an emoji that was cut in two are put together; a half alone is no character.
+        # Join the surrogate halves of an emoji that was split; a lone half is not a character.
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
 

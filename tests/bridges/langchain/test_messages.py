@@ -11,7 +11,7 @@ from innervoice.emulator import Emulator, emulated_client
 core = pytest.importorskip("langchain_core.messages")
 load = pytest.importorskip("langchain_core.load")
 bridge = pytest.importorskip("innervoice.bridges.langchain")
-answers = pytest.importorskip("innervoice.bridges.langchain.answers")
+ai_message = pytest.importorskip("innervoice.bridges.langchain.ai_message")
 
 
 MODELS = [
@@ -56,7 +56,7 @@ def test_there_and_back(client, model, question, tool):
     """Nothing of an answer is lost in a message, nor in the sum of its chunks."""
     response, events = ask(client, model, question, tool)
     whole = stored(bridge.from_innervoice(response))
-    made = answers.Chunks(response.provider)
+    made = ai_message.AIMessageChunker(response.provider)
     summed = stored(reduce(operator.add, filter(None, map(made.feed, events))))
     again = bridge.read(whole)
 
@@ -171,7 +171,7 @@ def test_any_part_survives():
 
 
 def chunks_of(*events):
-    made = answers.Chunks("vllm")
+    made = ai_message.AIMessageChunker("vllm")
     return [chunk for event in events if (chunk := made.feed(event))]
 
 

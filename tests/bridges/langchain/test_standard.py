@@ -28,7 +28,10 @@ class TestUnit(unit_tests.ChatModelUnitTests):
 
 
 class Emulated(integration_tests.ChatModelIntegrationTests):
-    """The model at the emulator, whose mind is small: it calls tools by a word of their names, and writes no JSON."""
+    """The model against the emulator, which calls tools by a word of their names and writes no JSON.
+
+    A file that a dialect does not accept is refused before anything is sent (`file_refused`); the flags say which.
+    """
 
     target = ""
     override = ""
@@ -53,12 +56,12 @@ class Emulated(integration_tests.ChatModelIntegrationTests):
     supports_image_inputs = supports_image_urls = supports_image_tool_message = True
     supports_pdf_inputs = supports_pdf_tool_message = supports_audio_inputs = True
     supports_anthropic_inputs = True
-    # The emulator's mind writes no JSON.
+    # The emulator writes no JSON.
     supports_json_mode = False
 
     @pytest.fixture(autouse=True)
     def _no_downloads(self, monkeypatch):
-        """Pictures, sounds and documents come from nowhere; the emulator does not look at them."""
+        """Downloads return placeholder bytes; the emulator does not look at files."""
         monkeypatch.setattr(httpx, "get", lambda *_, **__: httpx.Response(200, content=b"data"))
         monkeypatch.setenv("LANGCHAIN_TESTS_USER_AGENT", "innervoice")
 
@@ -75,16 +78,16 @@ class Emulated(integration_tests.ChatModelIntegrationTests):
 
 class TestAnthropic(Emulated):
     target, override = "anthropic/claude-haiku-4-5", "claude-opus-5-5"
+    supports_audio_inputs = False
 
 
 class TestGemini(Emulated):
     target, override = "gemini/gemini-3-pro-preview", "gemini-2.5-flash"
-    # Gemini's results hold text and nothing else, here as in its dialect.
-    supports_image_tool_message = supports_pdf_tool_message = False
 
 
 class TestOpenAI(Emulated):
     target, override = "openai/gpt-5.6", "gpt-5-mini"
+    supports_audio_inputs = False
 
 
 class TestDeepSeek(Emulated):
@@ -94,9 +97,9 @@ class TestDeepSeek(Emulated):
 class TestBedrock(Emulated):
     target = "bedrock/us.anthropic.claude-haiku-4-5-v1:0"
     override = "us.anthropic.claude-opus-5-5-v1:0"
-    # Converse counts no reasoning, takes pictures by their data, and the emulator does not see its choice of tools.
+    # Converse reports no reasoning tokens and takes images as data only; the emulator ignores its tool choice.
     supported_usage_metadata_details = NOTHING_COUNTED
-    supports_image_urls = has_tool_choice = has_structured_output = False
+    supports_image_urls = supports_audio_inputs = has_tool_choice = has_structured_output = False
 
 
 class TestMistral(Emulated):
@@ -106,15 +109,16 @@ class TestMistral(Emulated):
 
 class TestCohere(Emulated):
     target, override = "cohere/command-a-reasoning-08-2025", "command-a-03-2025"
+    supports_audio_inputs = supports_pdf_inputs = supports_pdf_tool_message = False
 
 
 class TestOllama(Emulated):
     target, override = "ollama/qwen3", "gpt-oss"
     supported_usage_metadata_details = NOTHING_COUNTED
-    # Ollama forces no tool, so that objects come as JSON, which the emulator's mind does not write.
+    # Ollama cannot force a tool call, so objects come as JSON, which the emulator does not write.
     has_tool_choice = has_structured_output = False
-    supports_image_urls = supports_image_tool_message = supports_pdf_tool_message = False
+    supports_image_urls = supports_pdf_tool_message = False
     supports_audio_inputs = supports_pdf_inputs = supports_anthropic_inputs = False
 
 
-del Emulated  # it is no test of its own
+del Emulated  # pytest would collect the base class too

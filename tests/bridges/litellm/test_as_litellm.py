@@ -192,7 +192,7 @@ def test_parameters_reach_the_wire(both):
 
 
 def test_unsupported_parameters(both):
-    """What a provider has no place for is an error, or dropped if asked."""
+    """A parameter that a provider does not support is an error, or dropped on request."""
     with pytest.raises(both.module.UnsupportedParamsError):
         both.ask(CLAUDE, [SUM], max_tokens=100, logit_bias={"1": 2})
     both.ask(CLAUDE, [SUM], max_tokens=100, logit_bias={"1": 2}, drop_params=True)

@@ -9,8 +9,8 @@ import pytest
 
 from bridges.litellm.talk import QUESTION, SUM, TOOLS
 from innervoice.bridges import litellm
-from innervoice.bridges.litellm.arguments import call_of
-from innervoice.bridges.litellm.schemas import strict
+from innervoice.bridges.litellm.arguments import completion_call
+from innervoice.bridges.litellm.strict_schema import strict_schema
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 FORM = {"type": "json_schema", "json_schema": {"name": "number", "schema": SCHEMA}}
@@ -217,7 +217,7 @@ def test_a_server_without_responses(line, how):
 
     assert "15 * 23 = 345." == answer.choices[0].message.content
     assert ["/nowhere", "/openai/v1/chat/completions"] == line.emulator.paths
-    assert "no Responses" in answer._hidden_params["notes"][0]
+    assert "does not support Responses" in answer._hidden_params["notes"][0]
 
 
 def test_secrets_stay_out_of_the_body(line):
@@ -265,8 +265,8 @@ def test_strict_schemas():
         "properties": {"a": {"anyOf": [closed, {"type": "null"}]}},
         "additionalProperties": False,
         "required": ["a"],
-    } == strict(schema)
-    assert 7 == strict(7)
+    } == strict_schema(schema)
+    assert 7 == strict_schema(7)
 
 
 def test_flags(line):
@@ -305,7 +305,7 @@ def test_headers(line):
 
 def test_variables_of_aws():
     """Arguments that stand for the environment reach the client, and not the body."""
-    call = call_of(
+    call = completion_call(
         "bedrock/us.anthropic.claude-opus-5-5",
         [SUM],
         {"aws_region_name": "eu-west-1", "aws_access_key_id": "a", "aws_secret_access_key": "b"},
@@ -324,7 +324,7 @@ def test_variables_of_aws():
     ],
 )
 def test_deadline(given, expected):
-    settings = call_of("openai/gpt-4o", [SUM], given).settings
+    settings = completion_call("openai/gpt-4o", [SUM], given).settings
     assert expected == (settings["timeout"], settings["retries"])
 
 
@@ -356,7 +356,7 @@ def test_dropping(line):
 
     response = line.ask(model, [SUM], drop_params=True, **given)
     assert not given.keys() & line.body.keys()
-    assert 2 == sum("no place" in note for note in response._hidden_params["notes"])
+    assert 2 == sum("does not support it" in note for note in response._hidden_params["notes"])
     line.ask(model, [SUM], additional_drop_params=["logit_bias", "seed"], **given)
     line.ask("deepseek/deepseek-v4", [SUM], additional_drop_params=["temperature"], temperature=1)
     assert "temperature" not in line.body

@@ -6,7 +6,7 @@ import pytest
 
 from bridges.litellm.talk import QUESTION, SUM, TOOLS, results, through_json
 from innervoice.bridges import litellm
-from innervoice.bridges.litellm.reading import read_messages
+from innervoice.bridges.litellm.from_litellm import messages_from_litellm
 from innervoice.canon.parts import Media, Text, Thinking, ToolCall
 
 THINKING = {"thinking": {"type": "enabled", "budget_tokens": 2000}, "max_tokens": 4000}
@@ -79,7 +79,7 @@ def test_gemini_text(line):
         "content": "It is 345.",
         "provider_specific_fields": {"thought_signatures": ["c2ln"]},
     }
-    (_, read) = read_messages([SUM, turn], "gemini")
+    (_, read) = messages_from_litellm([SUM, turn], "gemini")
 
     assert {"text": "It is 345.", "thoughtSignature": "c2ln"} == read.parts[0].origin.block
 
@@ -111,7 +111,7 @@ def test_details_of_openrouter(line):
         "content": "345",
         "provider_specific_fields": {"reasoning_details": details},
     }
-    (read,) = read_messages([turn], "openai-chat")
+    (read,) = messages_from_litellm([turn], "openai-chat")
 
     assert details[0] == read.parts[0].origin.block
 
@@ -190,7 +190,7 @@ def test_an_edited_call(line):
     """A call that was changed is sent as it is now, its sibling as it came."""
     turn = asked(line, "openai/gpt-5.6", reasoning_effort="low")
     turn["tool_calls"][0]["function"]["arguments"] = '{"city":"Oslo"}'
-    (_, read) = read_messages([QUESTION, turn], "openai-responses")
+    (_, read) = messages_from_litellm([QUESTION, turn], "openai-responses")
     calls = [part for part in read.parts if isinstance(part, ToolCall)]
 
     assert ['{"city":"Oslo"}', '{"city":"London"}'] == [call.arguments for call in calls]
@@ -201,7 +201,7 @@ def test_missing_members_were_not_edited(line):
     """Who copies only some members keeps the seals, as long as ours is among them."""
     message = asked(line, **THINKING)
     kept = {name: message[name] for name in ("role", "content", "provider_specific_fields")}
-    (_, read) = read_messages([QUESTION, kept], "anthropic")
+    (_, read) = messages_from_litellm([QUESTION, kept], "anthropic")
 
     assert ["thinking", "tool_call", "tool_call"] == [part.type for part in read.parts]
 
@@ -210,7 +210,7 @@ def test_missing_members_were_not_edited(line):
 def test_a_spoiled_key_falls_back(kept):
     """What stands under our key and is no turn is left aside."""
     turn = {"role": "assistant", "content": "Hi.", "provider_specific_fields": {"innervoice": kept}}
-    (read,) = read_messages([turn], "anthropic")
+    (read,) = messages_from_litellm([turn], "anthropic")
 
     assert "Hi." == read.text
 
@@ -247,7 +247,7 @@ PIXEL = "iVBORw0KGgo="
 )
 def test_blocks_of_content(block, expected):
     """OpenAI's blocks become parts that every dialect can write."""
-    (read,) = read_messages([{"role": "user", "content": [block]}], "gemini")
+    (read,) = messages_from_litellm([{"role": "user", "content": [block]}], "gemini")
 
     assert (expected,) == read.parts
 
@@ -258,7 +258,7 @@ def test_blocks_stay_as_they_are_in_chat():
         "type": "image_url",
         "image_url": {"url": "https://example.org/a.png", "detail": "low"},
     }
-    (read,) = read_messages([{"role": "user", "content": [block]}], "openai-chat")
+    (read,) = messages_from_litellm([{"role": "user", "content": [block]}], "openai-chat")
 
     assert [block] == [part.origin.block for part in read.parts]
 
@@ -282,7 +282,7 @@ def test_objects_are_messages(line):
     """The message of an answer is appended as it is, and so is its dict."""
     message = line.ask(CLAUDE, [QUESTION], tools=TOOLS, **THINKING).choices[0].message
     history = [QUESTION, message, *results(message)]
-    assert read_messages(history, "anthropic") == read_messages(
+    assert messages_from_litellm(history, "anthropic") == messages_from_litellm(
         through_json([QUESTION, message.model_dump(), *results(message)]), "anthropic"
     )
     assert dict(message).keys() == message.model_dump().keys()
@@ -302,7 +302,7 @@ def test_thinking_parts_of_a_shown_turn():
         {"type": "redacted_thinking", "data": "d"},
         {"type": "thinking", "thinking": "b", "signature": "t"},
     ]
-    (read,) = read_messages(
+    (read,) = messages_from_litellm(
         [{"role": "assistant", "content": "c", "thinking_blocks": blocks}], "anthropic"
     )
     parts = [part for part in read.parts if isinstance(part, Thinking)]

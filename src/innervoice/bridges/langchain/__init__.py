@@ -1,8 +1,8 @@
-"""LangChain: a chat model for every provider, and its messages to and from ours.
+"""LangChain: a chat model for every provider, and conversion between its messages and ours.
 
-    part of an answer ──► blocks ──► answers ──► AIMessage, chunks ──► ... ──► history ──► messages to send
+    Response, events ──► ai_message ──► AIMessage, AIMessageChunk ──► ... ──► history ──► our messages
 
-Importing this loads langchain-core; nothing else of innervoice does.
+Only this package imports langchain-core.
 """
 
 from innervoice.bridges.langchain.chat import ChatInnervoice

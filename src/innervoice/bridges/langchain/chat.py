@@ -1,9 +1,9 @@
-"""A LangChain chat model that asks every provider, and loses nothing of what they answer.
+"""A LangChain chat model for every provider, which keeps reasoning and seals.
 
 model = ChatInnervoice(model="anthropic/claude-opus-5-5", reasoning="high")
 answer = model.invoke("What is 15 * 23?")
-answer.content_blocks       # reasoning, text and calls in their order, seals in their extras
-model.invoke([..., answer, ...], model="deepseek/deepseek-v4-pro")    # and back again, unharmed
+answer.content_blocks       # reasoning, text and tool calls in order, seals in their extras
+model.invoke([..., answer, ...], model="deepseek/deepseek-v4-pro")    # another provider; the seals survive the detour
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import ConfigDict, Field, PrivateAttr, SecretStr, field_validator
 
-from innervoice.bridges.langchain.answers import Chunks, answer_message
+from innervoice.bridges.langchain.ai_message import AIMessageChunker, answer_message
 from innervoice.bridges.langchain.history import to_innervoice
 from innervoice.bridges.langchain.structured import Method, structured, usual_method
 from innervoice.canon.reasoning import Reasoning
@@ -38,19 +38,19 @@ _SETTINGS = (
 
 
 class ChatInnervoice(BaseChatModel):
-    """Asks any provider that innervoice knows; its answers keep their reasoning and their seals.
+    """A chat model for any provider that innervoice supports; its messages keep their reasoning and their seals.
 
-    `model` is `provider/model`; a call with `model=` asks another one, and without a provider another one of the same
-    provider. A key is that of the model's provider; without one, each provider's own variables of the environment are
-    asked. `client` and `async_client` are clients of innervoice to send with, with keys and addresses of their own. `content`
-    is always a list of LangChain's standard blocks, whatever `output_version` says.
+    `model` is `provider/model`. `invoke(..., model=...)` uses another model, of the same provider if it has no prefix. `api_key`
+    is the key of the model's provider; without it the provider's environment variables are read. `client` and `async_client`
+    are innervoice clients to use instead, with their own keys and base URLs. `content` is always a list of LangChain's standard
+    blocks, whatever `output_version` says.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     model: str
     reasoning: Any = None
-    """An effort, a budget, False, or whatever else `innervoice.Reasoning` takes."""
+    """An effort, a budget, False, or anything else that `innervoice.Reasoning` accepts."""
     max_tokens: int | None = None
     temperature: float | None = None
     top_p: float | None = None
@@ -60,7 +60,7 @@ class ChatInnervoice(BaseChatModel):
     foreign: str | None = None
     store: bool | None = None
     extra: dict[str, Any] | None = None
-    """Members that are merged into the body of a request."""
+    """Members to merge into the request body."""
     api_key: SecretStr | None = None
     base_url: str | None = None
     base_urls: Any = None
@@ -78,14 +78,14 @@ class ChatInnervoice(BaseChatModel):
     @field_validator("reasoning")
     @classmethod
     def _check_reasoning(cls, value: Any) -> Any:
-        """Refuses a wrong setting at once, and keeps one that can be stored."""
+        """Rejects an invalid setting at once, and keeps a serializable one."""
         setting = Reasoning.from_any(value)
         if not isinstance(value, Reasoning) or setting is None:
             return value
         named = {"effort": setting.effort, "budget": setting.budget, "show": setting.show}
         return {name: item for name, item in named.items() if item is not None}
 
-    # ---- what LangChain asks of a model ----------------------------------------------------------
+    # ---- hooks of BaseChatModel ------------------------------------------------------------------
 
     @property
     def _llm_type(self) -> str:
@@ -102,7 +102,7 @@ class ChatInnervoice(BaseChatModel):
         provider, name = names_of(None, self._named(kwargs.get("model")))
         return {**params, "ls_provider": provider or "innervoice", "ls_model_name": name}
 
-    # ---- asking ----------------------------------------------------------------------------------
+    # ---- requests --------------------------------------------------------------------------------
 
     def _generate(
         self,
@@ -135,7 +135,7 @@ class ChatInnervoice(BaseChatModel):
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         model, fields = self._request(stop, kwargs)
-        chunks = Chunks(names_of(None, model)[0])
+        chunks = AIMessageChunker(names_of(None, model)[0])
         with self._sync().stream(model, to_innervoice(messages), **fields) as events:
             for event in events:
                 chunk = chunks.feed(event)
@@ -155,7 +155,7 @@ class ChatInnervoice(BaseChatModel):
                 yield made
             return
         model, fields = self._request(stop, kwargs)
-        chunks = Chunks(names_of(None, model)[0])
+        chunks = AIMessageChunker(names_of(None, model)[0])
         async with client.stream(model, to_innervoice(messages), **fields) as events:
             async for event in events:
                 chunk = chunks.feed(event)
@@ -163,7 +163,7 @@ class ChatInnervoice(BaseChatModel):
                     yield ChatGenerationChunk(message=chunk)
 
     def _request(self, stop: list[str] | None, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Who is asked, and the fields of the request."""
+        """The model id and the fields of a request."""
         own = {name: getattr(self, name) for name in _SETTINGS}
         told = {name: value for name, value in given.items() if name not in ("model", "stream")}
         fields = {**own, "stop": stop if stop is not None else self.stop or None, **told}
@@ -171,7 +171,7 @@ class ChatInnervoice(BaseChatModel):
         return self._named(given.get("model")), known
 
     def _named(self, model: str | None) -> str:
-        """A model that was asked for in a call; without a provider it is one of the same provider."""
+        """The model id of a call; a name without a provider belongs to the provider of `self.model`."""
         provider, _ = names_of(None, self.model)
         if not model or names_of(None, model)[0] or provider is None:
             return model or self.model
@@ -183,16 +183,16 @@ class ChatInnervoice(BaseChatModel):
         if self.client is not None:
             return self.client
         if "sync" not in self._own_clients:
-            # Of two threads that come here at once, one wins; the other's client has no connections yet.
+            # If two threads get here at once, one client wins; the other has no connections yet.
             self._own_clients.setdefault("sync", Client(**self._connection()))
         return self._own_clients["sync"]
 
     def _async(self) -> Any:
-        """An async client for the running loop, or None if one was given that is not async."""
+        """An async client for the running loop; None if only a sync client was passed."""
         if self.async_client is not None or self.client is not None:
             return self.async_client
         if self._own_async_clients is None:
-            # Connections belong to a loop, and programs run several, one after another.
+            # Connections belong to an event loop, and a program may run several, one after another.
             self._own_async_clients = WeakKeyDictionary()
         loop = asyncio.get_running_loop()
         if loop not in self._own_async_clients:
@@ -200,7 +200,7 @@ class ChatInnervoice(BaseChatModel):
         return self._own_async_clients[loop]
 
     def _connection(self) -> dict[str, Any]:
-        """What a client of our own is made with."""
+        """The arguments of our own client."""
         key = self.api_key.get_secret_value() if self.api_key else None
         provider, _ = names_of(None, self.model)
         return {
@@ -224,7 +224,7 @@ class ChatInnervoice(BaseChatModel):
         strict: bool | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """The model with tools: functions, classes, LangChain's tools, or a provider's own dicts."""
+        """The model with tools: functions, classes, LangChain tools, or a provider's own dicts."""
         made = [_tool(tool, strict=strict) for tool in tools]
         choice = _choice(tool_choice)
         if choice is not None:
@@ -240,10 +240,10 @@ class ChatInnervoice(BaseChatModel):
         strict: bool | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, Any]:
-        """The model with answers that are objects of a schema.
+        """The model with responses parsed into objects of a schema.
 
-        Usually it is made to call a tool, and where that cannot be had its answer is held to the schema. Some models do not
-        reason while they are forced, which the notes say; `method="json_schema"` lets them, where the host knows schemas.
+        By default the model is forced to call a tool; where it cannot be forced, its response must match the schema. Some models
+        do not reason during a forced tool call, which a note says; `method="json_schema"` lets them, if the host supports schemas.
         """
         if method is None:
             method = usual_method(self.model, reasoning=self.reasoning, dialect=self.dialect)
@@ -257,7 +257,7 @@ def _result(response: Response) -> ChatResult:
 
 
 def _tool(tool: Any, *, strict: bool | None) -> dict[str, Any]:
-    """A tool in OpenAI's form, or a provider's own, which passes through."""
+    """A tool in OpenAI's form; a provider's own tool is returned unchanged."""
     if isinstance(tool, dict):
         own_kind = tool.get("type") not in (None, "function", "object")
         if own_kind or "input_schema" in tool or isinstance(tool.get("function"), dict):
@@ -267,7 +267,7 @@ def _tool(tool: Any, *, strict: bool | None) -> dict[str, Any]:
 
 
 def _choice(choice: Any) -> Any:
-    """A choice in LangChain's words, in ours."""
+    """LangChain's tool choice -> ours."""
     match choice:
         case None | False:
             return None

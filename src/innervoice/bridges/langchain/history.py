@@ -1,8 +1,8 @@
-"""LangChain messages -> our messages and back, and anybody's answer -> a response.
+"""LangChain messages <-> our messages, and an AIMessage of any integration -> a response.
 
-An answer of `ChatInnervoice` is restored as it came, so that the planner sends its blocks home and leaves them out elsewhere.
-What other integrations made is read as far as they kept it: blocks with their signatures, items, reasoning fields,
-and markup in the text.
+A message of `ChatInnervoice` is restored exactly, so that the plan can send its blocks back to their provider and leave them out
+for others. From other integrations everything that they kept is read: blocks with signatures, items, reasoning fields, and
+markup in the text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from innervoice.bridges.langchain.answers import answer_message
+from innervoice.bridges.langchain.ai_message import answer_message
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message, system, tool_result, user
 from innervoice.canon.notes import Note
@@ -45,16 +45,16 @@ _CALLS = ("tool_call", "tool_call_chunk", "invalid_tool_call")
 
 
 def to_innervoice(value: Any) -> Any:
-    """A message of LangChain as one of ours, and a list of them as a list."""
+    """A LangChain message as one of ours; a list of them as a list."""
     if isinstance(value, BaseMessage):
         return _message(value)
     return [_message(message) for message in value]
 
 
 def from_innervoice(value: Response | Message | Iterable[Message]) -> Any:
-    """A response or a turn as a message of LangChain, and a history as a list of them.
+    """A response or a message as a LangChain message; a history as a list of them.
 
-    A turn with several results is several messages.
+    A message with several tool results becomes several messages.
     """
     if isinstance(value, Response):
         return answer_message(value)
@@ -65,7 +65,7 @@ def from_innervoice(value: Response | Message | Iterable[Message]) -> Any:
 
 
 def read(message: AIMessage) -> Response:
-    """The response that an answer in LangChain's form was, whoever made it."""
+    """An AIMessage as a response, whichever integration wrote it."""
     if not isinstance(message, AIMessage):
         raise UsageError(f"read takes an AIMessage, not {type(message).__name__}")
     metadata = message.response_metadata
@@ -74,11 +74,11 @@ def read(message: AIMessage) -> Response:
     return response if usage == Usage() else response.replace(usage=usage)
 
 
-# ---- answers -------------------------------------------------------------------------------------
+# ---- assistant messages --------------------------------------------------------------------------
 
 
 def _restored(message: AIMessage) -> Response:
-    """An answer that was ours."""
+    """A message of `ChatInnervoice`."""
     metadata = message.response_metadata
     state = metadata[KEY]
     ended = bool(state.get("ended"))
@@ -97,7 +97,7 @@ def _restored(message: AIMessage) -> Response:
 
 
 def _parts(message: AIMessage, state: dict[str, Any], *, ended: bool) -> list[Part]:
-    """The parts in the order in which they came; what somebody added stands where it was put."""
+    """The parts in their original order; blocks that were added later stay where they are."""
     calls = {call["id"]: call for call in [*message.tool_calls, *message.invalid_tool_calls]}
     kept: dict[str, Any] = state.get("calls") or {}
     content = message.content if isinstance(message.content, list) else [message.content]
@@ -120,7 +120,7 @@ def _parts(message: AIMessage, state: dict[str, Any], *, ended: bool) -> list[Pa
 
 
 def _kept_call(kept: dict[str, Any], name: Any, calls: dict[Any, Any]) -> tuple[int, Part] | None:
-    """A call whose block lost its extras, as some ways of streaming do."""
+    """A tool call whose block lost its extras, which happens in some ways of streaming."""
     if name not in kept:
         return None
     stored = {"type": "tool_call", "id": name, "extras": {KEY: kept[name]}}
@@ -128,14 +128,14 @@ def _kept_call(kept: dict[str, Any], name: Any, calls: dict[Any, Any]) -> tuple[
 
 
 def _stored_message(state: dict[str, Any]) -> Message:
-    """What was stored of the message itself."""
+    """The stored facts about the message itself."""
     stored = {"type": "message", "role": "assistant", "origin": state.get("origin")}
     message: Message = from_json(dump_json(stored))
     return message
 
 
 def _foreign(message: AIMessage) -> Response:
-    """An answer that another integration made."""
+    """A message of another integration."""
     metadata = message.response_metadata
     given = metadata.get("model_provider")
     host = host_in_langchain(given) if isinstance(given, str) else None
@@ -143,12 +143,12 @@ def _foreign(message: AIMessage) -> Response:
     model = metadata.get("model_name") or metadata.get("model")
     try:
         response = decode(message, provider=provider, model=model)
-    except DecodeError:  # an empty answer, or one of nothing but calls
+    except DecodeError:  # an empty message, or only tool calls
         response = Response(provider=provider, model=model, ended=True)
     if isinstance(message.content, str) and not message.tool_calls:
         return response
     (found,) = read_langchain([from_object(_native(message))])
-    # What stands in the text is found by the first way alone, what stands in blocks better by the second.
+    # Only `decode` finds markup in the text; `read_langchain` reads blocks more exactly.
     parts = found.parts
     if isinstance(message.content, str):
         spoken = [part for part in response.parts if not isinstance(part, ToolCall)]
@@ -157,7 +157,7 @@ def _foreign(message: AIMessage) -> Response:
 
 
 def _owned(part: Part, provider: str | None, model: str | None) -> Part:
-    """A part with a seal, and whose it is."""
+    """A sealed part, with the provider and model that it came from."""
     origin = part.origin
     if origin is None or not origin.seals or origin.provider is not None:
         return part
@@ -165,7 +165,7 @@ def _owned(part: Part, provider: str | None, model: str | None) -> Part:
 
 
 def _native(message: AIMessage) -> AIMessage:
-    """A message without the copies of its calls, and with Google's reasoning as Google's integration has it."""
+    """A message without copies of its tool calls, and with Google's reasoning in the form of Google's integration."""
     if isinstance(message.content, str):
         return message
     content = [
@@ -221,20 +221,19 @@ def _message(message: BaseMessage) -> Message:
             return Message("assistant", tuple(_content([message.content])))
         case _:
             raise UsageError(
-                "a history may hold messages of the human, the model, the system and tools,"
-                f" not {type(message).__name__}"
+                f"expected a human, AI, system or tool message, not {type(message).__name__}"
             )
 
 
 def _content(content: Any) -> Any:
-    """Text as it is; blocks as parts."""
+    """Text unchanged; blocks as parts."""
     if isinstance(content, str):
         return content
     return [_part(block) for block in content]
 
 
 def _part(block: Any) -> Part:
-    """A block of what people send to a model; a provider's own goes as it is."""
+    """A content block of a user or tool message; a provider's own block becomes `Opaque`."""
     match block:
         case str(text):
             return Text(text)
@@ -255,14 +254,14 @@ def _part(block: Any) -> Part:
 
 
 def _media(mime: str | None, url: str) -> Media:
-    """What a URL shows: a data URL holds it."""
+    """The file behind a URL; a data URL contains it."""
     head, comma, data = url.partition(",")
     if comma and head.startswith("data:") and head.endswith(";base64"):
         return Media(head[5:-7] or mime, data)
     return Media(mime, url=url)
 
 
-# ---- the way back --------------------------------------------------------------------------------
+# ---- our messages -> LangChain -------------------------------------------------------------------
 
 
 def _written(message: Message) -> list[BaseMessage]:
@@ -284,7 +283,7 @@ def _written(message: Message) -> list[BaseMessage]:
 
 
 def _told(message: Message) -> Response:
-    """A turn of a history as the answer that it was."""
+    """A message of the model as a response."""
     origin = message.origin or next((part.origin for part in message.parts if part.origin), None)
     return Response(
         parts=message.parts,
@@ -296,7 +295,7 @@ def _told(message: Message) -> Response:
 
 
 def _shown(content: Iterable[Part | str]) -> Any:
-    """Text alone as it is, anything else as blocks."""
+    """A single text as a string, anything else as blocks."""
     items = list(content)
     match items:
         case [str(text)] | [Text(text=text)]:

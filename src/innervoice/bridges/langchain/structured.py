@@ -1,4 +1,4 @@
-"""A schema -> a model whose answers are objects of it."""
+"""A model and a schema -> a runnable that returns objects of the schema."""
 
 from __future__ import annotations
 
@@ -23,10 +23,18 @@ __all__ = ["Method", "structured", "usual_method"]
 
 Method: TypeAlias = Literal["function_calling", "json_schema", "json_mode"]
 
+_PROBE = {
+    "type": "object",
+    "properties": {"answer": {"type": "string"}},
+    "required": ["answer"],
+    "additionalProperties": False,
+}
+
 
 def usual_method(model: str, **settings: Any) -> Method:
-    """A forced call, which every dialect but one has; where a model cannot be forced, its answer is held to the schema."""
-    form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": {}}}
+    """The default method: a forced tool call, or a response schema where the model cannot be forced."""
+    # A strict schema: a host that cannot enforce one which allows any value gets it as an instruction.
+    form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": _PROBE}}
     request = Request(
         model,
         (user("?"),),
@@ -37,7 +45,7 @@ def usual_method(model: str, **settings: Any) -> Method:
     )
     try:
         notes = encode(request).notes
-    except UsageError:  # nobody knows who answers; the usual will do
+    except UsageError:  # unknown provider
         return "function_calling"
     bent = {note.code for note in notes} | {(note.detail or "").partition(":")[0] for note in notes}
     unforced = bent & {"tool_choice_relaxed", "tool_choice"}
@@ -53,7 +61,7 @@ def structured(
     strict: bool | None,
     **fields: Any,
 ) -> Runnable[Any, Any]:
-    """The model, and behind it the parser of its answers."""
+    """The model, followed by a parser of its responses."""
     traced = {"kwargs": {"method": method, "strict": strict}, "schema": schema}
     if method == "function_calling":
         bound = model.bind_tools(
@@ -78,7 +86,7 @@ def structured(
 
 
 def _form(schema: Any, method: Method, *, strict: bool | None) -> dict[str, Any]:
-    """OpenAI's form of a response format, which every dialect is written from."""
+    """The response format in OpenAI's form."""
     if method == "json_mode":
         return {"type": "json_object"}
     if method != "json_schema":

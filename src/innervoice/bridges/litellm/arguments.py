@@ -1,6 +1,6 @@
-"""The arguments of `completion` -> one call: who is asked, what for, and with which client.
+"""The arguments of `completion` -> a `CompletionCall`: target, request fields and client settings.
 
-Nothing is sent here. What litellm takes and this does not is written down in `Call.notes`, with the reason.
+Nothing is sent here. Arguments of litellm that have no effect are listed in `CompletionCall.notes`, with the reason.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from innervoice.bridges.litellm.flags import flag
-from innervoice.bridges.litellm.names import Named, named
+from innervoice.bridges.litellm.from_litellm import messages_from_litellm, system_blocks
 from innervoice.bridges.litellm.params import (
     CHAT_ONLY,
     FIELDS,
@@ -22,13 +22,13 @@ from innervoice.bridges.litellm.params import (
     placed,
     unsupported,
 )
-from innervoice.bridges.litellm.reading import read_messages, system_blocks
-from innervoice.bridges.litellm.schemas import strict
+from innervoice.bridges.litellm.providers import ResolvedModel, resolve_model
+from innervoice.bridges.litellm.strict_schema import strict_schema
 from innervoice.canon.messages import Message
 from innervoice.canon.reasoning import Reasoning
 from innervoice.catalog.lookup import host_of, model_row_of
 
-__all__ = ["Call", "call_of"]
+__all__ = ["CompletionCall", "completion_call"]
 
 _CONTROL = (
     "api_key",
@@ -58,12 +58,12 @@ _VARIABLES = {
     "vertex_project": "GOOGLE_CLOUD_PROJECT",
     "vertex_location": "GOOGLE_CLOUD_LOCATION",
 }
-"""Arguments that stand for variables of the environment."""
+"""Arguments that override environment variables."""
 _WITHHELD = ("aws_", "azure_", "vertex_", "litellm_")
-"""How arguments begin that are about the road and never the model's: some are secrets, so none is put into a body."""
+"""Prefixes of connection settings; some are secrets, so none of them goes into a request body."""
 _TIMEOUT = 600.0
 _RETRIES = 2
-# The end of an address that litellm's users write and the dialect's path has already.
+# Suffixes of a base URL that litellm users write and that the dialect's path already contains.
 _TAILS = {
     "anthropic": ("/v1/messages", "/v1"),
     "openai-chat": ("/chat/completions",),
@@ -74,59 +74,65 @@ _TAILS = {
 }
 _AZURE_PATH = "/openai/v1"
 _ADAPTIVE = {"type": "adaptive"}
-"""Claude's own setting, whose effort is high unless it is said."""
+"""Claude's adaptive thinking, with effort "high" by default."""
 _SHOWN = ("anthropic", "bedrock-converse")
-"""Dialects in which litellm asks for the text of the reasoning beside an effort."""
+"""Dialects in which litellm requests reasoning text along with an effort."""
 
 
 @dataclass(frozen=True)
-class Call:
-    """One call of `completion`."""
+class CompletionCall:
+    """One call of `completion`, ready to send."""
 
-    target: Named
+    target: ResolvedModel
     dialect: str
     messages: list[Message]
-    told: list[Any]
-    """The messages as they were passed."""
+    original_messages: list[Any]
+    """The messages as the caller passed them."""
     fields: dict[str, Any]
-    """Fields of our request."""
+    """The fields of our request."""
     settings: dict[str, Any]
-    """Arguments of our client."""
+    """The arguments of our client."""
     http: Any = None
-    """A client of httpx or httpx2 that the caller wants to be used."""
+    """The httpx or httpx2 client that the caller passed."""
     stream: bool = False
     include_usage: bool = False
     notes: list[str] = field(default_factory=list)
 
     @property
     def may_lack_responses(self) -> bool:
-        """Whether who answers may speak OpenAI's chat and not its Responses."""
+        """Whether the server may support chat completions but not Responses."""
         return self.dialect == "openai-responses" and self.settings["base_url"] is not None
 
     @property
     def model(self) -> str:
-        """The model's name for our client."""
+        """The model id for our client."""
         return f"{self.settings['provider']}/{self.target.model}"
 
 
-def call_of(
+def completion_call(
     model: str, messages: Iterable[Any] | None, options: Mapping[str, Any], *, chat: bool = False
-) -> Call:
-    """One call, compiled as far as it can be without asking our core; `chat` wants no Responses."""
+) -> CompletionCall:
+    """The call for these arguments; `chat=True` uses chat completions instead of Responses."""
     given = {name: value for name, value in options.items() if value is not None}
     target, base = _target(model, given)
     dialect = target.dialect(chat=chat or any(name in given for name in CHAT_ONLY))
-    told = list(messages or [])
-    notes = ["the server has no Responses; it was asked in chat"] if chat else []
+    passed = list(messages or [])
+    notes = (
+        ["the server does not support Responses; the request was sent as chat completions"]
+        if chat
+        else []
+    )
     fields = _fields(given, target, dialect, notes)
-    marks = system_blocks(told) if dialect == "anthropic" else None
+    marks = system_blocks(passed) if dialect == "anthropic" else None
     if marks:
         fields["extra"].setdefault("system", marks)
-    return Call(
+    return CompletionCall(
         target=target,
         dialect=dialect,
-        messages=read_messages(told, dialect, cache_marks=target.host not in ("openai", "azure")),
-        told=told,
+        messages=messages_from_litellm(
+            passed, dialect, cache_marks=target.host not in ("openai", "azure")
+        ),
+        original_messages=passed,
         fields=fields,
         settings=_settings(given, target, dialect, base, notes),
         http=_http_of(given.get("client")),
@@ -136,15 +142,15 @@ def call_of(
     )
 
 
-def _target(model: str, given: dict[str, Any]) -> tuple[Named, str | None]:
-    """Who is asked, and where, if that is not the usual place."""
+def _target(model: str, given: dict[str, Any]) -> tuple[ResolvedModel, str | None]:
+    """The provider and model, and the base URL if it is not the default one."""
     provider, base = given.get("custom_llm_provider"), _base_of(given)
-    target = named(model, provider, base)
+    target = resolve_model(model, provider, base)
     if base is None:
         name = target.provider.upper()
         variables = (f"{name}_API_BASE", f"{name}_BASE_URL")
         base = next((os.environ[item] for item in variables if os.environ.get(item)), None)
-    return (named(model, provider, base) if base else target), base
+    return (resolve_model(model, provider, base) if base else target), base
 
 
 def _options(given: dict[str, Any]) -> dict[str, Any]:
@@ -155,7 +161,9 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
 # ---- the request -----------------------------------------------------------------------------------
 
 
-def _fields(given: dict[str, Any], target: Named, dialect: str, notes: list[str]) -> dict[str, Any]:
+def _fields(
+    given: dict[str, Any], target: ResolvedModel, dialect: str, notes: list[str]
+) -> dict[str, Any]:
     dropped = set(given.get("additional_drop_params") or ())
     given = {name: value for name, value in given.items() if name not in dropped}
     notes += [f"{name}: left out, as additional_drop_params asks" for name in sorted(dropped)]
@@ -182,8 +190,10 @@ def _fields(given: dict[str, Any], target: Named, dialect: str, notes: list[str]
     return fields
 
 
-def _extra(given: dict[str, Any], target: Named, dialect: str, notes: list[str]) -> dict[str, Any]:
-    """What the body has beside the fields of our request."""
+def _extra(
+    given: dict[str, Any], target: ResolvedModel, dialect: str, notes: list[str]
+) -> dict[str, Any]:
+    """Members of the body that are not fields of our request."""
     extra: dict[str, Any] = {}
     refused: list[str] = []
     handled = (*FIELDS, *_CONTROL, *_BASES, *_VARIABLES)
@@ -191,7 +201,7 @@ def _extra(given: dict[str, Any], target: Named, dialect: str, notes: list[str])
         if name in handled:
             continue
         if name in LEFT_OUT or name.startswith(_WITHHELD):
-            notes.append(f"{name}: left out, {LEFT_OUT.get(name, 'there is no use for it here')}")
+            notes.append(f"{name}: left out, {LEFT_OUT.get(name, 'innervoice has no use for it')}")
         elif not is_openai(name):
             place(extra, own_place(dialect, name), value)
         elif (path := placed(dialect, name)) is None:
@@ -207,7 +217,7 @@ def _extra(given: dict[str, Any], target: Named, dialect: str, notes: list[str])
     refused = [name for name in refused if name not in allowed]
     if refused and not drops:
         raise unsupported(refused, target.provider, target.model)
-    notes += [f"{name}: left out, {dialect} has no place for it" for name in refused]
+    notes += [f"{name}: left out, {dialect} does not support it" for name in refused]
     return {**extra, **dict(given.get("extra_body") or {})}
 
 
@@ -222,12 +232,16 @@ def _choice(choice: Any) -> Any:
 
 
 def _response_format(form: Any, dialect: str, notes: list[str]) -> Any:
-    """A response format as OpenAI writes it; a class of pydantic's is its schema."""
+    """A response format in OpenAI's form; a pydantic class is converted to its schema."""
     schema = getattr(form, "model_json_schema", None)
     if callable(schema):
         return {
             "type": "json_schema",
-            "json_schema": {"name": form.__name__, "schema": strict(schema()), "strict": True},
+            "json_schema": {
+                "name": form.__name__,
+                "schema": strict_schema(schema()),
+                "strict": True,
+            },
         }
     kind = form.get("type") if isinstance(form, dict) else None
     if kind == "text":
@@ -238,13 +252,15 @@ def _response_format(form: Any, dialect: str, notes: list[str]) -> Any:
             "json_schema": {"name": "answer", "schema": form["response_schema"]},
         }
     if kind == "json_object" and dialect == "anthropic":
-        notes.append("response_format: left out, anthropic takes a schema and no plain JSON")
+        notes.append(
+            "response_format: left out, anthropic supports a schema but not plain JSON mode"
+        )
         return None
     return form
 
 
-def _reasoning(given: dict[str, Any], target: Named, dialect: str) -> Reasoning | None:
-    """What is asked of the reasoning; who asks for an effort wants to see it, where a switch can show it."""
+def _reasoning(given: dict[str, Any], target: ResolvedModel, dialect: str) -> Reasoning | None:
+    """The reasoning setting; a request with an effort also asks for visible reasoning where that is optional."""
     effort, thinking = given.get("reasoning_effort"), given.get("thinking")
     members: dict[str, Any] = {}
     if isinstance(effort, dict):
@@ -270,7 +286,7 @@ def _reasoning(given: dict[str, Any], target: Named, dialect: str) -> Reasoning 
 
 
 def _settings(
-    given: dict[str, Any], target: Named, dialect: str, base: str | None, notes: list[str]
+    given: dict[str, Any], target: ResolvedModel, dialect: str, base: str | None, notes: list[str]
 ) -> dict[str, Any]:
     provider = target.host or "custom"
     headers = {**dict(given.get("headers") or {}), **dict(given.get("extra_headers") or {})}
@@ -290,19 +306,19 @@ def _settings(
 
 
 def _base_of(given: dict[str, Any]) -> str | None:
-    """Where to ask, if someone says so: an argument, the client that was passed, or a flag."""
-    told = next((given[name] for name in _BASES if given.get(name)), None) or flag("api_base")
-    if not told and (client := given.get("client")) is not None:
+    """The base URL from an argument, a flag, or the SDK client that was passed."""
+    base = next((given[name] for name in _BASES if given.get(name)), None) or flag("api_base")
+    if not base and (client := given.get("client")) is not None:
         url = getattr(client, "base_url", None)
-        told = str(url).rstrip("/") if url and hasattr(client, "api_key") else None
-    return str(told) if told else None
+        base = str(url).rstrip("/") if url and hasattr(client, "api_key") else None
+    return str(base) if base else None
 
 
-def _key_of(given: dict[str, Any], target: Named, notes: list[str]) -> str | None:
+def _key_of(given: dict[str, Any], target: ResolvedModel, notes: list[str]) -> str | None:
     client = given.get("client")
     carried = getattr(client, "api_key", None)
     if given.get("api_key") is None and isinstance(carried, str) and carried:
-        notes.append("client: its key and address are used, requests are sent by innervoice")
+        notes.append("client: its API key and base URL are used; innervoice sends the requests")
         return carried
     flags = (given.get("api_key"), flag(f"{target.provider}_key"), flag("api_key"))
     return next((str(key) for key in flags if key), None)
@@ -325,7 +341,7 @@ def _address(base: str | None, provider: str, dialect: str) -> str | None:
 
 
 def _seconds(timeout: Any) -> float | None:
-    """A limit in seconds; of httpx's several limits the one for reading counts."""
+    """A timeout in seconds; of an `httpx.Timeout` the read timeout is used."""
     if timeout is None:
         timeout = flag("request_timeout")
     inner = getattr(timeout, "read", timeout)
@@ -333,6 +349,6 @@ def _seconds(timeout: Any) -> float | None:
 
 
 def _http_of(client: Any) -> Any:
-    """A client of httpx or httpx2, if that is what was passed."""
+    """The client, if it is one of httpx or httpx2."""
     is_http = all(hasattr(client, name) for name in ("build_request", "send", "stream"))
     return client if client is not None and is_http else None

@@ -1,8 +1,7 @@
-"""Our events -> litellm's chunks, and the object that gives them out.
+"""Our events -> litellm's chunks.
 
-Text is given out when it comes. Where a host leaves reasoning in the text, a piece that was given out as text may turn out
-to have been reasoning; it cannot be taken back, but the last chunk has the turn as it is in the end, and
-`stream_chunk_builder` goes by that.
+Text is passed on as it arrives. If a host leaves reasoning in the text, a piece that was passed on as text may turn out to be
+reasoning. Chunks cannot be taken back, but the last chunk carries the final turn, which `stream_chunk_builder` uses.
 """
 
 from __future__ import annotations
@@ -12,8 +11,7 @@ from collections.abc import Iterable
 from typing import Any, Self
 from uuid import uuid4
 
-from innervoice.bridges.litellm.answers import Delta, ModelResponseStream, StreamingChoices
-from innervoice.bridges.litellm.arguments import Call
+from innervoice.bridges.litellm.arguments import CompletionCall
 from innervoice.bridges.litellm.error_mapping import exception_of
 from innervoice.bridges.litellm.message_fields import (
     CallIds,
@@ -21,8 +19,9 @@ from innervoice.bridges.litellm.message_fields import (
     signature_fields,
     thinking_block,
 )
+from innervoice.bridges.litellm.response_types import Delta, ModelResponseStream, StreamingChoices
+from innervoice.bridges.litellm.to_litellm import finish_word, hidden_facts, usage_of
 from innervoice.bridges.litellm.usage import Usage
-from innervoice.bridges.litellm.writing import finish_word, hidden_facts, usage_of
 from innervoice.canon.events import (
     Event,
     Finish,
@@ -37,34 +36,34 @@ from innervoice.canon.response import Response
 from innervoice.client.text_stream import View
 from innervoice.errors import InnervoiceError
 
-__all__ = ["AsyncChunks", "Chunker", "Chunks"]
+__all__ = ["AsyncChunkStream", "ChunkStream", "Chunker"]
 
 _BLOCKS = ("anthropic", "bedrock-converse", "gemini")
-"""Dialects whose reasoning litellm shows as blocks, too."""
+"""Dialects whose reasoning litellm also shows as thinking blocks."""
 
 
 class Chunker:
-    """Turns the events of one answer into chunks."""
+    """Turns the events of one response into chunks."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: CompletionCall) -> None:
         self._call = call
         self._id = f"chatcmpl-{uuid4()}"
         self._created = int(time.time())
         self._text, self._thinking = View("text"), View("thinking")
-        self._calls: dict[int, int] = {}  # numbers of our parts -> numbers of the calls
-        self._told: set[int] = set()  # calls of which arguments were given out
+        self._calls: dict[int, int] = {}  # index of our part -> index of the tool call
+        self._sent: set[int] = set()  # calls whose arguments were already passed on
         self._ids = CallIds()
         self._begun = False
 
     def feed(self, event: Event) -> list[ModelResponseStream]:
-        """The chunks that an event adds."""
+        """The chunks for one event."""
         text, thinking = self._text.feed([event]), self._thinking.feed([event])
         deltas: list[dict[str, Any]] = []
         block = self._block(event)
         if thinking or block:
-            # The pieces of a block are those of its part; the view has what stands between two parts besides.
-            told = {"thinking_blocks": [block]} if block else {}
-            deltas.append({"reasoning_content": "".join(thinking), **told})
+            # A block has the text of its part; `reasoning_content` also has the separator between two parts.
+            shown = {"thinking_blocks": [block]} if block else {}
+            deltas.append({"reasoning_content": "".join(thinking), **shown})
         deltas += [{"content": piece} for piece in text if piece]
         if (called := self._called(event)) is not None:
             deltas.append({"tool_calls": [called]})
@@ -72,7 +71,7 @@ class Chunker:
         return [*chunks, *self._last(event.response)] if isinstance(event, Finish) else chunks
 
     def _block(self, event: Event) -> dict[str, Any] | None:
-        """The piece of a block of thinking: its text as it comes, and its seal at its end."""
+        """A piece of a thinking block: text as it arrives, the signature at the end."""
         if self._call.dialect not in _BLOCKS:
             return None
         match event:
@@ -87,7 +86,7 @@ class Chunker:
                 return None
 
     def _called(self, event: Event) -> dict[str, Any] | None:
-        """The piece of a call."""
+        """A piece of a tool call."""
         match event:
             case PartStart(part=ToolCall() as call):
                 index = self._calls.setdefault(event.index, len(self._calls))
@@ -95,15 +94,15 @@ class Chunker:
                 shown = self._ids.of(call.id)
                 return {"index": index, "id": shown, "type": "function", "function": function}
             case ToolCallDelta() if event.index in self._calls:
-                self._told.add(event.index)
+                self._sent.add(event.index)
                 function = {"arguments": event.arguments}
                 return {"index": self._calls[event.index], "function": function}
             case PartEnd(part=ToolCall() as call) if event.index in self._calls:
                 fields = signature_fields(call)
-                untold = "" if event.index in self._told else call.arguments
-                if not fields and not untold:
+                unsent = "" if event.index in self._sent else call.arguments
+                if not fields and not unsent:
                     return None
-                function = {"arguments": untold}
+                function = {"arguments": unsent}
                 return {"index": self._calls[event.index], "function": function, **fields}
             case Recast():
                 self._move_calls(event)
@@ -112,20 +111,20 @@ class Chunker:
                 return None
 
     def _move_calls(self, event: Recast) -> None:
-        """Calls behind a place where parts changed have other numbers now, in the same order."""
+        """Renumbers the calls after a recast; their order does not change."""
         behind = sorted(index for index in self._calls if index >= event.index)
         numbers = [self._calls.pop(index) for index in behind]
-        told = [index in self._told for index in behind]
-        self._told -= set(behind)
+        sent = [index in self._sent for index in behind]
+        self._sent -= set(behind)
         places = [
             event.index + number
             for number, part in enumerate(event.parts)
             if isinstance(part, ToolCall)
         ]
-        for place, number, was_told in zip(places, numbers, told, strict=False):
+        for place, number, was_sent in zip(places, numbers, sent, strict=False):
             self._calls[place] = number
-            if was_told:
-                self._told.add(place)
+            if was_sent:
+                self._sent.add(place)
 
     def _last(self, response: Response) -> Iterable[ModelResponseStream]:
         members = members_of(self._ids.turn(response.message))
@@ -151,10 +150,10 @@ class Chunker:
         )
 
 
-class _Source:
-    """What both kinds of streams do with events."""
+class _ChunkSource:
+    """What the sync and the async stream share."""
 
-    def __init__(self, events: Any, call: Call) -> None:
+    def __init__(self, events: Any, call: CompletionCall) -> None:
         self._events = events
         self._call = call
         self._chunker = Chunker(call)
@@ -164,8 +163,8 @@ class _Source:
         return exception_of(error, self._call.target.provider, self._call.target.model)
 
 
-class Chunks(_Source):
-    """The chunks of an answer that was asked for already."""
+class ChunkStream(_ChunkSource):
+    """The chunks of a request that was already sent."""
 
     def __iter__(self) -> Self:
         return self
@@ -190,8 +189,8 @@ class Chunks(_Source):
         self.close()
 
 
-class AsyncChunks(_Source):
-    """The same for those who await."""
+class AsyncChunkStream(_ChunkSource):
+    """The async counterpart."""
 
     def __aiter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""`completion` and `acompletion`: one call, sent and answered."""
+"""`completion` and `acompletion`: send one request, return the response or the stream."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from innervoice.bridges.litellm.answers import ModelResponse
-from innervoice.bridges.litellm.arguments import Call, call_of
-from innervoice.bridges.litellm.chunks import AsyncChunks, Chunks
+from innervoice.bridges.litellm.arguments import CompletionCall, completion_call
+from innervoice.bridges.litellm.chunks import AsyncChunkStream, ChunkStream
 from innervoice.bridges.litellm.connections import async_client_of, client_of
 from innervoice.bridges.litellm.error_mapping import translated
 from innervoice.bridges.litellm.flags import flag
-from innervoice.bridges.litellm.mocking import is_mocked, mocked
-from innervoice.bridges.litellm.wrapper import CustomStreamWrapper
-from innervoice.bridges.litellm.writing import model_response
+from innervoice.bridges.litellm.mock_response import mock_completion, wants_mock
+from innervoice.bridges.litellm.response_types import ModelResponse
+from innervoice.bridges.litellm.stream_wrapper import CustomStreamWrapper
+from innervoice.bridges.litellm.to_litellm import model_response
 from innervoice.canon.response import Response
 from innervoice.errors import NotFoundError
 
@@ -27,70 +27,72 @@ _CALLBACKS = ("callbacks", "success_callback", "failure_callback", "input_callba
 def completion(
     model: str, messages: Sequence[Any] | None = None, **options: Any
 ) -> ModelResponse | CustomStreamWrapper:
-    """Asks a model, as litellm does: `provider/model`, messages in OpenAI's form, litellm's parameters by keyword.
+    """Calls a model, as litellm does: `provider/model`, messages in OpenAI's form, litellm's parameters by keyword.
 
-    With `stream=True` the request is sent at once, and what comes back gives chunks. Every error is one of `exceptions`.
+    With `stream=True` the request is sent at once and the result iterates over chunks. Every error is one of `exceptions`.
     """
     call = _call(model, messages, options)
-    if is_mocked(options):
-        return mocked(call, options)
+    if wants_mock(options):
+        return mock_completion(call, options)
     with translated(call.target.provider, call.target.model):
         try:
             return _sent(call)
         except NotFoundError:
             if not call.may_lack_responses:
                 raise
-            return _sent(call_of(model, call.told, options, chat=True))
+            return _sent(completion_call(model, call.original_messages, options, chat=True))
 
 
 async def acompletion(
     model: str, messages: Sequence[Any] | None = None, **options: Any
 ) -> ModelResponse | CustomStreamWrapper:
-    """The same for those who await; `async for` reads a stream."""
+    """The same, async; read a stream with `async for`."""
     call = _call(model, messages, options)
-    if is_mocked(options):
-        return mocked(call, options)
+    if wants_mock(options):
+        return mock_completion(call, options)
     with translated(call.target.provider, call.target.model):
         try:
             return await _sent_async(call)
         except NotFoundError:
             if not call.may_lack_responses:
                 raise
-            return await _sent_async(call_of(model, call.told, options, chat=True))
+            return await _sent_async(
+                completion_call(model, call.original_messages, options, chat=True)
+            )
 
 
-def _sent(call: Call) -> ModelResponse | CustomStreamWrapper:
+def _sent(call: CompletionCall) -> ModelResponse | CustomStreamWrapper:
     began, client = time.monotonic(), client_of(call)
     if not call.stream:
         response = client.ask(call.model, call.messages, **call.fields)
         return _answered(response, call, began)
     events = client.stream(call.model, call.messages, **call.fields)
-    return _streamed(Chunks(events.__enter__(), call), call)
+    return _streamed(ChunkStream(events.__enter__(), call), call)
 
 
-async def _sent_async(call: Call) -> ModelResponse | CustomStreamWrapper:
+async def _sent_async(call: CompletionCall) -> ModelResponse | CustomStreamWrapper:
     began, client = time.monotonic(), await async_client_of(call)
     if not call.stream:
         response = await client.ask(call.model, call.messages, **call.fields)
         return _answered(response, call, began)
     events = client.stream(call.model, call.messages, **call.fields)
-    return _streamed(AsyncChunks(await events.__aenter__(), call), call)
+    return _streamed(AsyncChunkStream(await events.__aenter__(), call), call)
 
 
-def _call(model: str, messages: Sequence[Any] | None, options: dict[str, Any]) -> Call:
+def _call(model: str, messages: Sequence[Any] | None, options: dict[str, Any]) -> CompletionCall:
     if any(flag(name) for name in _CALLBACKS):
         warnings.warn("litellm's callbacks are set, but innervoice does not run them", stacklevel=3)
     with translated(options.get("custom_llm_provider"), model):
-        return call_of(model, messages, options)
+        return completion_call(model, messages, options)
 
 
-def _answered(response: Response, call: Call, began: float) -> ModelResponse:
+def _answered(response: Response, call: CompletionCall, began: float) -> ModelResponse:
     made = model_response(response, call)
     made._response_ms = (time.monotonic() - began) * 1000
     return made
 
 
-def _streamed(chunks: Any, call: Call) -> CustomStreamWrapper:
+def _streamed(chunks: Any, call: CompletionCall) -> CustomStreamWrapper:
     provider = call.target.provider
     wrapper = CustomStreamWrapper(chunks, call.target.model, None, provider)
     wrapper._hidden_params.update(api_base=call.settings["base_url"], notes=call.notes)

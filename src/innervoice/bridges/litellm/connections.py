@@ -1,8 +1,8 @@
-"""The connections that all calls share, made with the first call.
+"""The connection pools that all calls share; the first call creates them.
 
-Keys, addresses and headers differ from call to call and cost nothing, so each call has a client of its own over one pool of
-connections. A pool that awaits belongs to its event loop: it is closed when the loop ends, by a generator that waits there
-for nothing else (`asyncio.run` closes what is left of these).
+Keys, base URLs and headers differ from call to call, so each call has its own client (which is cheap) over a shared pool. An
+async pool belongs to its event loop and is closed when the loop ends: an async generator is left suspended in the loop, and
+`asyncio.run` closes such generators at the end.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from innervoice.bridges.litellm.arguments import Call
+from innervoice.bridges.litellm.arguments import CompletionCall
 from innervoice.bridges.litellm.flags import flag
 
 __all__ = ["async_client_of", "client_of", "close_litellm_async_clients"]
@@ -22,25 +22,25 @@ __all__ = ["async_client_of", "client_of", "close_litellm_async_clients"]
 _LOCK = threading.Lock()
 _pool: Any = None
 _pools: WeakKeyDictionary[Any, tuple[Any, AsyncGenerator[None]]] = WeakKeyDictionary()
-"""By event loop."""
+"""Async pools by event loop."""
 
 
-def client_of(call: Call) -> Any:
-    """A client for one call, over the shared connections."""
+def client_of(call: CompletionCall) -> Any:
+    """A client for one call, over the shared connection pool."""
     kind = import_module("innervoice.client.sync").Client
     http = call.http or flag("client_session") or _shared()
     return kind(**call.settings, http=http)
 
 
-async def async_client_of(call: Call) -> Any:
-    """The same for a call that awaits."""
+async def async_client_of(call: CompletionCall) -> Any:
+    """The same for an async call."""
     kind = import_module("innervoice.client.aio").AsyncClient
     http = call.http or flag("aclient_session") or await _shared_async()
     return kind(**call.settings, http=http)
 
 
 async def close_litellm_async_clients() -> None:
-    """Closes the connections of this event loop; the next call makes new ones."""
+    """Closes the connections of this event loop; the next call opens new ones."""
     known = _pools.pop(_loop(), None)
     if known:
         await known[1].aclose()
@@ -51,7 +51,7 @@ def _shared() -> Any:
     with _LOCK:
         if _pool is None:
             _pool = import_module("httpx2").Client(limits=_limits())
-            # Nobody else knows of it, so nobody else can close it when the program ends.
+            # No caller holds the pool, so nothing else can close it when the program ends.
             atexit.register(_pool.close)
         return _pool
 
@@ -67,7 +67,7 @@ async def _shared_async() -> Any:
 
 
 async def _keeper(http: Any) -> AsyncGenerator[None]:
-    """Waits for the end of its event loop, and closes the connections then."""
+    """Stays suspended until the event loop ends, then closes the connections."""
     try:
         yield
     finally:

@@ -1,7 +1,7 @@
-"""Tokens -> money, at the prices of `model_cost`, else of the package genai-prices if it is there.
+"""Token counts -> cost, at the prices in `model_cost`, else those of the package genai-prices if it is installed.
 
-A price may have tiers: `..._above_200k_tokens` holds for the whole request once its prompt is longer, `..._priority` and
-`..._flex` for a service tier. A tier that a model has no price for costs the usual one.
+A price may have tiers: `..._above_200k_tokens` applies to the whole request once its prompt is longer, `..._priority` and
+`..._flex` to a service tier. If a model has no price for a tier, the standard price applies.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from innervoice.bridges.litellm.errors import ModelNotMappedError
 from innervoice.bridges.litellm.models import OURS, entry_of
-from innervoice.bridges.litellm.names import PROVIDERS, named
+from innervoice.bridges.litellm.providers import PROVIDERS, resolve_model
 from innervoice.bridges.litellm.tokens import token_counter
 from innervoice.bridges.litellm.usage import Usage
 
@@ -38,9 +38,9 @@ def cost_per_token(
     service_tier: str | None = None,
     **_: Any,
 ) -> tuple[float, float]:
-    """What the prompt and what the answer cost, in dollars; raises if nobody knows the price.
+    """The cost of the prompt and of the completion, in dollars; raises if the price is unknown.
 
-    `prompt_tokens` includes what was read from the cache or written to it.
+    `prompt_tokens` includes tokens read from the cache or written to it.
     """
     if usage_object is not None:
         prompt_tokens = usage_object.prompt_tokens
@@ -72,7 +72,7 @@ def completion_cost(
     service_tier: str | None = None,
     **_: Any,
 ) -> float:
-    """What a call cost, in dollars: of an answer, or of texts that are counted here; raises if nobody knows the price."""
+    """The cost of a call in dollars, from a response or from texts that are counted here; raises if the price is unknown."""
     if completion_response is not None:
         hidden = getattr(completion_response, "_hidden_params", None) or {}
         custom_llm_provider = custom_llm_provider or hidden.get("custom_llm_provider")
@@ -80,8 +80,8 @@ def completion_cost(
         usage = completion_response.get("usage")
         made = Usage(**usage) if isinstance(usage, dict) else usage or Usage()
     else:
-        told = {"messages": list(messages)} if messages else {"text": prompt}
-        counted = token_counter(model=model or "", **told)
+        source = {"messages": list(messages)} if messages else {"text": prompt}
+        counted = token_counter(model=model or "", **source)
         made = Usage(counted, token_counter(model=model or "", text=completion))
     return sum(
         cost_per_token(
@@ -106,13 +106,13 @@ class _Tier:
         self._endings = (above + tier, above, tier, "")
 
     def price(self, name: str, default: float = 0.0) -> float:
-        """The price of the tier, else the nearest that there is."""
+        """The price for this tier, else for the closest tier that has one."""
         found = (self._prices.get(name + ending) for ending in self._endings)
         return float(next((price for price in found if price is not None), default))
 
 
 def _prices_of(model: str, provider: str | None) -> dict[str, Any] | None:
-    """The row with the prices; None if the model is known, but not its price."""
+    """The model's row; None if the model is unknown or its row has no price."""
     found = entry_of(model, provider)
     if found is None:
         return None
@@ -122,14 +122,14 @@ def _prices_of(model: str, provider: str | None) -> dict[str, Any] | None:
 
 
 def _cached(usage: Usage) -> int | None:
-    told: int | None = usage.get("cache_read_input_tokens")
+    cached: int | None = usage.get("cache_read_input_tokens")
     details = usage.get("prompt_tokens_details")
-    return told if told is not None or details is None else details.get("cached_tokens")
+    return cached if cached is not None or details is None else details.get("cached_tokens")
 
 
 def _elsewhere(model: str, provider: str | None, counts: dict[str, int]) -> tuple[float, float]:
-    """The price by genai-prices, an extra of ours."""
-    target = named(model, provider)
+    """The cost according to genai-prices, an optional dependency."""
+    target = resolve_model(model, provider)
     try:
         prices = import_module("genai_prices")
     except ImportError:
@@ -146,5 +146,5 @@ def _elsewhere(model: str, provider: str | None, counts: dict[str, int]) -> tupl
 def _unpriced(model: str, provider: str | None) -> ModelNotMappedError:
     return ModelNotMappedError(
         f"The price of this model isn't mapped yet. model={model}, custom_llm_provider={provider}."
-        " Make it known with register_model, or install innervoice[prices]"
+        " Register it with register_model, or install innervoice[prices]"
     )

@@ -1,4 +1,4 @@
-"""An error of ours -> litellm's exception for it."""
+"""Our errors -> litellm's exceptions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _BY_STATUS: dict[int, type[LitellmError]] = {
     504: errors.Timeout,
     529: errors.ServiceUnavailableError,
 }
-# Without a status the kind of our error says what it is; the first that fits.
+# Without a status the class of our error decides; the first match wins.
 _BY_KIND: tuple[tuple[type[Exception], type[LitellmError]], ...] = (
     (ours.UsageError, errors.BadRequestError),
     (ours.TimedOutError, errors.Timeout),
@@ -55,7 +55,7 @@ _BY_KIND: tuple[tuple[type[Exception], type[LitellmError]], ...] = (
 
 @contextmanager
 def translated(provider: str | None, model: str | None) -> Iterator[None]:
-    """Turns our errors into litellm's, with ours as their cause."""
+    """Raises litellm's exceptions instead of ours, with ours as the cause."""
     try:
         yield
     except (LitellmError, errors.ModelNotMappedError):
@@ -67,7 +67,7 @@ def translated(provider: str | None, model: str | None) -> Iterator[None]:
 def exception_of(
     error: ours.InnervoiceError, provider: str | None = None, model: str | None = None
 ) -> LitellmError:
-    """litellm's exception for an error of ours."""
+    """litellm's exception for one of our errors."""
     kind = _kind_of(error)
     text = _text_of(error)
     status = getattr(error, "status", None)
@@ -89,7 +89,7 @@ def exception_of(
 def _kind_of(error: ours.InnervoiceError) -> type[LitellmError]:
     if isinstance(error, ours.UsageError) and str(error).startswith(_NO_KEY):
         return errors.AuthenticationError
-    # A road that broke has the status of the answer that began; what broke counts.
+    # A connection that was lost during a response has that response's status; the network error is what matters.
     is_answer = isinstance(error, ours.ProviderError)
     status = error.status if isinstance(error, ours.ProviderError) else None
     kind = _BY_STATUS.get(status) if is_answer and status else None

@@ -1,6 +1,6 @@
-"""litellm's exceptions, with its positional orders, attributes and kinship.
+"""litellm's exceptions, with its argument orders, attributes and class hierarchy.
 
-LitellmError (of innervoice: an InnervoiceError)
+LitellmError (ours; a subclass of InnervoiceError)
 ├── BadRequestError                   400
 │   ├── ContextWindowExceededError
 │   ├── ContentPolicyViolationError
@@ -14,17 +14,17 @@ LitellmError (of innervoice: an InnervoiceError)
 ├── Timeout                           408
 ├── UnprocessableEntityError          422
 ├── RateLimitError                    429
-├── APIError                          as given
+├── APIError                          its argument `status_code`
 ├── APIConnectionError                500
 ├── APIResponseValidationError        500
 │   └── JSONSchemaValidationError
 ├── InternalServerError               500
 ├── BadGatewayError                   502
 ├── ServiceUnavailableError           503
-├── ModelNotMappedError               a look-up of a model that nobody registered
+├── ModelNotMappedError               a look-up of an unregistered model
 └── BudgetExceededError               never raised here
 
-Code that retries sorts by `isinstance`, so those that stand side by side here are no kinds of each other.
+Retry code checks errors with `isinstance`, so siblings in this tree must not be subclasses of each other.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _MORE = ("body", "headers", "detail", "provider_specific_fields", "request", "re
 
 
 class ErrorResponse:
-    """What is known of the answer that was an error, as far as `httpx.Response` is usually read."""
+    """The error response, with the attributes of `httpx.Response` that programs usually read."""
 
     def __init__(self, status_code: int, text: str = "", headers: Any = None) -> None:
         self.status_code = status_code
@@ -81,11 +81,11 @@ class ErrorResponse:
 
 
 class LitellmError(InnervoiceError):
-    """The root of litellm's exceptions here; `str(error)` is its name and the message."""
+    """The base class of these exceptions; `str(error)` is the class name and the message."""
 
     status: ClassVar[int] = 500
     order: ClassVar[tuple[str, ...]] = _PROVIDER_FIRST
-    """The names of its arguments, in the order in which litellm takes them by position."""
+    """The argument names, in litellm's positional order."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         name = type(self).__name__
@@ -120,7 +120,7 @@ class LitellmError(InnervoiceError):
 
 
 def _remade(kind: type[LitellmError], arguments: tuple[Any, ...], facts: dict[str, Any]) -> Any:
-    """The error again, after pickling."""
+    """Restores a pickled error."""
     error = kind.__new__(kind, *arguments)
     error.args = arguments
     error.__dict__.update(facts)
@@ -128,22 +128,22 @@ def _remade(kind: type[LitellmError], arguments: tuple[Any, ...], facts: dict[st
 
 
 class BadRequestError(LitellmError):
-    """The request is not taken as it is."""
+    """The request is invalid."""
 
     status = 400
     order: ClassVar[tuple[str, ...]] = (*_MODEL_FIRST, "body")
 
 
 class ContextWindowExceededError(BadRequestError):
-    """The messages are longer than the model can read."""
+    """The messages exceed the context window."""
 
 
 class ContentPolicyViolationError(BadRequestError):
-    """The provider refused for its policy."""
+    """The provider's content policy refused the request."""
 
 
 class UnsupportedParamsError(BadRequestError):
-    """The provider has no such parameter."""
+    """The provider does not support a parameter."""
 
     order = (
         "message",
@@ -157,7 +157,7 @@ class UnsupportedParamsError(BadRequestError):
 
 
 class RejectedRequestError(BadRequestError):
-    """Something before the provider refused."""
+    """The request was refused before it reached the provider."""
 
     order: ClassVar[tuple[str, ...]] = (
         "message",
@@ -169,40 +169,40 @@ class RejectedRequestError(BadRequestError):
 
 
 class ImageFetchError(BadRequestError):
-    """An image could not be had."""
+    """An image could not be downloaded."""
 
 
 class PaymentRequiredError(BadRequestError):
-    """No money is left."""
+    """The account has no credit left."""
 
     status = 402
 
 
 class InvalidRequestError(BadRequestError):
-    """The old name of a bad request."""
+    """The old name of `BadRequestError`."""
 
 
 class AuthenticationError(LitellmError):
-    """The key is missing or wrong."""
+    """The API key is missing or invalid."""
 
     status = 401
 
 
 class PermissionDeniedError(LitellmError):
-    """The key may not do this."""
+    """The API key has no permission for this."""
 
     status = 403
 
 
 class NotFoundError(LitellmError):
-    """There is no such model."""
+    """The model or the URL does not exist."""
 
     status = 404
     order = _MODEL_FIRST
 
 
 class Timeout(LitellmError):  # noqa: N818 - litellm's name
-    """It took longer than allowed."""
+    """The request timed out."""
 
     status = 408
     order = (
@@ -218,7 +218,7 @@ class Timeout(LitellmError):  # noqa: N818 - litellm's name
 
 
 class UnprocessableEntityError(LitellmError):
-    """The request makes no sense to the provider."""
+    """The provider could not process the request."""
 
     status = 422
     order = _MODEL_FIRST
@@ -232,7 +232,7 @@ class RateLimitError(LitellmError):
 
 
 class APIError(LitellmError):
-    """The provider answered with an error that is none of the others."""
+    """Any other error of the provider."""
 
     order = (
         "status_code",
@@ -247,19 +247,19 @@ class APIError(LitellmError):
 
 
 class APIConnectionError(LitellmError):
-    """Nobody answered, or the answer broke off."""
+    """The connection failed or was lost."""
 
     order = ("message", "llm_provider", "model", "request", "litellm_debug_info", *_TRIES)
 
 
 class APIResponseValidationError(LitellmError):
-    """The answer is not what it should be."""
+    """The response is malformed."""
 
     order = ("message", "llm_provider", "model", "litellm_debug_info", *_TRIES)
 
 
 class JSONSchemaValidationError(APIResponseValidationError):
-    """The answer does not fit its schema."""
+    """The response does not match its schema."""
 
     def __init__(self, model: str, llm_provider: str, raw_response: str, schema: str) -> None:
         self.raw_response = raw_response
@@ -269,27 +269,27 @@ class JSONSchemaValidationError(APIResponseValidationError):
 
 
 class InternalServerError(LitellmError):
-    """The provider failed by itself."""
+    """The provider had an internal error."""
 
 
 class BadGatewayError(LitellmError):
-    """Something between here and the provider failed."""
+    """A gateway in front of the provider failed."""
 
     status = 502
 
 
 class ServiceUnavailableError(LitellmError):
-    """The provider is too busy."""
+    """The provider is overloaded or unavailable."""
 
     status = 503
 
 
 class ModelNotMappedError(InnervoiceError):
-    """Nothing is known of this model; `register_model` makes it known."""
+    """The model is not registered; register it with `register_model`."""
 
 
 class BudgetExceededError(InnervoiceError):
-    """More was spent than allowed."""
+    """The budget was exceeded."""
 
     def __init__(
         self, current_cost: float, max_budget: float, message: str | None = None, **facts: Any

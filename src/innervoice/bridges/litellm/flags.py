@@ -1,4 +1,4 @@
-"""The flags that callers set on the top module, read when they matter."""
+"""The flags that callers set on the package, such as `litellm.drop_params`."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ _TOP = "innervoice.bridges.litellm"
 
 
 def flag(name: str) -> Any:
-    """A flag as it is now, None if there is none: plain attributes of the top module, so that they can be set and patched."""
+    """The current value of a flag, None if it does not exist; read from the package, where callers set and patch it."""
     return getattr(sys.modules[_TOP], name, None)

@@ -1,6 +1,6 @@
 """The functions that litellm has in `litellm.main`."""
 
-from innervoice.bridges.litellm.building import stream_chunk_builder
+from innervoice.bridges.litellm.chunk_builder import stream_chunk_builder
 from innervoice.bridges.litellm.completion import acompletion, completion
 
 __all__ = ["acompletion", "completion", "stream_chunk_builder"]

@@ -1,8 +1,8 @@
-"""A turn of the model -> the members of litellm's message: what is shown, and under one key all that is needed to send it back.
+"""An assistant turn -> the members of litellm's message, including the stored turn that is needed to send it back.
 
-`content`, `tool_calls`, `reasoning_content`, `thinking_blocks` and `reasoning_items` are litellm's own shapes. Beside them
+`content`, `tool_calls`, `reasoning_content`, `thinking_blocks` and `reasoning_items` have litellm's format. In addition
 `provider_specific_fields["innervoice"]` holds the turn as `to_json` writes it: every part with its origin, its wire block and
-its seals. It is plain JSON, so a history may be stored and read in whichever way; `reading.py` takes it up again.
+its seals. It is plain JSON, so a history can be stored anywhere; `from_litellm.py` restores the turn.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ __all__ = [
 
 _INVENTED = re.compile(r"call_\d{1,4}")
 KEY = "innervoice"
-"""The name under which `provider_specific_fields` holds the turn."""
+"""The key of the stored turn in `provider_specific_fields`."""
 
 
 def members_of(turn: Message) -> dict[str, Any]:
-    """The members of litellm's message for a turn of the model."""
+    """The members of litellm's message for an assistant turn."""
     calls = calls_of(turn)
     members: dict[str, Any] = {
         "content": turn.text or (None if calls else ""),
@@ -59,19 +59,19 @@ def members_of(turn: Message) -> dict[str, Any]:
 
 
 class CallIds:
-    """Ids for calls that came without one: ours are unique in their message alone, and people keep results by id."""
+    """Ids for calls that arrived without one; our own placeholders are unique only within one message."""
 
     def __init__(self) -> None:
         self._made: dict[str, str] = {}
 
     def of(self, call_id: str) -> str:
-        """The id to show for a call's own."""
+        """The id to show for a call."""
         if not _INVENTED.fullmatch(call_id):
             return call_id
         return self._made.setdefault(call_id, f"call_{uuid4().hex[:24]}")
 
     def turn(self, turn: Message) -> Message:
-        """A turn whose calls have the ids that are shown."""
+        """The turn with the ids that are shown."""
         if all(self.of(call.id) == call.id for call in turn.tool_calls):
             return turn
         parts = (
@@ -82,14 +82,14 @@ class CallIds:
 
 
 def kept_turn(turn: Message) -> Any:
-    """The turn for storage; None if what is shown says all of it."""
+    """The turn for storage; None if the visible members are enough to restore it."""
     if all(isinstance(part, Text) and _is_plain(part) for part in turn.parts):
         return None
     return load_json(to_json(turn))
 
 
 def stored_turn(kept: Any) -> Message | None:
-    """The turn that was stored; None for what is none."""
+    """The stored turn; None if the value is not one."""
     try:
         turn = from_json(dump_json(kept))
     except (DecodeError, TypeError, ValueError):
@@ -101,11 +101,11 @@ def _is_plain(part: Part) -> bool:
     return part.origin is None or (part.origin.block is None and not is_inline(part))
 
 
-# ---- litellm's own shapes --------------------------------------------------------------------------
+# ---- litellm's own format --------------------------------------------------------------------------
 
 
 def calls_of(turn: Message) -> list[dict[str, Any]]:
-    """The calls, each with its signature if it has one."""
+    """The tool calls, each with its signature if it has one."""
     return [
         {
             **signature_fields(call),
@@ -118,26 +118,26 @@ def calls_of(turn: Message) -> list[dict[str, Any]]:
 
 
 def signature_fields(call: Part) -> dict[str, Any]:
-    """Where litellm keeps the signature of a call of Gemini's."""
+    """The member where litellm keeps the signature of a Gemini tool call."""
     signature = thought_signature(call)
     return {"provider_specific_fields": {"thought_signature": signature}} if signature else {}
 
 
 def thought_signature(part: Part) -> str | None:
-    """Gemini's signature on a part."""
+    """The Gemini signature of a part."""
     block = part.origin.block if part.origin and part.origin.dialect == "gemini" else None
     signature = as_dict(block).get("thoughtSignature")
     return signature if isinstance(signature, str) else None
 
 
 def thinking_blocks_of(turn: Message) -> list[dict[str, Any]]:
-    """Claude's blocks of thinking, and Gemini's in the same form."""
+    """The thinking blocks of Claude, and those of Gemini in the same form."""
     found = (thinking_block(part) for part in turn.parts if isinstance(part, Thinking))
     return [block for block in found if block]
 
 
 def thinking_block(part: Thinking) -> dict[str, Any] | None:
-    """A piece of reasoning as Anthropic writes it; None where litellm shows no block."""
+    """A thinking part as an Anthropic block; None where litellm shows no block."""
     block: Any = part.origin.block if part.origin else None
     match block:
         case {"type": "thinking" | "redacted_thinking"} if _came_as("anthropic", part):
@@ -169,7 +169,7 @@ def reasoning_items_of(turn: Message) -> list[dict[str, Any]]:
 
 
 def _refusal(turn: Message) -> str | None:
-    """The text of a refusal that came as one."""
+    """The text of the refusal blocks."""
     texts = [
         part.text
         for part in turn.parts
@@ -181,5 +181,5 @@ def _refusal(turn: Message) -> str | None:
 
 
 def is_same_call(call: ToolCall, other: ToolCall) -> bool:
-    """Whether two calls say the same."""
+    """Whether two calls have the same id, name and arguments."""
     return (call.id, call.name, call.arguments) == (other.id, other.name, other.arguments)

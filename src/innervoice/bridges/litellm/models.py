@@ -1,7 +1,7 @@
-"""What is known of models: `model_cost`, and the look-ups in it.
+"""`model_cost` and the look-ups in it.
 
-`model_cost` is a plain dict on the top module; look-ups read it when they are asked, so that what is registered, cleared or
-put back there is seen at once. It begins with the rows of models.toml, which have no prices.
+`model_cost` is a plain dict on the package; every look-up reads it, so changes to it take effect at once. It starts with the
+rows of models.toml in this folder, which have no prices.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 
 from innervoice.bridges.litellm.errors import ModelNotMappedError
 from innervoice.bridges.litellm.flags import flag
-from innervoice.bridges.litellm.names import PROVIDERS, named
 from innervoice.bridges.litellm.params import get_supported_openai_params, reasons
+from innervoice.bridges.litellm.providers import PROVIDERS, resolve_model
 from innervoice.catalog.lookup import host_of
 from innervoice.errors import InnervoiceError
 
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 OURS = "innervoice"
-"""Marks a row of models.toml, whose price nobody here knows."""
+"""Marks a row of models.toml, which has no price."""
 
 _TABLE = Path(__file__).with_name("models.toml")
 _DATE = re.compile(r"[-@](?:20\d{6}|20\d{2}-\d{2}-\d{2})$")
@@ -83,11 +83,11 @@ _BLANK: dict[str, Any] = {
     **{f"{cost}{above}{tier}": None for cost in _COSTS for above in _ABOVE for tier in _TIERS},
     **{f"supports_{ability}": None for ability in _ABILITIES},
 }
-"""The members that every answer of `get_model_info` has."""
+"""The members that every result of `get_model_info` has."""
 
 
 def known_models() -> dict[str, dict[str, Any]]:
-    """The rows that `model_cost` begins with."""
+    """The initial rows of `model_cost`."""
     models: dict[str, dict[str, Any]] = {}
     for row in tomllib.loads(_TABLE.read_text("utf-8"))["model"]:
         facts = {
@@ -104,15 +104,15 @@ def known_models() -> dict[str, dict[str, Any]]:
 
 
 def register_model(model_cost: str | dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Adds what is told of models to what is known; gives what was told."""
-    told: dict[str, Any] = json.loads(model_cost) if isinstance(model_cost, str) else model_cost
+    """Adds rows to `model_cost`, merged into existing ones; returns the added rows."""
+    added: dict[str, Any] = json.loads(model_cost) if isinstance(model_cost, str) else model_cost
     registry: dict[str, Any] = flag("model_cost")
-    for model, facts in told.items():
+    for model, facts in added.items():
         known = {**registry.get(model, {}), **facts}
         if known.get("source") == OURS and "source" not in facts and _has_price(facts):
             del known["source"]
         registry[model] = known
-    return told
+    return added
 
 
 def _has_price(facts: dict[str, Any]) -> bool:
@@ -123,7 +123,7 @@ def _has_price(facts: dict[str, Any]) -> bool:
 
 
 def entry_of(model: str, provider: str | None = None) -> tuple[str, dict[str, Any]] | None:
-    """The row of a model: by its name, with or without its provider, in any letter case, at last without a date."""
+    """The row of a model: by name, with or without the provider, ignoring case, and last without a date suffix."""
     registry: dict[str, Any] = flag("model_cost")
     names = list(_spellings(model, provider))
     found = next((name for name in names if name in registry), None)
@@ -150,15 +150,15 @@ def get_model_info(
     api_base: str | None = None,  # noqa: ARG001 - litellm's signature
     api_key: str | None = None,  # noqa: ARG001
 ) -> dict[str, Any]:
-    """All that is known of a model; raises for one that nobody registered.
+    """The facts about a model; raises `ModelNotMappedError` for an unregistered one.
 
-    Prices are 0 where a registered model has none, as in litellm; of a row of our own table they are None: unknown.
+    A registered model without a price costs 0, as in litellm; the rows of models.toml have None, for unknown.
     """
     found = entry_of(model, custom_llm_provider)
     if found is None:
         raise ModelNotMappedError(
             f"This model isn't mapped yet. model={model}, custom_llm_provider={custom_llm_provider}."
-            " Make it known with register_model"
+            " Register it with register_model"
         )
     name, facts = found
     made = {**_BLANK, **facts, "key": name}
@@ -169,11 +169,11 @@ def get_model_info(
 
 
 def get_max_tokens(model: str) -> int | None:
-    """The most tokens that a model writes; raises for one that nobody registered."""
+    """The maximum output tokens of a model; raises `ModelNotMappedError` for an unregistered one."""
     found = entry_of(model)
     if found is None:
         raise ModelNotMappedError(
-            f"Model {model} isn't mapped yet. Make it known with register_model"
+            f"Model {model} isn't mapped yet. Register it with register_model"
         )
     facts = found[1]
     most = facts.get("max_output_tokens")
@@ -187,63 +187,63 @@ def _supports(ability: str, model: str, provider: str | None) -> bool:
 
 
 def supports_vision(model: str, custom_llm_provider: str | None = None) -> bool:
-    """Whether it reads images."""
+    """Whether the model accepts images."""
     return _supports("vision", model, custom_llm_provider)
 
 
 def supports_pdf_input(model: str, custom_llm_provider: str | None = None) -> bool:
-    """Whether it reads PDF documents."""
+    """Whether the model accepts PDF documents."""
     return _supports("pdf_input", model, custom_llm_provider)
 
 
 def supports_function_calling(model: str, custom_llm_provider: str | None = None) -> bool:
-    """Whether it takes tools."""
+    """Whether the model supports tool calls."""
     return _supports("function_calling", model, custom_llm_provider)
 
 
 def supports_parallel_function_calling(model: str, custom_llm_provider: str | None = None) -> bool:
-    """Whether it makes several calls at once."""
+    """Whether the model supports parallel tool calls."""
     return _supports("parallel_function_calling", model, custom_llm_provider)
 
 
 def supports_tool_choice(model: str, custom_llm_provider: str | None = None) -> bool:
-    """Whether a tool can be forced."""
+    """Whether the model supports a forced tool choice."""
     return _supports("tool_choice", model, custom_llm_provider)
 
 
 def supports_response_schema(model: str, custom_llm_provider: str | None = None) -> bool:
-    """Whether its answers can be bound to a schema."""
+    """Whether the model supports a response schema."""
     return _supports("response_schema", model, custom_llm_provider)
 
 
 def supports_system_messages(model: str, custom_llm_provider: str | None = None) -> bool:
-    """Whether it reads what the system says."""
+    """Whether the model accepts a system prompt."""
     return _supports("system_messages", model, custom_llm_provider)
 
 
 def supports_prompt_caching(model: str, custom_llm_provider: str | None = None) -> bool:
-    """Whether prompts are cached."""
+    """Whether the model supports prompt caching."""
     return _supports("prompt_caching", model, custom_llm_provider)
 
 
 def supports_audio_input(model: str, custom_llm_provider: str | None = None) -> bool:
-    """Whether it hears."""
+    """Whether the model accepts audio."""
     return _supports("audio_input", model, custom_llm_provider)
 
 
 def supports_web_search(model: str, custom_llm_provider: str | None = None) -> bool:
-    """Whether it searches the web by itself."""
+    """Whether the model has built-in web search."""
     return _supports("web_search", model, custom_llm_provider)
 
 
 def supports_reasoning(model: str, custom_llm_provider: str | None = None) -> bool:
-    """Whether it reasons: as it was registered, else as our rows of models say."""
+    """Whether the model reasons: as registered, else according to catalog/models.toml."""
     found = entry_of(model, custom_llm_provider)
-    told = found[1].get("supports_reasoning") if found else None
-    if told is not None:
-        return bool(told)
+    registered = found[1].get("supports_reasoning") if found else None
+    if registered is not None:
+        return bool(registered)
     try:
-        target = named(model, custom_llm_provider)
+        target = resolve_model(model, custom_llm_provider)
     except InnervoiceError:
         return False
     return target.host is not None and reasons(target, target.dialect())

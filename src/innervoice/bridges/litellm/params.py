@@ -1,9 +1,9 @@
-"""The parameters of `completion`: what each is here, and where a dialect has it.
+"""The parameters of `completion`: what happens to each, and its path in the body of each dialect.
 
-a field of our request        temperature, tools, reasoning_effort, ...
-OpenAI's, with a place        seed -> generationConfig.seed, in Gemini's dialect
-of litellm's own machinery    left out, with a reason
-anything else                 the provider's own; into the body as it is
+a field of our request           temperature, tools, reasoning_effort, ...
+another parameter of OpenAI's    mapped to the dialect's path: seed -> generationConfig.seed for Gemini
+a setting of litellm itself      left out, with a reason
+anything else                    the provider's own parameter; added to the body unchanged
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from innervoice.bridges.litellm.errors import UnsupportedParamsError
-from innervoice.bridges.litellm.names import TWO_DIALECTS, Named, named
+from innervoice.bridges.litellm.providers import TWO_DIALECTS, ResolvedModel, resolve_model
 from innervoice.catalog.lookup import model_row_of
 from innervoice.errors import InnervoiceError
 
@@ -45,7 +45,7 @@ FIELDS = (
     "stream",
     "stream_options",
 )
-"""OpenAI's and litellm's parameters that every dialect has in its own way."""
+"""Parameters of OpenAI and litellm that are fields of our request, which every dialect writes in its own way."""
 
 _SAME = (
     "n",
@@ -105,7 +105,7 @@ _PLACES: dict[str, dict[str, str]] = {
     },
     "bedrock-converse": {},
 }
-"""Where each dialect has OpenAI's other parameters, as a path in the body."""
+"""OpenAI's other parameters by dialect, as a path in the body."""
 
 _OWN: dict[str, dict[str, str]] = {
     "gemini": {
@@ -117,29 +117,29 @@ _OWN: dict[str, dict[str, str]] = {
     "ollama": {"top_k": "options.top_k", "num_ctx": "options.num_ctx"},
     "bedrock-converse": {"top_k": "additionalModelRequestFields.top_k"},
 }
-"""Parameters that litellm takes for some providers by another name than the wire's."""
+"""Provider parameters whose name in litellm differs from the name in the body."""
 
 CHAT_ONLY = tuple(name for name in _SAME if name not in _PLACES["openai-responses"])
-"""What OpenAI's chat can say and its Responses cannot."""
+"""Parameters that chat completions supports and Responses does not."""
 
-_LOGS = "it is for litellm's callbacks, and none are run here"
-_CACHES = "answers are not cached here"
-_ROUTES = "there is no router here; the model that was named is asked"
+_LOGS = "it is for litellm's callbacks, which innervoice does not run"
+_CACHES = "innervoice does not cache responses"
+_ROUTES = "innervoice has no router; the request goes to the named model"
 _PROXY = "it is for litellm's proxy"
-_TRAVELS = "requests are sent by innervoice's own client"
+_TRAVELS = "innervoice sends requests with its own client"
 LEFT_OUT: dict[str, str] = {
     "acompletion": _PROXY,
     "api_type": "the provider's name says it",
-    "api_version": "the API that is asked has none",
+    "api_version": "the API that is called has no versions",
     "azure": "the provider's name says it",
     "cache": _CACHES,
-    "cache_control_injection_points": "marks for the cache are kept where they stand in the messages",
+    "cache_control_injection_points": "`cache_control` in the messages is kept where it is",
     "caching": _CACHES,
     "client": _TRAVELS,
     "context_window_fallback_dict": _ROUTES,
     "deployment_id": _ROUTES,
     "fallbacks": _ROUTES,
-    "force_timeout": "`timeout` is the limit for all",
+    "force_timeout": "use `timeout`",
     "guardrails": _PROXY,
     "hooks": _PROXY,
     "id": _LOGS,
@@ -164,40 +164,40 @@ LEFT_OUT: dict[str, str] = {
     "ttl": _CACHES,
     "verbose": _LOGS,
 }
-"""Parameters of litellm's own machinery, and why each is left out."""
+"""Settings of litellm itself, and why each is left out."""
 
 _GENERAL = ("stream", "stop", "temperature", "top_p", "max_tokens", "max_completion_tokens")
 _TOOLS = ("tools", "tool_choice", "functions", "function_call")
 _LEAST = {"bedrock-converse": ("response_format",), "ollama": ("tool_choice", "function_call")}
-# Whether its models take tools is known of each model alone.
+# Providers where tool support depends on the model.
 _BY_MODEL = ("together_ai",)
 
 
 def placed(dialect: str, name: str) -> str | None:
-    """Where a dialect has one of OpenAI's other parameters; None if it has no place for it."""
+    """The path of one of OpenAI's other parameters in a dialect's body; None if the dialect does not support it."""
     return _PLACES.get(dialect, {}).get(name)
 
 
 def is_openai(name: str) -> bool:
-    """Whether a parameter is one of OpenAI's that not every dialect has."""
+    """Whether a parameter is one of OpenAI's that only some dialects support."""
     return name in _SAME
 
 
 def own_place(dialect: str, name: str) -> str:
-    """Where a parameter of the provider's own goes: as it is, unless the wire has another name for it."""
+    """The path of a provider's own parameter in the body, usually its name."""
     return _OWN.get(dialect, {}).get(name, name)
 
 
 def place(body: dict[str, Any], path: str, value: Any) -> None:
-    """Puts a value where a path says."""
+    """Sets the value at a path."""
     *way, last = path.split(".")
     for step in way:
         body = body.setdefault(step, {})
     body[last] = value
 
 
-def reasons(target: Named, dialect: str) -> bool:
-    """Whether a model is known to reason."""
+def reasons(target: ResolvedModel, dialect: str) -> bool:
+    """Whether a model reasons, according to models.toml."""
     row = model_row_of(target.model, target.host, dialect)
     return row is not None and not row.guess and (row.control != "none" or row.default != "none")
 
@@ -208,11 +208,11 @@ def get_supported_openai_params(
     request_type: str = "chat_completion",
     base_model: str | None = None,  # noqa: ARG001 - litellm's signature
 ) -> list[str] | None:
-    """OpenAI's parameters that the provider takes; None if nobody knows the provider."""
+    """OpenAI's parameters that the provider supports; None if the provider is unknown."""
     if request_type != "chat_completion":
         return None
     try:
-        target = named(model, custom_llm_provider)
+        target = resolve_model(model, custom_llm_provider)
     except InnervoiceError:
         return None
     if target.host is None:
@@ -236,8 +236,8 @@ def get_optional_params(
     drop_params: bool | None = None,
     **given: Any,
 ) -> dict[str, Any]:
-    """Those of the parameters that the provider takes; the others are dropped if asked, else an error."""
-    from innervoice.bridges.litellm.models import supports_function_calling  # noqa: PLC0415 - it looks names up here
+    """The parameters that the provider supports; raises for others, or drops them with `drop_params=True`."""
+    from innervoice.bridges.litellm.models import supports_function_calling  # noqa: PLC0415 - circular import
 
     known = get_supported_openai_params(model, custom_llm_provider) or []
     if custom_llm_provider in _BY_MODEL and not supports_function_calling(
@@ -254,7 +254,7 @@ def get_optional_params(
 def unsupported(
     names: list[str], provider: str | None, model: str | None
 ) -> UnsupportedParamsError:
-    """litellm's error for parameters that a provider does not have."""
+    """litellm's error for parameters that the provider does not support."""
     text = (
         f"{provider} does not support parameters: {names}, for model={model}."
         " To drop these, set `litellm.drop_params=True` or pass drop_params=True"

@@ -1,12 +1,11 @@
-"""How many tokens texts, messages and tools are, by OpenAI's formula.
+"""Token counts of texts, messages and tools, by OpenAI's formula.
 
-Three a message, the texts of its members, one more for a name, and three before the answer
+Each message is 3 tokens plus its texts, a name is 1 more, and the answer is primed with 3
 (https://cookbook.openai.com/examples/how_to_count_tokens_with_tiktoken, read 2026-11-15). Tools are counted as the
-declarations into which OpenAI writes them, nine more, and four less beside a system message.
+declarations that OpenAI shows to the model, plus 9, minus 4 if there is a system message.
 
-With tiktoken and its vocabulary at hand the count is exact for OpenAI's models; otherwise it is an estimate, and says so:
-the number that comes back has `estimated`. tiktoken fetches its vocabulary from the network, so it is used only where the file
-is on this machine already.
+With tiktoken and a cached vocabulary the count is exact for OpenAI's models. Otherwise it is an estimate, and the returned
+number has `estimated=True`. tiktoken downloads its vocabularies, so it is used only if the file is already on this machine.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
-from innervoice.bridges.litellm.declaring import declared
-from innervoice.bridges.litellm.record import plain
+from innervoice.bridges.litellm.litellm_object import plain
+from innervoice.bridges.litellm.tool_declarations import tool_declarations
 from innervoice.wire.json_access import as_dict, as_list
 
 __all__ = ["TokenCount", "decode", "encode", "token_counter"]
@@ -32,20 +31,20 @@ __all__ = ["TokenCount", "decode", "encode", "token_counter"]
 _A_MESSAGE, _A_NAME, _BEFORE_THE_ANSWER = 3, 1, 3
 _FOR_TOOLS, _BESIDE_A_SYSTEM, _NO_TOOL, _ONE_TOOL = 9, 4, 1, 7
 _AN_IMAGE = 85
-"""What an image costs at low detail; how large it is, is not looked at."""
+"""An image at low detail; its size is not looked at."""
 _USUAL = "cl100k_base"
 _VOCABULARIES = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 _PIECE = re.compile(r"[A-Za-z]+|\d+|[^\sA-Za-z\d]|\s+")
 
 
 class TokenCount(int):
-    """A number of tokens; `estimated` says whether the tokens themselves were not looked at."""
+    """A number of tokens; `estimated` is True if it was not counted with the model's tokenizer."""
 
     estimated: bool = False
 
     @classmethod
     def of(cls, count: int, *, estimated: bool) -> Self:
-        """The number with its mark."""
+        """A count with its flag."""
         made = cls(count)
         made.estimated = estimated
         return made
@@ -61,7 +60,7 @@ def token_counter(
     tool_choice: Any = None,
     **_: Any,
 ) -> TokenCount:
-    """How many tokens a text, or messages with their tools, are.
+    """The number of tokens of a text, or of messages with their tools.
 
     `custom_tokenizer` is a dict whose `tokenizer` encodes a text into a list, or into something with `ids`.
     """
@@ -73,21 +72,21 @@ def token_counter(
         return TokenCount.of(count(joined), estimated=estimated)
     if messages is None:
         raise ValueError("Either text or messages must be provided")
-    told = [as_dict(plain(message)) for message in messages]
-    total = sum(_message(message, count) for message in told)
+    dumped = [as_dict(plain(message)) for message in messages]
+    total = sum(_message(message, count) for message in dumped)
     if count_response_tokens:
         return TokenCount.of(total, estimated=estimated)
     total += _BEFORE_THE_ANSWER
     if tools:
-        total += count(declared(tools)) + _FOR_TOOLS
-        if any(message.get("role") == "system" for message in told):
+        total += count(tool_declarations(tools)) + _FOR_TOOLS
+        if any(message.get("role") == "system" for message in dumped):
             total -= _BESIDE_A_SYSTEM
     total += _choice(tool_choice, count)
     return TokenCount.of(total, estimated=estimated)
 
 
 def encode(model: str = "", text: str = "", custom_tokenizer: Any = None) -> Any:
-    """The tokens of a text; needs a vocabulary."""
+    """The tokens of a text; needs tiktoken and its vocabulary."""
     tokenizer = as_dict(custom_tokenizer).get("tokenizer") or _vocabulary(model)
     if tokenizer is None:
         raise NotImplementedError("encode needs tiktoken and its vocabulary on this machine")
@@ -95,7 +94,7 @@ def encode(model: str = "", text: str = "", custom_tokenizer: Any = None) -> Any
 
 
 def decode(model: str = "", tokens: Iterable[int] = (), custom_tokenizer: Any = None) -> Any:
-    """The text of tokens; needs a vocabulary."""
+    """The text of tokens; needs tiktoken and its vocabulary."""
     tokenizer = as_dict(custom_tokenizer).get("tokenizer") or _vocabulary(model)
     if tokenizer is None:
         raise NotImplementedError("decode needs tiktoken and its vocabulary on this machine")
@@ -151,11 +150,11 @@ def _choice(choice: Any, count: Callable[[str], int]) -> int:
             return 0
 
 
-# ---- what counts -----------------------------------------------------------------------------------
+# ---- tokenizers ------------------------------------------------------------------------------------
 
 
 def _counting(model: str, custom: Any) -> tuple[Callable[[str], int], bool]:
-    """What counts the tokens of a text, and whether it only estimates them."""
+    """A function that counts the tokens of a text, and whether it only estimates."""
     tokenizer = as_dict(custom).get("tokenizer")
     if tokenizer is not None:
         return lambda text: _length(tokenizer.encode(text)), False
@@ -171,7 +170,7 @@ def _length(encoded: Any) -> int:
 
 
 def _estimated(text: str) -> int:
-    """A guess from the look of a text: a word of up to seven letters is one token, three digits are, a sign is."""
+    """A rough estimate: one token per seven letters of a word, per three digits, per punctuation character."""
     total = 0
     for piece in _PIECE.findall(text):
         if piece.isspace():
@@ -184,13 +183,13 @@ def _estimated(text: str) -> int:
 
 
 def _vocabulary(model: str) -> Any:
-    """tiktoken's encoding for a model; for models of others the usual one, as litellm counts them."""
+    """tiktoken's encoding for a model; the default one for other vendors' models, as in litellm."""
     return _loaded(_encoding_of(model) or _USUAL)
 
 
 @lru_cache(maxsize=64)
 def _encoding_of(model: str) -> str | None:
-    """The name of the encoding of a model of OpenAI's."""
+    """The name of an OpenAI model's encoding."""
     if find_spec("tiktoken") is None:
         return None
     try:
@@ -208,8 +207,8 @@ def _loaded(name: str) -> Any:
 
 
 def _is_at_hand(name: str) -> bool:
-    """Whether tiktoken would find the vocabulary on this machine, in the folder where it keeps what it fetched."""
-    told = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
-    folder = Path(told) if told else Path(tempfile.gettempdir()) / "data-gym-cache"
+    """Whether the vocabulary is in tiktoken's cache folder."""
+    cache = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
+    folder = Path(cache) if cache else Path(tempfile.gettempdir()) / "data-gym-cache"
     key = hashlib.sha1(_VOCABULARIES.format(name).encode(), usedforsecurity=False).hexdigest()
     return (folder / key).is_file()

@@ -1,16 +1,16 @@
-"""Tokens as litellm counts them."""
+"""litellm's usage objects."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from innervoice.bridges.litellm.record import Record, made
+from innervoice.bridges.litellm.litellm_object import LitellmObject, build
 
 __all__ = ["CompletionTokensDetailsWrapper", "PromptTokensDetailsWrapper", "Usage"]
 
 
-class CompletionTokensDetailsWrapper(Record):
-    """What the output consists of."""
+class CompletionTokensDetailsWrapper(LitellmObject):
+    """The output tokens by kind."""
 
     def __init__(
         self,
@@ -31,8 +31,8 @@ class CompletionTokensDetailsWrapper(Record):
         )
 
 
-class PromptTokensDetailsWrapper(Record):
-    """What the input consists of."""
+class PromptTokensDetailsWrapper(LitellmObject):
+    """The input tokens by kind."""
 
     def __init__(
         self,
@@ -51,8 +51,8 @@ class PromptTokensDetailsWrapper(Record):
         )
 
 
-class Usage(Record):
-    """Tokens; output includes reasoning, input includes the cache."""
+class Usage(LitellmObject):
+    """Token counts; output includes reasoning, input includes cached tokens."""
 
     completion_tokens: int
     prompt_tokens: int
@@ -73,8 +73,8 @@ class Usage(Record):
         read, written = prompt_tokens or 0, completion_tokens or 0
         if reasoning_tokens and completion_tokens_details is None:
             completion_tokens_details = {"reasoning_tokens": reasoning_tokens}
-        details = made(CompletionTokensDetailsWrapper, completion_tokens_details)
-        if isinstance(details, Record) and details.get("text_tokens") is None:
+        details = build(CompletionTokensDetailsWrapper, completion_tokens_details)
+        if isinstance(details, LitellmObject) and details.get("text_tokens") is None:
             reasoned = details.get("reasoning_tokens")
             details["text_tokens"] = None if reasoned is None else max(0, written - reasoned)
         cached = parameters.get("cache_read_input_tokens")
@@ -85,6 +85,6 @@ class Usage(Record):
             prompt_tokens=read,
             total_tokens=read + written if total_tokens is None else total_tokens,
             completion_tokens_details=details,
-            prompt_tokens_details=made(PromptTokensDetailsWrapper, prompt_tokens_details),
+            prompt_tokens_details=build(PromptTokensDetailsWrapper, prompt_tokens_details),
             **parameters,
         )

@@ -23,7 +23,7 @@ from innervoice.encoding import encode
 from innervoice.errors import UsageError
 from innervoice.show.policy import Policy
 
-__all__ = ["Call", "Capture", "Tracing", "Vocabulary"]
+__all__ = ["Capture", "TracedCall", "Tracing", "Vocabulary"]
 
 Capture: TypeAlias = Literal["NO_CONTENT", "SPAN_ONLY", "EVENT_ONLY", "SPAN_AND_EVENT"]
 Vocabulary: TypeAlias = Literal["genai", "openinference", "both"]
@@ -68,7 +68,7 @@ class Tracing:
         logger.emit(logs.LogRecord(event_name=_EVENT, attributes=attributes, context=context))
 
 
-class Call:
+class TracedCall:
     """One request and its span."""
 
     def __init__(
@@ -155,7 +155,7 @@ def _request_of(
     settings["stream"] = stream or bool(settings.get("stream"))
     try:
         request = Request(model, messages_of(messages), **settings)
-    except (TypeError, UsageError):  # the client reports the mistake itself
+    except (TypeError, UsageError):  # the client raises the same error
         return Request(str(model), ()), None
     try:
         return request, encode(request)

@@ -11,7 +11,7 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any, Self, Unpack
 
-from innervoice.bridges.otel.call import Call, Tracing
+from innervoice.bridges.otel.call import TracedCall, Tracing
 from innervoice.canon.events import Event
 from innervoice.canon.response import Response
 from innervoice.client.answer import is_output
@@ -35,11 +35,11 @@ class _Traced:
 
     def _call(
         self, model: str, messages: Messages, fields: CallFields, *, stream: bool = False
-    ) -> tuple[Call, Messages]:
+    ) -> tuple[TracedCall, Messages]:
         """The call and its messages; an iterator is read into a list, because both need it."""
         if isinstance(messages, Iterator):
             messages = list(messages)
-        return Call(self._tracing, model, messages, fields, stream=stream), messages
+        return TracedCall(self._tracing, model, messages, fields, stream=stream), messages
 
 
 class TracedClient(_Traced):
@@ -103,7 +103,7 @@ class TracedAsyncClient(_Traced):
 class _TracedStream:
     """What both kinds of stream share."""
 
-    def __init__(self, call: Call, events: Any) -> None:
+    def __init__(self, call: TracedCall, events: Any) -> None:
         self._call = call
         self._events = events
         self._error: BaseException | None = None

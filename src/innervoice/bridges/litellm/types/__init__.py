@@ -1,1 +1,1 @@
-"""The types, where litellm has them."""
+"""The types, under the package name that litellm uses."""

@@ -1,19 +1,5 @@
-"""What litellm has in `litellm.utils`: classes of answers, look-ups of models, counting."""
+"""The names that litellm has in `litellm.utils`: response classes, model look-ups, token counting."""
 
-from innervoice.bridges.litellm.answers import (
-    ChatCompletionDeltaToolCall,
-    ChatCompletionMessageToolCall,
-    Choices,
-    Delta,
-    EmbeddingResponse,
-    Function,
-    FunctionCall,
-    Message,
-    ModelResponse,
-    ModelResponseStream,
-    StreamingChoices,
-    Usage,
-)
 from innervoice.bridges.litellm.costs import completion_cost, cost_per_token
 from innervoice.bridges.litellm.models import (
     get_max_tokens,
@@ -31,10 +17,24 @@ from innervoice.bridges.litellm.models import (
     supports_vision,
     supports_web_search,
 )
-from innervoice.bridges.litellm.names import get_llm_provider
 from innervoice.bridges.litellm.params import get_optional_params, get_supported_openai_params
+from innervoice.bridges.litellm.providers import get_llm_provider
+from innervoice.bridges.litellm.response_types import (
+    ChatCompletionDeltaToolCall,
+    ChatCompletionMessageToolCall,
+    Choices,
+    Delta,
+    EmbeddingResponse,
+    Function,
+    FunctionCall,
+    Message,
+    ModelResponse,
+    ModelResponseStream,
+    StreamingChoices,
+    Usage,
+)
+from innervoice.bridges.litellm.stream_wrapper import CustomStreamWrapper
 from innervoice.bridges.litellm.tokens import decode, encode, token_counter
-from innervoice.bridges.litellm.wrapper import CustomStreamWrapper
 
 __all__ = [
     "ChatCompletionDeltaToolCall",

@@ -1,6 +1,6 @@
-"""The classes of answers, in the place where litellm has them."""
+"""The response classes, under the module name that litellm uses."""
 
-from innervoice.bridges.litellm.answers import (
+from innervoice.bridges.litellm.response_types import (
     ChatCompletionDeltaToolCall,
     ChatCompletionMessageToolCall,
     Choices,

@@ -1,4 +1,4 @@
-"""litellm's object for a stream."""
+"""`CustomStreamWrapper`, litellm's class for a stream."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import inspect
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Self
 
-from innervoice.bridges.litellm.answers import ModelResponse
+from innervoice.bridges.litellm.response_types import ModelResponse
 
 __all__ = ["CustomStreamWrapper"]
 
 
 class CustomStreamWrapper:
-    """Gives out the chunks of a stream, by `for` or `async for`, whichever its source allows."""
+    """Iterates over the chunks of a stream, with `for` or `async for`, whichever the source supports."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class CustomStreamWrapper:
         return chunk  # type: ignore[no-any-return]
 
     def close(self) -> None:
-        """Closes the connection of a stream that does not await."""
+        """Closes the connection of a synchronous stream."""
         close = getattr(self.completion_stream, "close", None)
         if callable(close) and not inspect.iscoroutinefunction(close):
             close()

@@ -1,14 +1,14 @@
-"""Our response -> litellm's."""
+"""Our response -> litellm's `ModelResponse`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from innervoice.bridges.litellm.answers import Choices, Message, ModelResponse
-from innervoice.bridges.litellm.arguments import Call
+from innervoice.bridges.litellm.arguments import CompletionCall
 from innervoice.bridges.litellm.costs import completion_cost
 from innervoice.bridges.litellm.errors import LitellmError, ModelNotMappedError
 from innervoice.bridges.litellm.message_fields import CallIds, members_of
+from innervoice.bridges.litellm.response_types import Choices, Message, ModelResponse
 from innervoice.bridges.litellm.usage import Usage
 from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage as Counts
@@ -27,8 +27,8 @@ _WORDS = {
 }
 
 
-def model_response(response: Response, call: Call) -> ModelResponse:
-    """The answer, and its alternatives if there are any."""
+def model_response(response: Response, call: CompletionCall) -> ModelResponse:
+    """The response as litellm's object, with a choice for each alternative."""
     answers = [response, *response.alternatives]
     made = ModelResponse(
         id=response.id,
@@ -54,13 +54,13 @@ def _choice(number: int, answer: Response) -> Choices:
 
 
 def finish_word(response: Response) -> str:
-    """Why the answer ended, in OpenAI's words."""
+    """The finish reason, as OpenAI spells it."""
     usual = "tool_calls" if response.tool_calls else "stop"
     return _WORDS.get(response.finish_reason or "", usual)
 
 
-def hidden_facts(response: Response, call: Call) -> dict[str, Any]:
-    """What litellm keeps beside an answer; `notes` are ours: what was left out, changed or seen."""
+def hidden_facts(response: Response, call: CompletionCall) -> dict[str, Any]:
+    """litellm's `_hidden_params`; `notes` is ours and lists what was left out or changed."""
     return {
         "custom_llm_provider": call.target.provider,
         "litellm_model_name": call.target.model,
@@ -79,7 +79,7 @@ def _cost(response: ModelResponse) -> float | None:
 
 
 def usage_of(counts: Counts) -> Usage:
-    """Tokens in OpenAI's words; what nobody reported is 0, or absent where litellm has it so."""
+    """Usage in OpenAI's form; a count that was not reported is 0, or absent where litellm leaves it out."""
     raw = as_dict(counts.raw)
     more = {
         name: count

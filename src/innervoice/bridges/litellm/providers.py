@@ -1,7 +1,7 @@
-"""A model's name as litellm writes it -> who answers, by litellm's name and by ours.
+"""A model name as litellm writes it -> the provider (litellm's name), the model, and our host id.
 
-`provider/model` is split at the first slash if the head is a provider. A bare name goes to the provider it is registered
-with in `model_cost`, else to the one whose models are named so.
+`provider/model` is split at the first slash if the prefix is a provider. A name without a prefix belongs to the provider it is
+registered with in `model_cost`, else to the first provider whose naming pattern it matches.
 """
 
 from __future__ import annotations
@@ -14,7 +14,14 @@ from innervoice.bridges.litellm.errors import BadRequestError
 from innervoice.bridges.litellm.flags import flag
 from innervoice.catalog.lookup import all_hosts, dialect_at, host_of, model_row_of
 
-__all__ = ["PROVIDERS", "TWO_DIALECTS", "Named", "get_llm_provider", "named", "provider_list"]
+__all__ = [
+    "PROVIDERS",
+    "TWO_DIALECTS",
+    "ResolvedModel",
+    "get_llm_provider",
+    "provider_list",
+    "resolve_model",
+]
 
 PROVIDERS: dict[str, str] = {
     "anthropic_text": "anthropic",
@@ -38,7 +45,7 @@ PROVIDERS: dict[str, str] = {
     "vertex_ai": "vertex",
     "vertex_ai_beta": "vertex",
 }
-"""litellm's names of providers where they are not among ours."""
+"""litellm's provider names that differ from our host ids."""
 
 _BARE: tuple[tuple[str, str], ...] = (
     ("ft:*", "openai"),
@@ -61,39 +68,41 @@ _BARE: tuple[tuple[str, str], ...] = (
     ("qwen.*", "bedrock"),
     ("moonshot.*", "bedrock"),
 )
-"""Whose a bare name is, the first pattern that fits."""
+"""The provider of a name without a prefix, by the first matching pattern."""
 
 TWO_DIALECTS = ("openai", "azure", "xai")
-"""Hosts whose usual dialect is Responses, and which speak chat, too."""
+"""Hosts whose default dialect is Responses and which also support chat completions."""
 _AT_HOME = ("openai.com", "openai.azure.com")
-# What litellm lets one say about the road to Bedrock; there is one here.
+# litellm lets the caller choose a Bedrock API in the model name; here it is always Converse.
 _BEDROCK_ROADS = ("converse/", "converse_like/", "invoke/")
 
 
-class Named(NamedTuple):
-    """Who is asked, for which model."""
+class ResolvedModel(NamedTuple):
+    """A model and the provider that serves it."""
 
     provider: str
-    """litellm's name of the provider."""
+    """litellm's name for the provider."""
     model: str
-    """The model's name as its host spells it."""
+    """The model name as the host spells it."""
     host: str | None
-    """The id of our row for the host; None if we have none."""
+    """Our host id; None for a provider without a row in hosts.toml."""
 
     def dialect(self, *, chat: bool = False) -> str:
-        """The dialect to ask in; `chat` says that something is asked for which only chat can say."""
+        """The dialect to send; `chat` says that the request has parameters that only chat completions supports."""
         host = host_of(self.host or "custom")
         usual = dialect_at(host, self.model) if host else "openai-chat"
         if self.host not in TWO_DIALECTS:
             return usual
-        # Models that reason keep their reasoning over turns in Responses alone; for the others chat takes more parameters.
+        # Reasoning models keep reasoning across turns only in Responses; for other models chat supports more parameters.
         row = model_row_of(self.model, self.host, usual)
         reasons = row is not None and not row.guess and row.control != "none"
         return usual if reasons and not chat else "openai-chat"
 
 
-def named(model: str, provider: str | None = None, api_base: str | None = None) -> Named:
-    """Who is asked; raises litellm's error for a name that says nothing."""
+def resolve_model(
+    model: str, provider: str | None = None, api_base: str | None = None
+) -> ResolvedModel:
+    """The provider and model of a name; raises litellm's `BadRequestError` for a name without a recognizable provider."""
     if not isinstance(model, str) or not model:
         raise _unknown(model)
     head, slash, rest = model.partition("/")
@@ -104,7 +113,7 @@ def named(model: str, provider: str | None = None, api_base: str | None = None) 
     else:
         provider, name = _bare(model), model
     if provider is None and slash and api_base:
-        # litellm knows more providers than we do; one that speaks OpenAI's chat is asked at the address given.
+        # litellm has more providers than we do; send OpenAI chat completions to the base URL that was passed.
         provider, name = head, rest
     if provider is None:
         raise _unknown(model)
@@ -113,7 +122,7 @@ def named(model: str, provider: str | None = None, api_base: str | None = None) 
         host = "custom"
     for road in _BEDROCK_ROADS if host == "bedrock" else ():
         name = name.removeprefix(road)
-    return Named(provider, name, host)
+    return ResolvedModel(provider, name, host)
 
 
 def get_llm_provider(
@@ -123,13 +132,13 @@ def get_llm_provider(
     api_key: str | None = None,
     litellm_params: Any = None,  # noqa: ARG001 - litellm's signature
 ) -> tuple[str, str, str | None, str | None]:
-    """The model's name, its provider, and the key and the address that were passed."""
-    found = named(model, custom_llm_provider, api_base)
+    """The model name, its provider, and the API key and base URL that were passed."""
+    found = resolve_model(model, custom_llm_provider, api_base)
     return found.model, found.provider, api_key, api_base
 
 
 def provider_list() -> list[str]:
-    """The providers that are known here, by litellm's names and by ours."""
+    """All supported providers, by litellm's names and by our host ids."""
     return sorted({*PROVIDERS, *(host.id for host in all_hosts())})
 
 
@@ -140,9 +149,9 @@ def _host_of(provider: str) -> str | None:
 
 def _bare(model: str) -> str | None:
     entry = flag("model_cost").get(model)
-    told = entry.get("litellm_provider") if isinstance(entry, dict) else None
-    if isinstance(told, str) and told:
-        return told
+    registered = entry.get("litellm_provider") if isinstance(entry, dict) else None
+    if isinstance(registered, str) and registered:
+        return registered
     lowered = model.lower()
     return next((who for pattern, who in _BARE if fnmatchcase(lowered, pattern)), None)
 
@@ -152,7 +161,7 @@ def _is_home(api_base: str) -> bool:
 
 
 def _is_strange(model: str) -> bool:
-    """Whether a name is none of OpenAI's, so that another server behind its API is meant."""
+    """Whether a name is not an OpenAI model, so that another server with OpenAI's API is meant."""
     row = model_row_of(model, "openai", "openai-responses")
     return row is None or row.guess
 
@@ -160,6 +169,6 @@ def _is_strange(model: str) -> bool:
 def _unknown(model: Any) -> BadRequestError:
     text = (
         "LLM Provider NOT provided. Pass in the LLM provider you are trying to call."
-        f" You passed model={model}. Write it as 'provider/model', as 'anthropic/claude-opus-5-5'"
+        f" You passed model={model}. Write it as 'provider/model', for example 'anthropic/claude-opus-5-5'"
     )
     return BadRequestError(text, model, "")

@@ -1,11 +1,12 @@
-"""Messages as litellm's users keep them -> ours.
+"""litellm's messages -> our messages.
 
-A turn of the model is taken up again from `provider_specific_fields["innervoice"]`, seals and all. What was edited since is
-taken as it is shown: a member that is there and differs from what the turn would show was edited, one that is missing was not.
+An assistant turn is restored from `provider_specific_fields["innervoice"]`, seals included. If the program has edited the
+message since, the edited members win: a member that is present and differs from what the stored turn would show was edited; a
+missing member was not.
 
-A turn without that key (litellm made it, or a person) is read from what it shows. Its blocks of thinking are Anthropic's, its
-signatures Gemini's, its items those of Responses; nobody knows which model they came from, so they are sent to any that
-could have made them, as litellm does.
+A turn without that key (written by litellm or by hand) is read from its visible members. Its thinking blocks are taken to be
+Anthropic's, its signatures Gemini's, its items those of Responses. The model that wrote them is unknown, so they are sent to
+every model that could have written them, as litellm does.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from innervoice.bridges.litellm.litellm_object import plain
 from innervoice.bridges.litellm.message_fields import KEY, is_same_call, members_of, stored_turn
-from innervoice.bridges.litellm.record import plain
 from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
@@ -24,7 +25,7 @@ from innervoice.wire.chat.serve_request import read_request
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.write import input_of
 
-__all__ = ["read_messages", "system_blocks"]
+__all__ = ["messages_from_litellm", "system_blocks"]
 
 _SPOKEN = (
     "role",
@@ -37,31 +38,31 @@ _SPOKEN = (
     "reasoning_details",
     "prefix",
 )
-"""Members of a turn that are read as OpenAI's chat has them."""
+"""Members of an assistant message that OpenAI's chat format also has."""
 _THOUGHT = "__thought__"
-"""litellm hides the signature of a call in its id, behind this."""
+"""litellm appends the signature of a tool call to its id, after this separator."""
 _CHAT = ("openai-chat", "mistral")
-"""Dialects that take OpenAI's blocks of content as they are."""
+"""Dialects that accept OpenAI's content blocks unchanged."""
 _DATA_URL = re.compile(r"data:([^;,]*)[^,]*;base64,(.*)", re.DOTALL)
 
 
-def read_messages(
+def messages_from_litellm(
     messages: Iterable[Any], dialect: str, *, cache_marks: bool = True
 ) -> list[Message]:
-    """Our messages, for a target of this dialect; without `cache_marks` it refuses marks for the cache in the content."""
+    """Our messages, for a target of this dialect; `cache_marks=False` removes `cache_control`, which some hosts reject."""
     if isinstance(messages, (str, bytes, dict)) or not isinstance(messages, Iterable):
         raise UsageError(f"messages must be a list of messages, not {type(messages).__name__}")
-    told = [plain(message) for message in messages]
+    dumped = [plain(message) for message in messages]
     if not cache_marks:
-        told = [_unmarked(message) for message in told]
-    return [_message(message, dialect) for message in told]
+        dumped = [_unmarked(message) for message in dumped]
+    return [_message(message, dialect) for message in dumped]
 
 
 def system_blocks(messages: Iterable[Any]) -> list[Any] | None:
-    """What the system says as blocks, if some carry marks for the cache; None if plain text says it all."""
-    told = [as_dict(plain(message)) for message in messages]
+    """The system prompt as blocks, if any has `cache_control`; None if plain text is enough."""
+    dumped = [as_dict(plain(message)) for message in messages]
     blocks: list[Any] = []
-    for content in (item.get("content") for item in told if item.get("role") == "system"):
+    for content in (item.get("content") for item in dumped if item.get("role") == "system"):
         blocks += (
             [{"type": "text", "text": content}] if isinstance(content, str) else as_list(content)
         )
@@ -93,7 +94,7 @@ def _message(message: Any, dialect: str) -> Message:
     if dialect in _CHAT:
         return read
     if read.role == "system":
-        dialect = ""  # it is one text everywhere
+        dialect = ""  # a system prompt is plain text in every dialect
     return read.replace(parts=tuple(_portable(part, dialect) for part in read.parts))
 
 
@@ -101,18 +102,18 @@ def _as_chat(message: dict[str, Any]) -> Message:
     return read_request({"messages": [message]}).messages[0]
 
 
-# ---- what the user says ----------------------------------------------------------------------------
+# ---- user and tool messages -------------------------------------------------------------------------
 
 
 def _portable(part: Part, dialect: str) -> Part:
-    """A part that any dialect can write, out of a block of OpenAI's chat."""
+    """A part without its OpenAI block, so that any dialect can write it."""
     block = part.origin.block if part.origin else None
     match part:
         case ToolResult() if not isinstance(part.content, str):
             inner = tuple(_portable(item, dialect) for item in part.content)
             return part.replace(content=inner)
         case Text(origin=Origin() as origin) if isinstance(block, dict):
-            # Claude has the same block for a text with a mark for its cache.
+            # Anthropic has the same block for text with `cache_control`.
             kept = origin.replace(dialect=dialect) if dialect == "anthropic" else None
             return part.replace(origin=kept)
         case Media():
@@ -124,15 +125,15 @@ def _portable(part: Part, dialect: str) -> Part:
 
 
 def _with_type(part: Media, block: dict[str, Any]) -> Media:
-    """A file without the block it came in; litellm says its type in a member `format`."""
+    """A file without its block; litellm puts the MIME type into a member `format`."""
     inner = as_dict(block.get(str(block.get("type"))))
-    told = inner.get("format") if block.get("type") != "input_audio" else None
-    mime = told if isinstance(told, str) and part.url else part.mime
+    declared = inner.get("format") if block.get("type") != "input_audio" else None
+    mime = declared if isinstance(declared, str) and part.url else part.mime
     return part.replace(mime=mime, origin=None)
 
 
-def _media(url: str, told: object) -> Media:
-    mime = told if isinstance(told, str) else None
+def _media(url: str, declared: object) -> Media:
+    mime = declared if isinstance(declared, str) else None
     found = _DATA_URL.fullmatch(url)
     if found:
         return Media(found[1] or mime, found[2])
@@ -141,7 +142,7 @@ def _media(url: str, told: object) -> Media:
     return Media(mime, url)
 
 
-# ---- what the model said ---------------------------------------------------------------------------
+# ---- assistant turns ---------------------------------------------------------------------------------
 
 
 def _turn(message: dict[str, Any], dialect: str) -> Message:
@@ -157,14 +158,14 @@ def _turn(message: dict[str, Any], dialect: str) -> Message:
 
 
 def _differs(name: str, message: dict[str, Any], shown: dict[str, Any]) -> bool:
-    told, known = message[name], shown[name]
+    current, known = message[name], shown[name]
     if name == "content":
-        return _text_of(told) != _text_of(known)
+        return _text_of(current) != _text_of(known)
     if name == "tool_calls":
-        return [_call_facts(call) for call in as_list(told)] != [
+        return [_call_facts(call) for call in as_list(current)] != [
             _call_facts(call) for call in as_list(known)
         ]
-    return bool((told or None) != known)
+    return bool((current or None) != known)
 
 
 def _text_of(content: Any) -> str:
@@ -179,21 +180,21 @@ def _call_facts(call: Any) -> tuple[Any, ...]:
 
 
 def _edited(stored: Message, shown: Message, edited: set[str]) -> Message:
-    """The stored turn, with what is shown in place of what was edited."""
+    """The stored turn, with edited members replaced by their visible values."""
     thoughts = _thoughts_now(stored, shown, edited)
     if "content" in edited:
-        # Reasoning that was cut out of the text belongs to the text as it was.
+        # Inline reasoning belongs to the original text.
         thoughts = [part for part in thoughts if not (part.origin and part.origin.markup)]
     texts = _of(Text, shown if "content" in edited else stored)
     calls = [
-        next((call for call in stored.tool_calls if is_same_call(call, told)), told)
-        for told in (shown if "tool_calls" in edited else stored).tool_calls
+        next((call for call in stored.tool_calls if is_same_call(call, current)), current)
+        for current in (shown if "tool_calls" in edited else stored).tool_calls
     ]
     return stored.replace(parts=(*thoughts, *texts, *calls))
 
 
 def _thoughts_now(stored: Message, shown: Message, edited: set[str]) -> list[Part]:
-    """The reasoning of an edited turn: blocks are sealed as a run, so that a change of one kills them all."""
+    """The reasoning of an edited turn; blocks are signed as a sequence, so an edit to one invalidates all seals."""
     known, now = _of(Thinking, stored), _of(Thinking, shown)
     if edited & {"thinking_blocks", "reasoning_items"}:
         return [
@@ -208,7 +209,7 @@ def _of(kind: type[Part], turn: Message) -> list[Part]:
 
 
 def _shown_turn(message: dict[str, Any], dialect: str) -> Message:
-    """A turn of which nothing but what it shows is known."""
+    """A turn read from its visible members alone."""
     fields = as_dict(message.get("provider_specific_fields"))
     said = {name: message[name] for name in _SPOKEN if message.get(name) is not None}
     said.setdefault("content", message.get("content"))
@@ -239,7 +240,7 @@ def _thoughts(message: dict[str, Any], dialect: str) -> list[Part]:
 
 
 def _thinking(block: dict[str, Any], dialect: str) -> Part | None:
-    """A block of Anthropic's, in the form of the dialect through which Claude is asked."""
+    """An Anthropic thinking block, in the form of the dialect that the request is sent in."""
     text, converse = str(block.get("thinking") or ""), dialect == "bedrock-converse"
     match block.get("type"):
         case "redacted_thinking":
@@ -252,14 +253,14 @@ def _thinking(block: dict[str, Any], dialect: str) -> Part | None:
             seal = "reasoningContent.reasoningText.signature" if converse else "signature"
         case _:
             return None
-    told = "bedrock-converse" if converse else "anthropic"
+    source = "bedrock-converse" if converse else "anthropic"
     sealed = bool(block.get("signature") or block.get("data"))
-    origin = Origin(dialect=told, block=made, seals=(seal,) if sealed else ())
+    origin = Origin(dialect=source, block=made, seals=(seal,) if sealed else ())
     return Thinking(text, "full" if text else "hidden", origin=origin)
 
 
 def _bare_call(call: dict[str, Any]) -> dict[str, Any]:
-    """A call without what litellm adds to it."""
+    """A tool call without the members that litellm adds."""
     left_out = ("provider_specific_fields", "index")
     bare = {name: value for name, value in call.items() if name not in left_out}
     if isinstance(bare.get("id"), str):
@@ -268,13 +269,13 @@ def _bare_call(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def _signature_of(call: dict[str, Any]) -> str | None:
-    told = as_dict(call.get("provider_specific_fields")).get("thought_signature")
+    signature = as_dict(call.get("provider_specific_fields")).get("thought_signature")
     hidden = str(call.get("id") or "").partition(_THOUGHT)[2]
-    return told if isinstance(told, str) else hidden or None
+    return signature if isinstance(signature, str) else hidden or None
 
 
 def _signed(parts: list[Part], of_calls: list[str | None], of_all: list[Any]) -> list[Part]:
-    """The parts with Gemini's signatures on those that they came on."""
+    """The parts, with Gemini's signatures on the parts that they belong to."""
     calls = iter(of_calls)
     made: list[Part] = []
     for part in parts:

@@ -1,4 +1,4 @@
-"""`mock_response`: answers without asking anyone."""
+"""`mock_response=`: a response, a stream or an error without a request."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from innervoice.bridges.litellm import errors
-from innervoice.bridges.litellm.answers import (
+from innervoice.bridges.litellm.arguments import CompletionCall
+from innervoice.bridges.litellm.response_types import (
     Choices,
     Delta,
     Message,
@@ -14,13 +15,12 @@ from innervoice.bridges.litellm.answers import (
     ModelResponseStream,
     StreamingChoices,
 )
-from innervoice.bridges.litellm.arguments import Call
+from innervoice.bridges.litellm.stream_wrapper import CustomStreamWrapper
 from innervoice.bridges.litellm.tokens import token_counter
 from innervoice.bridges.litellm.usage import Usage
-from innervoice.bridges.litellm.wrapper import CustomStreamWrapper
 from innervoice.errors import InnervoiceError
 
-__all__ = ["is_mocked", "mocked"]
+__all__ = ["mock_completion", "wants_mock"]
 
 _ERRORS: dict[str, tuple[type[errors.LitellmError], str]] = {
     "litellm.RateLimitError": (errors.RateLimitError, "rate limit"),
@@ -36,16 +36,18 @@ _ERRORS: dict[str, tuple[type[errors.LitellmError], str]] = {
 }
 _SIZE = 3
 _USAGE = {"prompt_tokens": 10, "completion_tokens": 20, "total_tokens": 30}
-"""What litellm says of a mock, so that sums in tests stay as they are."""
+"""The usage that litellm reports for a mock, so that totals in people's tests do not change."""
 
 
-def is_mocked(options: dict[str, Any]) -> bool:
-    """Whether the caller wants a mock."""
+def wants_mock(options: dict[str, Any]) -> bool:
+    """Whether the caller asked for a mock."""
     return options.get("mock_response") is not None or bool(options.get("mock_timeout"))
 
 
-def mocked(call: Call, options: dict[str, Any]) -> ModelResponse | CustomStreamWrapper:
-    """What the caller wants to be answered, or raised."""
+def mock_completion(
+    call: CompletionCall, options: dict[str, Any]
+) -> ModelResponse | CustomStreamWrapper:
+    """The mock response or stream; raises the mock error."""
     answer = options.get("mock_response")
     facts = {"llm_provider": call.target.provider, "model": call.target.model}
     if options.get("mock_timeout"):
@@ -69,13 +71,13 @@ def mocked(call: Call, options: dict[str, Any]) -> ModelResponse | CustomStreamW
         ]
         return ModelResponse(model=call.target.model, choices=choices, usage=_USAGE)
     provider = call.target.provider
-    return CustomStreamWrapper(_Mock(call, text, calls), call.target.model, None, provider)
+    return CustomStreamWrapper(_MockStream(call, text, calls), call.target.model, None, provider)
 
 
-class _Mock:
-    """A stream of a mock, for those who await and those who do not."""
+class _MockStream:
+    """The chunks of a mock; `CustomStreamWrapper` iterates them synchronously and asynchronously."""
 
-    def __init__(self, call: Call, text: str, calls: Any) -> None:
+    def __init__(self, call: CompletionCall, text: str, calls: Any) -> None:
         self._call = call
         self._chunks = self._made(text, calls)
 
@@ -92,7 +94,7 @@ class _Mock:
             yield self._chunk(head, StreamingChoices(delta=delta))
         yield self._chunk(head, StreamingChoices("tool_calls" if calls else "stop"))
         if self._call.include_usage:
-            prompt = token_counter(model=name, messages=self._call.told)
+            prompt = token_counter(model=name, messages=self._call.original_messages)
             usage = Usage(prompt, token_counter(model=name, text=text))
             yield self._chunk(head, StreamingChoices(), usage=usage)
 

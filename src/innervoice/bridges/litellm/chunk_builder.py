@@ -1,7 +1,8 @@
-"""The chunks of a stream -> the whole answer.
+"""The chunks of a stream -> the complete response (`stream_chunk_builder`).
 
-Blocks of thinking are rebuilt one by one: pieces are joined until a signature, a redacted block or something else than thinking
-ends the block. Where the last chunk carries the turn (`showing.py`) and reasoning was found in its text, the turn counts.
+Thinking blocks are rebuilt one by one: pieces are joined until a signature, a redacted block or anything other than thinking
+ends the block. If the last chunk carries the stored turn (`message_fields.py`) and that turn has inline reasoning, the message
+is built from the turn instead.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from innervoice.bridges.litellm.answers import Choices, Message, ModelResponse
+from innervoice.bridges.litellm.litellm_object import plain
 from innervoice.bridges.litellm.message_fields import (
     KEY,
     members_of,
     stored_turn,
     thinking_blocks_of,
 )
-from innervoice.bridges.litellm.record import plain
+from innervoice.bridges.litellm.response_types import Choices, Message, ModelResponse
 from innervoice.bridges.litellm.tokens import token_counter
 from innervoice.bridges.litellm.usage import Usage
 from innervoice.canon.messages import Message as Turn
@@ -33,19 +34,19 @@ def stream_chunk_builder(
     end_time: Any = None,  # noqa: ARG001
     logging_obj: Any = None,  # noqa: ARG001
 ) -> ModelResponse | None:
-    """The answer that the chunks are pieces of; None for no chunks.
+    """The complete response; None if there are no chunks.
 
-    Tokens are those that a chunk tells; where none does, they are counted, the prompt's in `messages`.
+    Usage is what a chunk reports; if none does, tokens are counted, for the prompt in `messages`.
     """
     given = list(chunks)
     if not given:
         return None
     dumped = [as_dict(plain(chunk)) for chunk in given]
-    built: dict[int, _Answer] = {}
+    built: dict[int, _ChoiceBuilder] = {}
     for chunk in dumped:
         for choice in map(as_dict, as_list(chunk.get("choices"))):
-            built.setdefault(choice.get("index") or 0, _Answer()).add(choice)
-    answers = [built[index] for index in sorted(built)] or [_Answer()]
+            built.setdefault(choice.get("index") or 0, _ChoiceBuilder()).add(choice)
+    answers = [built[index] for index in sorted(built)] or [_ChoiceBuilder()]
     choices = [answer.choice(number) for number, answer in enumerate(answers)]
     head = dumped[0]
     made = ModelResponse(
@@ -63,14 +64,14 @@ def stream_chunk_builder(
     return made
 
 
-class _Answer:
-    """One answer while it is put together."""
+class _ChoiceBuilder:
+    """Collects the deltas of one choice."""
 
     def __init__(self) -> None:
         self._content: list[str] = []
         self._reasoning: list[str] = []
         self._blocks: list[dict[str, Any]] = []
-        self._open: dict[str, Any] | None = None  # a block of thinking that may go on
+        self._open: dict[str, Any] | None = None  # the thinking block that may continue
         self._calls: dict[int, dict[str, Any]] = {}
         self._function: dict[str, str] | None = None
         self._items: list[Any] = []
@@ -79,7 +80,7 @@ class _Answer:
         self._word: str | None = None
 
     def add(self, choice: dict[str, Any]) -> None:
-        """Takes a choice of a chunk."""
+        """Adds one choice of a chunk."""
         self._word = choice.get("finish_reason") or self._word
         delta = as_dict(choice.get("delta"))
         self._role = delta.get("role") or self._role
@@ -133,18 +134,18 @@ class _Answer:
     def _note(self, fields: dict[str, Any]) -> None:
         for name, value in fields.items():
             if name == "thinking_blocks":
-                continue  # litellm says them twice
+                continue  # litellm repeats them here
             known = self._fields.get(name)
             self._fields[name] = (
                 [*known, *value] if isinstance(known, list) and isinstance(value, list) else value
             )
 
     def choice(self, number: int) -> Choices:
-        """The whole of it."""
+        """The complete choice."""
         return Choices(self._word, number, Message(**self._members()))
 
     def _blocks_of(self, turn: Turn | None) -> list[dict[str, Any]]:
-        """The blocks as they were: where nothing signs them, only the turn knows where one ends."""
+        """The original blocks: without signatures, only the stored turn knows where each one ends."""
         known = thinking_blocks_of(turn) if turn is not None else []
         return known if _text_of(known) == _text_of(self._blocks) else self._blocks
 
@@ -170,10 +171,10 @@ def _text_of(blocks: list[dict[str, Any]]) -> str:
 
 
 def _usage(chunks: list[Any], dumped: list[dict[str, Any]]) -> Usage | None:
-    """The last count of tokens that a chunk tells, also one that was not asked for."""
-    told = [chunk["usage"] for chunk in dumped if as_dict(chunk.get("usage"))]
-    if told:
-        return Usage(**told[-1])
+    """The last usage that a chunk reports, including usage that the caller did not ask for."""
+    reported = [chunk["usage"] for chunk in dumped if as_dict(chunk.get("usage"))]
+    if reported:
+        return Usage(**reported[-1])
     for chunk in reversed(chunks):
         hidden = getattr(chunk, "_hidden_params", None)
         known = hidden.get("usage") if isinstance(hidden, dict) else None

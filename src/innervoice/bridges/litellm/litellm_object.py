@@ -1,7 +1,7 @@
-"""Values whose members are attributes and items at once, as litellm's objects are.
+"""The base class of litellm's response objects: members can be read as attributes and as items.
 
-Members are what stands in the instance's `__dict__`; names with an underscore are no members. A member that was not given
-is absent: it is no attribute, no item and in no dump. What may hold a seal is printed by its size.
+Members are the entries of the instance's `__dict__` without a leading underscore. An optional member that was not passed does not
+exist: neither as an attribute, nor as an item, nor in a dump. `repr` prints members that may hold a seal by their size.
 """
 
 from __future__ import annotations
@@ -14,23 +14,31 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from innervoice.canon.value import size_of
 
-__all__ = ["Members", "MissingMemberError", "Record", "all_made", "given", "made", "plain"]
+__all__ = [
+    "LitellmObject",
+    "Members",
+    "MissingMemberError",
+    "build",
+    "build_all",
+    "plain",
+    "without_none",
+]
 
 Members: TypeAlias = dict[str, Any]
-"""Members by name; a class here has a method `dict`."""
+"""Members by name; an alias, because the class below has a method `dict`."""
 
 _SEALED = ("thinking_blocks", "reasoning_items", "provider_specific_fields")
 
 
 class MissingMemberError(AttributeError, KeyError):
-    """No such member, asked for as an item; litellm says AttributeError, and a dict KeyError."""
+    """A missing item; both errors, because litellm raises AttributeError and a dict would raise KeyError."""
 
 
-class Record:
-    """An object that is a dict, too."""
+class LitellmObject:
+    """An object that also behaves like a dict and like a pydantic model."""
 
     declared: ClassVar[frozenset[str]] = frozenset()
-    """Members that the type has, which are those it annotates; others are extra."""
+    """The members that the class annotates; all others are extra."""
 
     def __init_subclass__(cls) -> None:
         annotated = inspect.get_annotations(cls).items()
@@ -77,11 +85,11 @@ class Record:
         """The members with their names."""
         return [(name, self.__dict__[name]) for name in self.keys()]
 
-    # ---- as a model of pydantic ----------------------------------------------------------------
+    # ---- as a pydantic model -------------------------------------------------------------------
 
     @property
     def model_extra(self) -> Members:
-        """Members beside those of the type."""
+        """Members that the class does not declare."""
         return {name: value for name, value in self.items() if name not in self.declared}
 
     @property
@@ -107,13 +115,13 @@ class Record:
         }
 
     def model_dump_json(self, *, indent: int | None = None, **options: Any) -> str:
-        """The members as the text of JSON."""
+        """The members as JSON text."""
         separators = (",", ":") if indent is None else (",", ": ")
         dumped = self.model_dump(**options)
         return json.dumps(dumped, indent=indent, separators=separators, ensure_ascii=False)
 
     def json(self, **options: Any) -> Members:
-        """The members as a plain dict: litellm's `json()` gives no text."""
+        """The members as a plain dict; litellm's `json()` does not return text either."""
         return self.model_dump(**options)
 
     def dict(self, **options: Any) -> Members:
@@ -125,14 +133,14 @@ class Record:
         return self.model_dump(**options)
 
     def model_copy(self, *, update: Any = None, deep: bool = False) -> Self:
-        """A copy, with other members if some are given."""
+        """A copy, with the members in `update` replaced."""
         copied = copy.deepcopy(self) if deep else copy.copy(self)
         copied.__dict__.update(update or {})
         return copied
 
     @classmethod
     def model_validate(cls, value: Any) -> Self:
-        """Makes one of a dict."""
+        """An object from a dict."""
         return value if isinstance(value, cls) else cls(**value)
 
     # ---- as a value ----------------------------------------------------------------------------
@@ -151,8 +159,8 @@ class Record:
 
 
 def plain(value: Any, *, exclude_none: bool = False) -> Any:
-    """A value as dicts, lists and scalars."""
-    if isinstance(value, Record):
+    """A value as plain dicts, lists and scalars."""
+    if isinstance(value, LitellmObject):
         return value.model_dump(exclude_none=exclude_none)
     if isinstance(value, dict):
         return {
@@ -166,18 +174,18 @@ def plain(value: Any, *, exclude_none: bool = False) -> Any:
     return dump() if callable(dump) and not isinstance(value, type) else value
 
 
-def made(kind: Callable[..., Any], value: Any) -> Any:
-    """An object of a dict; anything else as it is."""
+def build(kind: Callable[..., Any], value: Any) -> Any:
+    """An object of this class from a dict; any other value unchanged."""
     if not isinstance(value, dict):
         return value
     return kind(**{str(name): item for name, item in value.items()})
 
 
-def all_made(kind: Callable[..., Any], values: Iterable[Any] | None) -> Any:
-    """The same for a list of them."""
-    return None if values is None else [made(kind, value) for value in values]
+def build_all(kind: Callable[..., Any], values: Iterable[Any] | None) -> Any:
+    """The same for a list."""
+    return None if values is None else [build(kind, value) for value in values]
 
 
-def given(**members: Any) -> Members:
+def without_none(**members: Any) -> Members:
     """The members that are not None."""
     return {name: value for name, value in members.items() if value is not None}

@@ -1,6 +1,6 @@
-"""litellm's answers: responses, choices, messages, calls, deltas, usage.
+"""litellm's response classes: responses, choices, messages, tool calls, deltas, usage.
 
-A dict that is passed to a constructor becomes an object; one that is assigned later stays a dict, as it does there.
+A dict that is passed to a constructor becomes an object; one that is assigned later stays a dict, as in litellm.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 from uuid import uuid4
 
-from innervoice.bridges.litellm.record import Record, all_made, given, made
+from innervoice.bridges.litellm.litellm_object import LitellmObject, build, build_all, without_none
 from innervoice.bridges.litellm.usage import (
     CompletionTokensDetailsWrapper,
     PromptTokensDetailsWrapper,
@@ -53,8 +53,8 @@ _REASONS = {
 }
 
 
-class Function(Record):
-    """The name and the arguments of a call; arguments are text."""
+class Function(LitellmObject):
+    """The name and the arguments of a tool call; arguments are JSON text."""
 
     arguments: str
     name: str | None
@@ -65,11 +65,11 @@ class Function(Record):
 
 
 class FunctionCall(Function):
-    """A call in the form that came before tools."""
+    """A tool call in OpenAI's older form."""
 
 
-class ChatCompletionMessageToolCall(Record):
-    """A call that the model asks for."""
+class ChatCompletionMessageToolCall(LitellmObject):
+    """A tool call."""
 
     function: Any
     id: str
@@ -83,15 +83,15 @@ class ChatCompletionMessageToolCall(Record):
         **parameters: Any,
     ) -> None:
         super().__init__(
-            function=made(Function, function or {}),
+            function=build(Function, function or {}),
             id=id or f"call_{uuid4().hex}",
             type=type or "function",
             **parameters,
         )
 
 
-class ChatCompletionDeltaToolCall(Record):
-    """A piece of a call; `index` says of which."""
+class ChatCompletionDeltaToolCall(LitellmObject):
+    """A delta of a tool call; `index` says which one."""
 
     id: str | None
     function: Any
@@ -106,12 +106,12 @@ class ChatCompletionDeltaToolCall(Record):
         index: int = 0,
         **parameters: Any,
     ) -> None:
-        called = made(Function, function or {})
+        called = build(Function, function or {})
         super().__init__(id=id, function=called, type=type or "function", index=index, **parameters)
 
 
-class Message(Record):
-    """What the model said. `reasoning_content`, `thinking_blocks` and their like are there if there is something in them."""
+class Message(LitellmObject):
+    """A message of the model. `reasoning_content`, `thinking_blocks` and other optional members exist only if they are set."""
 
     content: Any
     role: str
@@ -143,9 +143,9 @@ class Message(Record):
         super().__init__(
             content=content,
             role=role,
-            tool_calls=all_made(ChatCompletionMessageToolCall, tool_calls or None),
-            function_call=made(FunctionCall, function_call),
-            **given(
+            tool_calls=build_all(ChatCompletionMessageToolCall, tool_calls or None),
+            function_call=build(FunctionCall, function_call),
+            **without_none(
                 audio=audio,
                 images=images,
                 reasoning_content=reasoning_content,
@@ -158,8 +158,8 @@ class Message(Record):
         )
 
 
-class Delta(Record):
-    """A piece of what the model says."""
+class Delta(LitellmObject):
+    """A delta of a message."""
 
     content: Any
     role: str | None
@@ -189,7 +189,7 @@ class Delta(Record):
         **parameters: Any,
     ) -> None:
         super().__init__(
-            **given(
+            **without_none(
                 reasoning_content=reasoning_content,
                 thinking_blocks=thinking_blocks,
                 reasoning_items=reasoning_items,
@@ -199,15 +199,15 @@ class Delta(Record):
             provider_specific_fields=provider_specific_fields,
             content=content,
             role=role,
-            function_call=made(FunctionCall, function_call),
-            tool_calls=all_made(ChatCompletionDeltaToolCall, tool_calls),
+            function_call=build(FunctionCall, function_call),
+            tool_calls=build_all(ChatCompletionDeltaToolCall, tool_calls),
             audio=audio,
             **parameters,
         )
 
 
-class Choices(Record):
-    """One answer."""
+class Choices(LitellmObject):
+    """One choice of a response."""
 
     finish_reason: str
     index: int
@@ -230,12 +230,12 @@ class Choices(Record):
             native = {"native_finish_reason": finish_reason}
             provider_specific_fields = {**native, **(provider_specific_fields or {})}
         if "delta" in parameters:
-            parameters["delta"] = made(Delta, parameters["delta"])
+            parameters["delta"] = build(Delta, parameters["delta"])
         super().__init__(
             finish_reason=word,
             index=index,
-            message=Message() if message is None else made(Message, message),
-            **given(
+            message=Message() if message is None else build(Message, message),
+            **without_none(
                 logprobs=logprobs,
                 enhancements=enhancements,
                 provider_specific_fields=provider_specific_fields,
@@ -244,8 +244,8 @@ class Choices(Record):
         )
 
 
-class StreamingChoices(Record):
-    """A piece of one answer."""
+class StreamingChoices(LitellmObject):
+    """One choice of a chunk."""
 
     finish_reason: str | None
     index: int
@@ -264,17 +264,17 @@ class StreamingChoices(Record):
         super().__init__(
             finish_reason=_REASONS.get(finish_reason or "", finish_reason),
             index=index,
-            delta=Delta() if delta is None else made(Delta, delta),
+            delta=Delta() if delta is None else build(Delta, delta),
             logprobs=logprobs,
-            **given(enhancements=enhancements),
+            **without_none(enhancements=enhancements),
             **parameters,
         )
 
 
-class _Answer(Record):
-    """An answer of a provider, with what litellm keeps beside its members."""
+class _ResponseBase(LitellmObject):
+    """The private attributes that litellm keeps on a response."""
 
-    def _tell(
+    def _set_hidden(
         self, hidden: dict[str, Any] | None, headers: dict[str, Any] | None, took: float | None
     ) -> None:
         self._hidden_params: dict[str, Any] = dict(hidden or {})
@@ -282,8 +282,8 @@ class _Answer(Record):
         self._response_ms = took
 
 
-class ModelResponse(_Answer):
-    """An answer, or with `stream=True` a piece of one."""
+class ModelResponse(_ResponseBase):
+    """A response, or with `stream=True` a chunk of one."""
 
     id: str
     created: int
@@ -311,8 +311,8 @@ class ModelResponse(_Answer):
         **parameters: Any,
     ) -> None:
         streamed = bool(stream) or self.streamed
-        kind: type[Record] = StreamingChoices if streamed else Choices
-        told = [kind()] if choices is None else [_choice(choice, kind) for choice in choices]
+        kind: type[LitellmObject] = StreamingChoices if streamed else Choices
+        built = [kind()] if choices is None else [_choice(choice, kind) for choice in choices]
         if usage is None and not streamed:
             usage = Usage()
         super().__init__(
@@ -321,26 +321,26 @@ class ModelResponse(_Answer):
             model=model,
             object=object or ("chat.completion.chunk" if streamed else "chat.completion"),
             system_fingerprint=system_fingerprint,
-            choices=told,
-            **given(usage=made(Usage, usage)),
+            choices=built,
+            **without_none(usage=build(Usage, usage)),
             **parameters,
         )
-        self._tell(hidden_params, _response_headers, response_ms)
+        self._set_hidden(hidden_params, _response_headers, response_ms)
 
 
 class ModelResponseStream(ModelResponse):
-    """A piece of an answer."""
+    """A chunk of a response."""
 
     streamed: ClassVar[bool] = True
 
 
-def _choice(choice: Any, kind: type[Record]) -> Any:
+def _choice(choice: Any, kind: type[LitellmObject]) -> Any:
     is_delta = isinstance(choice, dict) and "delta" in choice and "message" not in choice
-    return made(StreamingChoices if is_delta else kind, choice)
+    return build(StreamingChoices if is_delta else kind, choice)
 
 
-class EmbeddingResponse(_Answer):
-    """The shape of embeddings, for those who make one; none are computed here."""
+class EmbeddingResponse(_ResponseBase):
+    """litellm's embedding response, for code that builds one; innervoice computes no embeddings."""
 
     model: str | None
     data: list[Any]
@@ -361,7 +361,7 @@ class EmbeddingResponse(_Answer):
             model=model,
             data=data or [],
             object=parameters.pop("object", "list"),
-            usage=Usage() if usage is None else made(Usage, usage),
+            usage=Usage() if usage is None else build(Usage, usage),
             **parameters,
         )
-        self._tell(hidden_params, _response_headers, response_ms)
+        self._set_hidden(hidden_params, _response_headers, response_ms)

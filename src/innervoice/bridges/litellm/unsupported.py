@@ -1,4 +1,4 @@
-"""Names of litellm that are no part of this: they are there, so that code which never calls them can import and patch them."""
+"""litellm's names that are not supported; they exist so that code can import and patch them, and raise when called."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ __all__ = [
 
 
 def _absent(name: str) -> Callable[..., Any]:
-    """A function of this name that says at its call that it does nothing."""
+    """A function with this name that raises NotImplementedError."""
 
     def missing(*_: Any, **__: Any) -> NoReturn:
         raise NotImplementedError(
-            f"innervoice.bridges.litellm has no {name}(): it is a drop-in for litellm's chat completions alone"
+            f"innervoice.bridges.litellm has no {name}(): it replaces litellm's chat completions only"
         )
 
     missing.__name__ = missing.__qualname__ = name
-    missing.__doc__ = f"Not implemented: {name} is no part of chat completions."
+    missing.__doc__ = f"Not implemented: {name} is not part of chat completions."
     return missing
 
 
 class Router:
-    """Not implemented: there is no router here."""
+    """Not implemented: innervoice has no router."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         raise NotImplementedError(
-            "innervoice.bridges.litellm has no Router: it is a drop-in for litellm's chat completions alone"
+            "innervoice.bridges.litellm has no Router: it replaces litellm's chat completions only"
         )
 
 

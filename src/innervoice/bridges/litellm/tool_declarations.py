@@ -1,6 +1,6 @@
-"""Tools -> the declarations into which OpenAI writes them for its models, which is what their tokens are.
+"""Tools -> the TypeScript declarations that OpenAI shows to its models, for counting their tokens.
 
-The form was found by measuring (https://github.com/hmarr/openai-chat-tokens, read 2026-11-15): TypeScript in a namespace.
+OpenAI does not document the format; it was reverse-engineered (https://github.com/hmarr/openai-chat-tokens, read 2026-11-15).
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Any
 
 from innervoice.wire.json_access import as_dict, as_list
 
-__all__ = ["declared"]
+__all__ = ["tool_declarations"]
 
 
-def declared(tools: Sequence[Any]) -> str:
-    """The text of all declarations."""
+def tool_declarations(tools: Sequence[Any]) -> str:
+    """The declarations of all tools, as one text."""
     lines = ["namespace functions {", ""]
     for tool in tools:
         function = as_dict(as_dict(tool).get("function")) or as_dict(tool)

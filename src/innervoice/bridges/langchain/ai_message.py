@@ -1,9 +1,9 @@
-"""A response -> an AIMessage; the events of a stream -> its chunks.
+"""A response -> an AIMessage; the events of a stream -> AIMessageChunks.
 
-LangChain adds chunks up: texts of one index are joined, dicts are merged, and nothing can be taken back. So a stream gives
-text as it comes and, with its last chunk, the extras of every block, when every part is final. A
-block whose text turned out to be something else is marked as withdrawn: `text` of the sum still shows it, a history does
-not. This happens with unknown models that do not open their reasoning; `disable_streaming=True` avoids it.
+LangChain adds chunks up: texts with the same index are joined, dicts are merged, and nothing can be taken back. So text is
+passed on as it arrives, and the extras of every block come with the last chunk, when every part is final. A block whose text
+turned out to be something else is marked as withdrawn: `text` of the summed message still includes it, a history does not.
+This happens with unknown models that omit the opening tag of their reasoning; `disable_streaming=True` avoids it.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from innervoice.canon.storage import to_json
 from innervoice.folding import FoldedPart, PartFolder, content_of
 from innervoice.sessions.langchain_blocks import KEY, block_of, extras_of, state_of
 
-__all__ = ["Chunks", "answer_message"]
+__all__ = ["AIMessageChunker", "answer_message"]
 
 _MEMBERS = {"text": "text", "thinking": "reasoning", "tool_call": "args"}
 _TYPES = {"text": "text", "thinking": "reasoning", "tool_call": "tool_call_chunk"}
 
 
 def answer_message(response: Response) -> AIMessage:
-    """An answer as LangChain has it: its parts as standard content blocks, their seals in the extras."""
+    """A response as an AIMessage: parts as standard content blocks, seals in their extras."""
     blocks = [block_of(part, at) for at, part in enumerate(response.parts)]
     return AIMessage(
         content=blocks,
@@ -56,7 +56,7 @@ def _listed(blocks: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
 
 
 def _usage(response: Response) -> dict[str, Any] | None:
-    """The tokens, if any were counted; LangChain cannot express an unknown count."""
+    """The usage, if any was reported; LangChain cannot express an unknown count."""
     usage = response.usage
     if usage.input_tokens is None and usage.output_tokens is None:
         return None
@@ -74,7 +74,7 @@ def _usage(response: Response) -> dict[str, Any] | None:
 
 
 def _metadata(response: Response, **state: Any) -> dict[str, Any]:
-    """The metadata of the whole answer."""
+    """The metadata of the complete response."""
     stored = load_json(to_json(response.replace(parts=(), error=None)))
     said = {
         "model_name": response.model,
@@ -93,7 +93,7 @@ def _metadata(response: Response, **state: Any) -> dict[str, Any]:
 
 
 def _head(provider: str | None) -> dict[str, Any]:
-    """What every chunk says; LangChain keeps these members as they are, and joins others."""
+    """The metadata of every chunk; LangChain keeps these members and concatenates others."""
     head: dict[str, Any] = {"output_version": "v1", KEY: {}}
     return {**head, "model_provider": provider} if provider else head
 
@@ -102,32 +102,32 @@ def _head(provider: str | None) -> dict[str, Any]:
 
 
 class _ShownPart(FoldedPart):
-    """A part, the block that shows it and, in `pieces`, what the block shows."""
+    """A part, the index of its block and, in `pieces`, the text that the block has so far."""
 
     def __init__(self, part: Part) -> None:
         super().__init__(part)
         self.block: int | None = None
         self.told_name = ""
-        """The name of the call in the first slice; it may be longer in the end."""
+        """The name of the tool call in the first slice; the final name may be longer."""
 
     def end(self, part: Part) -> None:
         self.part, self.is_open = part, False
 
     def shows(self, part: Part) -> bool:
-        """Whether the block shows the beginning of a part."""
+        """Whether the block's text is the beginning of a part."""
         if isinstance(part, ToolCall):
             return isinstance(self.part, ToolCall) and self.part.id == part.id
         shown = "".join(self.pieces)
         return self.part.type == part.type and bool(shown) and content_of(part).startswith(shown)
 
     def rest(self, part: Part) -> str:
-        """What the block does not show yet; nothing, if arguments came with blanks that a part has not."""
+        """The text that is missing from the block; empty if the arguments arrived with whitespace that the part does not have."""
         text, shown = content_of(part), "".join(self.pieces)
         return text[len(shown) :] if text.startswith(shown) else ""
 
 
-class Chunks:
-    """Takes the events of one answer and gives chunks."""
+class AIMessageChunker:
+    """Turns the events of one response into AIMessageChunks."""
 
     def __init__(self, provider: str | None) -> None:
         self._provider = provider
@@ -136,7 +136,7 @@ class Chunks:
         self._blocks = 0
 
     def feed(self, event: Event) -> AIMessageChunk | None:
-        """The chunk that this event makes, if it makes one."""
+        """The chunk for an event; None if it needs none."""
         match event:
             case PartStart():
                 return self._begun(self._folder.start(event))
@@ -156,19 +156,19 @@ class Chunks:
                 return None
 
     def _begun(self, shown: _ShownPart) -> AIMessageChunk | None:
-        """A call is shown as soon as it has a name; a text when some of it is there."""
+        """A tool call is passed on as soon as it has a name, a text part with its first delta."""
         if not isinstance(shown.part, ToolCall):
             return None
         return self._chunk([self._slice(shown, "")])
 
     def _ended(self, shown: _ShownPart) -> AIMessageChunk | None:
-        """A part that was never shown is shown now, so that blocks stand in the order of their parts."""
+        """A part without a block gets one now, so that blocks are in the order of their parts."""
         if shown.block is not None or not _is_shown(shown.part):
             return None
         return self._chunk([self._slice(shown, "")])
 
     def _recast(self, event: Recast) -> AIMessageChunk | None:
-        """Other parts from one on; a block stays if it showed the beginning of one of them."""
+        """Replaces parts; a block stays if its text is the beginning of a new part."""
         old, new = self._folder.recast(event)
         withdrawn = [shown for shown in old if shown.block is not None]
         slices = []
@@ -186,12 +186,12 @@ class Chunks:
         return self._chunk(slices) if slices else None
 
     def _last(self, response: Response) -> AIMessageChunk:
-        """The extras of every block, and the metadata of the whole answer."""
+        """The extras of every block, and the metadata of the complete response."""
         blocks = [self._sealed(at, part) for at, part in enumerate(response.parts)]
         for shown in self._withdrawn:
             block = self._slice(shown, "")
             blocks.append({**block, "extras": {KEY: {"withdrawn": True}}})
-        # Some ways of streaming drop the extras of calls, but none drops this.
+        # Some ways of streaming in LangChain drop the extras of tool calls, but none drops this member.
         calls = {
             part.id: state_of(part, at)
             for at, part in enumerate(response.parts)
@@ -205,7 +205,7 @@ class Chunks:
         )
 
     def _sealed(self, at: int, part: Part) -> dict[str, Any]:
-        """The last slice of a block: what is missing of it, and its extras."""
+        """The last slice of a block: the missing text and the extras."""
         parts = self._folder.parts
         shown = parts[at] if at < len(parts) else _ShownPart(part)
         first = shown.block is None
@@ -215,14 +215,14 @@ class Chunks:
         shown.part = part
         block = self._slice(shown, shown.rest(part))
         if isinstance(part, ToolCall) and not first:
-            # LangChain joins names as it does texts, and one may have come late.
+            # LangChain concatenates names too, and part of a name may arrive late.
             block["name"] = part.name.removeprefix(shown.told_name) or None
         return {**block, "extras": extras_of(part, at)}
 
-    # ---- writing -------------------------------------------------------------------------------
+    # ---- blocks --------------------------------------------------------------------------------
 
     def _slice(self, shown: _ShownPart, text: str) -> dict[str, Any]:
-        """More of a block; its first slice names the call that it is."""
+        """A slice of a block; the first slice of a tool call has its id and name."""
         first = shown.block is None
         if shown.block is None:
             shown.block, self._blocks = self._blocks, self._blocks + 1
@@ -246,5 +246,5 @@ class Chunks:
 
 
 def _is_shown(part: Part) -> bool:
-    """Whether the block of a part may come in slices; any other comes whole, at the end."""
+    """Whether the block of a part can be sent in slices; any other is sent whole, at the end."""
     return isinstance(part, (Thinking, ToolCall)) or (isinstance(part, Text) and bool(part.text))
