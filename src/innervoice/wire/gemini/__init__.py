@@ -31,6 +31,7 @@ DIALECT = Dialect(
     home="gemini",
     path="/models/{model}:{verb}",
     verbs=("generateContent", "streamGenerateContent?alt=sse"),
+    key_header="x-goog-api-key",
     history="contents",
     system_apart=True,
     limit="maxOutputTokens",
