@@ -61,6 +61,17 @@ _DAMAGED = ("DecodeError", "FrameError")
 class Exchange:
     """One request, its retries and its answer."""
 
+    is_over = False
+    """Whether the whole answer has arrived."""
+    failure: InnervoiceError | None = None
+    _tries = 0
+    _recovered = False
+    _status = 0
+    _decoder: StreamDecoder | None = None
+    _first = b""
+    _has_output = False
+    _response: Response | None = None
+
     def __init__(
         self,
         request: Request,
@@ -76,9 +87,6 @@ class Exchange:
         self.deadline = deadline
         self.events = Log()
         """All events so far."""
-        self.is_over = False
-        """Whether the whole answer has arrived."""
-        self.failure: InnervoiceError | None = None
         self._request = request
         self._wire = encoded(request, destination.target)
         self._destination = destination
@@ -88,15 +96,8 @@ class Exchange:
         self._inline = inline
         self._answer_type = answer_type
         self._notebook = Notebook()
-        self._tries = 0
-        self._recovered = False
         self._sent_headers: dict[str, str] = {}
-        self._status = 0
         self._received_headers: Mapping[str, str] = {}
-        self._decoder: StreamDecoder | None = None
-        self._first = b""
-        self._has_output = False
-        self._response: Response | None = None
 
     # ---- sending -------------------------------------------------------------------------------
 
