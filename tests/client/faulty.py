@@ -78,6 +78,18 @@ def zipped(*frames):
     ]
 
 
+class Endless:
+    """A script that repeats its last steps until the other side leaves."""
+
+    def __init__(self, *first, again):
+        self._first, self._again = first, again
+
+    def __iter__(self):
+        yield from self._first
+        while True:
+            yield from self._again
+
+
 class Faulty:
     """Plays scripts, for the time of a `with` block."""
 

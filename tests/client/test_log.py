@@ -1,8 +1,11 @@
 """Long streams: pieces that were read are joined, and whoever begins late sees all of them."""
 
+import gc
+import tracemalloc
 from itertools import islice
 
 import httpx2
+import pytest
 
 import innervoice as iv
 from client.faulty import DONE, STOP, delta
@@ -82,3 +85,47 @@ def test_only_neighbours_of_one_part_are_joined():
     assert 5 * 1000 <= len(log) < 6 * 1000
     assert [PartStart(0, "text"), TextDelta(0, "ab"), TextDelta(1, "c")] == log[:3]
     assert position.index == len(log)
+
+
+SIGNS = 100_000
+
+
+@pytest.mark.parametrize(
+    ("sign", "reader"),
+    [
+        (b": still thinking\n\n", "events"),
+        (b": still thinking\n\n", "text"),
+        (b"event: ping\ndata: {}\n\n", "ask"),
+        (b"\n\n", "ask"),
+        (delta(), "events"),
+    ],
+)
+def test_signs_of_life_are_not_kept(sign, reader):
+    """Nor does anything else grow with them, whoever reads: a position at the first event holds nothing back."""
+
+    class Thinking(httpx2.SyncByteStream):
+        def __iter__(self):
+            yield delta(content="a")
+            for number in range(SIGNS // 100):
+                if number == 50:  # all is loaded that is needed
+                    gc.collect()
+                    tracemalloc.start()
+                yield sign * 100
+            self.kept, _ = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+            yield from (delta(content="b"), STOP, DONE)
+
+    body = Thinking()
+    transport = httpx2.MockTransport(lambda _: httpx2.Response(200, stream=body))
+    http = httpx2.Client(transport=transport, trust_env=False)
+    client = iv.Client(keys={"deepseek": "k"}, http=http)
+    if reader == "ask":
+        response = client.ask("deepseek/deepseek-v4", "hi", stream=True)
+    else:
+        with client.stream("deepseek/deepseek-v4", "hi") as events:
+            for _ in events if reader == "events" else events.text():
+                pass
+            response = events.response
+
+    assert response.text == "ab"
+    assert body.kept / SIGNS < 5, body.kept

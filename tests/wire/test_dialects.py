@@ -33,7 +33,6 @@ OTHER_MEANINGS = {
     # ids of providers
     "catalog/refresh.py": {"anthropic"},
     "cli/models.py": {"anthropic"},
-    "client/auth.py": {"anthropic", "gemini"},
     "emulator/chat.py": {"anthropic"},
     "sessions/langchain.py": {"gemini"},
     # inline formats, called after the model family that writes them

@@ -20,7 +20,7 @@ from innervoice.client.auth import Outgoing
 from innervoice.client.error_mapping import errors_of
 from innervoice.client.exchange import Exchange
 from innervoice.client.options import CallFields, ClientOptions, ConversationOptions, Messages
-from innervoice.client.settings import BODY_LIMIT, LIMITS, Settings
+from innervoice.client.settings import BODY_LIMIT, Settings
 from innervoice.client.text_stream import Kind, View
 from innervoice.client.thinking_limit import ThinkingLimit
 from innervoice.errors import InnervoiceError, UsageError
@@ -144,9 +144,9 @@ class AsyncClient:
         if self._closed:
             raise UsageError("the client is closed")
         if self._http is None:
-            httpx2 = import_module("httpx2")
-            self._parsed = lru_cache(httpx2.URL)  # few URLs are used, and parsing one is slow
-            self._http = httpx2.AsyncClient(limits=httpx2.Limits(**LIMITS))
+            # Few URLs are used, and parsing one is slow.
+            self._parsed = lru_cache(import_module("httpx2").URL)
+            self._http = import_module("innervoice.client.network").async_http()
         return self._http
 
 
@@ -285,10 +285,11 @@ class AsyncEvents:
             raise exchange.failure or UsageError(
                 "events can be read only inside the async with block"
             )
-        chunk, problem = await self._next()
-        try:
+        with exchange.deadline:
+            chunk, problem = await self._next()
             if chunk is not None and exchange.feed(chunk):
                 return
+        try:
             wait = exchange.end(problem)
         except InnervoiceError:
             await self.close()
@@ -301,7 +302,8 @@ class AsyncEvents:
         """The next bytes, or None at the end; and the network error, if there was one."""
         deadline = self._exchange.deadline
         limit = deadline.limit()
-        since = deadline.clock()
+        if deadline.left <= 0:
+            return None, TimeoutError()
         try:
             # Setting a limit costs more than reading most pieces, and some HTTP clients limit silences themselves.
             if deadline.is_for_silence and self._client._limits_silence:
@@ -310,15 +312,14 @@ class AsyncEvents:
                 return await anext(self._chunks, None), None
         except self._errors as error:
             return None, error
-        finally:
-            deadline.spend(deadline.clock() - since)
 
     async def _refusal(self) -> bytes:
         """The body of an error response, as far as it arrives."""
         body = b""
         try:
             while len(body) < BODY_LIMIT:
-                chunk, _ = await self._next()
+                with self._exchange.deadline:
+                    chunk, _ = await self._next()
                 if chunk is None:
                     break
                 body += chunk

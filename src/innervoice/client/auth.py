@@ -22,15 +22,14 @@ from innervoice.catalog.lookup import all_hosts
 from innervoice.client.cloud_credentials import aws_chain, google_token
 from innervoice.client.sigv4 import AwsKeys, signature_headers
 from innervoice.errors import UsageError
+from innervoice.wire.dialects import dialect_named
 
-__all__ = ["Key", "Keyring", "Outgoing", "Whom", "key_headers"]
+__all__ = ["Destination", "Key", "Keyring", "Outgoing", "key_headers"]
 
 Key: TypeAlias = str | Callable[[], str]
 """A key, or a function that returns one for each request."""
 
 _BEARER = "authorization"
-# Servers without a row read the key from the header that the dialect's own host reads. A fact of the dialect.
-_HEADERS_OF_DIALECTS = {"anthropic": "x-api-key", "gemini": "x-goog-api-key"}
 _AWS_VARIABLES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 _REGION = re.compile(r"^bedrock(?:-runtime|-mantle)?(?:-fips)?\.([a-z0-9-]+)\.")
 _PRINTABLE = re.compile(r"[\x21-\x7e]+(?: [\x21-\x7e]+)*")
@@ -49,12 +48,12 @@ class Outgoing(NamedTuple):
         return f"Outgoing({self.method} {self.url})"
 
 
-class Whom(NamedTuple):
-    """The target of a request, and whose address it goes to."""
+class Destination(NamedTuple):
+    """Where a request goes: the target, and whether its address is the provider's own."""
 
     target: Target
-    ours: bool
-    """Whether the base URL is the host's own, and not one that the caller passed."""
+    is_default_url: bool
+    """Whether the base URL is the one in the provider's row, and not one that the caller passed."""
 
     @property
     def provider(self) -> str:
@@ -68,7 +67,7 @@ class Whom(NamedTuple):
 
     @property
     def dialect(self) -> str:
-        """The dialect that it is asked in."""
+        """The name of the dialect in which the request is written."""
         return self.target.dialect
 
 
@@ -88,27 +87,34 @@ class Keyring:
         self._keys = keys
         self._environ = environ
 
-    def may_block(self, whom: Whom) -> bool:
+    def may_block(self, destination: Destination) -> bool:
         """Whether finding the key may read files or ask the network."""
-        host = whom.host
-        if host is None or not whom.ours or not (host.google_credentials or host.aws_service):
+        host = destination.host
+        if (
+            host is None
+            or not destination.is_default_url
+            or not (host.google_credentials or host.aws_service)
+        ):
             return False
-        if self._key_argument(whom) is not None or self._key_variable(whom) is not None:
+        if (
+            self._key_argument(destination) is not None
+            or self._key_variable(destination) is not None
+        ):
             return False
         return host.google_credentials or self._aws_keys() is None
 
-    def headers(self, whom: Whom, outgoing: Outgoing) -> dict[str, str]:
+    def headers(self, destination: Destination, outgoing: Outgoing) -> dict[str, str]:
         """The headers that authenticate this request."""
-        found = self._header_and_key(whom)
+        found = self._header_and_key(destination)
         if found:
             name, key = found
             return {name: f"Bearer {key}" if name == _BEARER else key}
-        host = whom.host
+        host = destination.host
         if host and host.aws_service:
-            return self._signed(whom, host.aws_service, outgoing)
-        if host and host.google_credentials and whom.ours:
+            return self._signed(destination, host.aws_service, outgoing)
+        if host and host.google_credentials and destination.is_default_url:
             return {_BEARER: f"Bearer {google_token(host)}"}
-        if host and whom.ours and _needs_key(host):
+        if host and destination.is_default_url and _needs_key(host):
             raise UsageError(
                 f"no key for {host.id}: set {' or '.join(host.keys)}, or pass"
                 f" Client(keys={{{host.id!r}: ...}})"
@@ -117,28 +123,30 @@ class Keyring:
 
     # ---- keys ----------------------------------------------------------------------------------
 
-    def _header_and_key(self, whom: Whom) -> tuple[str, str] | None:
+    def _header_and_key(self, destination: Destination) -> tuple[str, str] | None:
         """The header and the key of the client's arguments, else of the environment."""
-        key = self._key_argument(whom)
+        key = self._key_argument(destination)
         if key is not None:
             text = _checked(key() if callable(key) else key, "the key that was passed")
-            return _header_of(whom), text
-        variable = self._key_variable(whom)
-        if variable is None or whom.host is None:
+            return _header_of(destination), text
+        variable = self._key_variable(destination)
+        if variable is None or destination.host is None:
             return None
-        header = _BEARER if variable in whom.host.tokens else _header_of(whom)
+        header = _BEARER if variable in destination.host.tokens else _header_of(destination)
         return header, _checked(self._environ[variable], variable)
 
-    def _key_argument(self, whom: Whom) -> Key | None:
+    def _key_argument(self, destination: Destination) -> Key | None:
         """The key that the client was constructed with for this provider."""
-        key = self._keys.get(whom.provider)
-        if key is None and (whom.provider == self._provider or not whom.ours):
+        key = self._keys.get(destination.provider)
+        if key is None and (
+            destination.provider == self._provider or not destination.is_default_url
+        ):
             return self._api_key
         return key
 
-    def _key_variable(self, whom: Whom) -> str | None:
+    def _key_variable(self, destination: Destination) -> str | None:
         """The first environment variable that holds a key."""
-        names = whom.host.keys if whom.host else ()
+        names = destination.host.keys if destination.host else ()
         return next((name for name in names if self._environ.get(name, "").strip()), None)
 
     def _aws_keys(self) -> AwsKeys | None:
@@ -146,16 +154,16 @@ class Keyring:
         session = self._environ.get("AWS_SESSION_TOKEN", "").strip()
         return AwsKeys(access, secret, session or None) if access and secret else None
 
-    def _signed(self, whom: Whom, service: str, outgoing: Outgoing) -> dict[str, str]:
+    def _signed(self, destination: Destination, service: str, outgoing: Outgoing) -> dict[str, str]:
         keys = self._aws_keys()
-        if keys is None and not whom.ours:
+        if keys is None and not destination.is_default_url:
             return {}
         if keys is None:
             keys = aws_chain()
         if keys is None:
-            variables = " or ".join(whom.host.keys if whom.host else ())
+            variables = " or ".join(destination.host.keys if destination.host else ())
             raise UsageError(
-                f"no key for {whom.provider}: set {variables}, or {' and '.join(_AWS_VARIABLES)},"
+                f"no key for {destination.provider}: set {variables}, or {' and '.join(_AWS_VARIABLES)},"
                 " or install innervoice[bedrock] to use AWS profiles and roles"
             )
         return signature_headers(
@@ -178,11 +186,11 @@ class Keyring:
         return region
 
 
-def _header_of(whom: Whom) -> str:
-    """The header that carries the key; without a row of the host it is that of its dialect's own host."""
-    if whom.host is not None and whom.host.id != "custom":
-        return whom.host.key_header
-    return _HEADERS_OF_DIALECTS.get(whom.dialect, _BEARER)
+def _header_of(destination: Destination) -> str:
+    """The header that carries the key; for a host without a row, the header of its dialect."""
+    if destination.host is not None and destination.host.id != "custom":
+        return destination.host.key_header
+    return dialect_named(destination.dialect).key_header or _BEARER
 
 
 @cache

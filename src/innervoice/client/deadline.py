@@ -1,7 +1,7 @@
-"""How long a call may wait: in all, for a connection, and for the next byte.
+"""How long a call may take: in all, for a connection, and for the next byte.
 
-Only the time spent waiting for the host counts, including pauses before a retry; the time that the caller takes between two events
-of a stream does not. Any byte ends a silence, even that of a comment such as "still thinking".
+The time spent waiting for the host and reading its bytes counts, and so do pauses before a retry; the time that the caller takes
+between two events of a stream does not. Any byte ends a silence, even that of a comment such as "still thinking".
 """
 
 from __future__ import annotations
@@ -13,11 +13,26 @@ from types import TracebackType
 
 from innervoice.errors import TimedOutError
 
-__all__ = ["Deadline"]
+__all__ = ["Deadline", "Limit"]
+
+
+class Limit(float):
+    """The limit of one operation in seconds, with the deadline of its call.
+
+    httpx passes the number on as it is, so that a connection can ask how much time is left (`network.py`).
+    """
+
+    __slots__ = ("deadline",)
+
+    deadline: Deadline
 
 
 class Deadline:
-    """The remaining time of one call; a wait inside `with deadline:` is counted."""
+    """The remaining time of one call; time inside `with deadline:` is counted."""
+
+    is_for_silence = False
+    """Whether the last limit was `idle_timeout`, which is the same for every wait."""
+    _since = 0.0
 
     def __init__(
         self,
@@ -32,10 +47,7 @@ class Deadline:
         self._idle = idle
         self.clock = clock
         self.left = inf if total is None else total
-        """Remaining seconds; the time is up at 0 or below."""
-        self.is_for_silence = False
-        """Whether the last limit was `idle_timeout`, which is the same for every wait."""
-        self._since = 0.0
+        """Remaining seconds when the last wait ended; the time is up at 0 or below."""
 
     def limit(self) -> float | None:
         """How long the next wait may take; None for no limit, 0 if the time is up."""
@@ -45,18 +57,27 @@ class Deadline:
             return idle
         return None if left == inf else max(0.0, left)
 
+    def remaining(self) -> float:
+        """Remaining seconds, during a wait; at most 0 if the time is up."""
+        left = self.left - (self.clock() - self._since)
+        if self._idle is not None and left <= self._idle:
+            self.is_for_silence = False
+        return left
+
     def timeouts(self) -> dict[str, float | None]:
         """The limits as httpx takes them."""
         limit, connect = self.limit(), self._connect
+        if limit is not None:
+            limit = Limit(limit)
+            limit.deadline = self
         if connect is None or (limit is not None and limit < connect):
             connect = limit
         return {"connect": connect, "read": limit, "write": limit, "pool": limit}
 
     def timed_out(self, *, connecting: bool) -> TimedOutError:
         """The error to raise after the last limit was reached."""
-        if connecting:
-            seconds = self._connect or self._total or 0
-            return TimedOutError(f"no connection within {seconds:g} s", "connect")
+        if connecting and self._connect is not None and self.left > 0:
+            return TimedOutError(f"no connection within {self._connect:g} s", "connect")
         if self.is_for_silence and self.left > 0:
             return TimedOutError(f"no data for {self._idle or 0:g} s", "idle")
         return TimedOutError(f"not finished within {self._total or 0:g} s", "total")

@@ -22,7 +22,7 @@ from innervoice.canon.notes import Notebook
 from innervoice.canon.request import Request
 from innervoice.canon.response import Failure, Response, StructuredResponse
 from innervoice.client.answer import is_output
-from innervoice.client.auth import Keyring, Outgoing, Whom, key_headers
+from innervoice.client.auth import Destination, Keyring, Outgoing, key_headers
 from innervoice.client.base_urls import with_quoted_model
 from innervoice.client.deadline import Deadline
 from innervoice.client.error_mapping import (
@@ -61,10 +61,21 @@ _DAMAGED = ("DecodeError", "FrameError")
 class Exchange:
     """One request, its retries and its answer."""
 
+    is_over = False
+    """Whether the whole answer has arrived."""
+    failure: InnervoiceError | None = None
+    _tries = 0
+    _recovered = False
+    _status = 0
+    _decoder: StreamDecoder | None = None
+    _first = b""
+    _has_output = False
+    _response: Response | None = None
+
     def __init__(
         self,
         request: Request,
-        whom: Whom,
+        destination: Destination,
         *,
         keyring: Keyring,
         headers: Mapping[str, str],
@@ -76,43 +87,33 @@ class Exchange:
         self.deadline = deadline
         self.events = Log()
         """All events so far."""
-        self.is_over = False
-        """Whether the whole answer has arrived."""
-        self.failure: InnervoiceError | None = None
         self._request = request
-        self._wire = encoded(request, whom.target)
-        self._whom = whom
+        self._wire = encoded(request, destination.target)
+        self._destination = destination
         self._keyring = keyring
         self._extra_headers = headers
         self._backoff = backoff
         self._inline = inline
         self._answer_type = answer_type
         self._notebook = Notebook()
-        self._tries = 0
-        self._recovered = False
         self._sent_headers: dict[str, str] = {}
-        self._status = 0
         self._received_headers: Mapping[str, str] = {}
-        self._decoder: StreamDecoder | None = None
-        self._first = b""
-        self._has_output = False
-        self._response: Response | None = None
 
     # ---- sending -------------------------------------------------------------------------------
 
     @property
     def may_block(self) -> bool:
         """Whether `outgoing` may read files or ask the network for a key."""
-        return self._needs_key and self._keyring.may_block(self._whom)
+        return self._needs_key and self._keyring.may_block(self._destination)
 
     def outgoing(self) -> Outgoing:
         """The request to send now."""
-        wire, whom = self._wire, self._whom
+        wire, destination = self._wire, self._destination
         headers = {"user-agent": _AGENT, **wire.headers, **self._extra_headers}
-        url = with_quoted_model(wire.url, whom.target.model, wire.dialect)
+        url = with_quoted_model(wire.url, destination.target.model, wire.dialect)
         outgoing = Outgoing(wire.method, url, headers, dump_json(wire.body))
         if self._needs_key:
-            for name, value in self._keyring.headers(whom, outgoing).items():
+            for name, value in self._keyring.headers(destination, outgoing).items():
                 headers.setdefault(name, value)
         self._sent_headers = headers
         return outgoing
@@ -140,8 +141,8 @@ class Exchange:
         if not self._request.stream:
             self.events.clear()  # of an earlier attempt, which the caller has not seen
         self._decoder = StreamDecoder(
-            provider=self._whom.provider,
-            model=self._whom.target.model,
+            provider=self._destination.provider,
+            model=self._destination.target.model,
             dialect=self._wire.dialect,
             request=self._wire,
             inline=self._inline,
@@ -152,11 +153,14 @@ class Exchange:
         """Handles an error response; returns the seconds to wait before a retry, or raises."""
         error = refusal_error(
             self._status, self._lowercase_headers, body, now=time.time(), secrets=self._secrets
-        ).with_facts(provider=self._whom.provider)
+        ).with_facts(provider=self._destination.provider)
         if self._status == 400 and not self._recovered:
             sent = self._wire.body
             reduced = recover(self._request, body.decode("utf-8", "replace"))
-            if reduced is not None and (wire := encoded(reduced, self._whom.target)).body != sent:
+            if (
+                reduced is not None
+                and (wire := encoded(reduced, self._destination.target)).body != sent
+            ):
                 self._recovered = True
                 self._request, self._wire = reduced, wire
                 self._notebook.add("recovered_after_refusal", (error.message or "")[:200])
@@ -209,7 +213,9 @@ class Exchange:
         if isinstance(partial, Response):
             return partial
         folded = fold(self.events)
-        return folded.replace(provider=self._whom.provider, model=self._whom.target.model)
+        return folded.replace(
+            provider=self._destination.provider, model=self._destination.target.model
+        )
 
     # ---- judging the outcome -------------------------------------------------------------------------
 
@@ -256,7 +262,7 @@ class Exchange:
     def _network_error(self, error: Exception, *, began: bool) -> UsageError | Problem:
         problem = network_error(error, began=began, deadline=self.deadline, secrets=self._secrets)
         if not isinstance(problem, UsageError):
-            problem.with_facts(provider=self._whom.provider)
+            problem.with_facts(provider=self._destination.provider)
             # The cause is kept for debugging, unless it shows a key.
             if scrubbed(str(error), self._secrets) == str(error):
                 problem.__cause__ = error
@@ -269,7 +275,7 @@ class Exchange:
             return problem
         text = scrubbed(self._first.decode("utf-8", "replace"), self._secrets)
         return problem.with_facts(
-            provider=self._whom.provider,
+            provider=self._destination.provider,
             status=self._status,
             request_id=request_id_of(self._lowercase_headers),
             body=text[:SHOWN],

@@ -1,8 +1,8 @@
 """All events of one answer, for readers at different positions.
 
-A reader may start at any time, and always with the first event, so no text is thrown away. But behind the last reader, pieces of the
-same part are joined, and only the last token count is kept, because some hosts send one with every piece. The memory of a long
-stream is then that of its text, not of an object for each piece.
+A reader may start at any time, and always with the first event, so no text is thrown away. But once all readers that have begun are
+past them, pieces of the same part are joined, heartbeats are dropped, and only the last token count is kept, because some
+hosts send one with every piece. The memory of a long stream is then that of its text, not of an object for each piece.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from weakref import ref
 
-from innervoice.canon.events import Event, TextDelta, ThinkingDelta, UsageUpdate
+from innervoice.canon.events import Event, Heartbeat, TextDelta, ThinkingDelta, UsageUpdate
 
 __all__ = ["Log", "LogPosition"]
 
@@ -54,11 +54,13 @@ class Log(list[Event]):
         self._joined, self._most = 0, _LOOSE
 
     def _join(self) -> None:
-        """Joins the events that all readers have passed and that are not joined yet."""
-        positions = [position for weak in self._positions if (position := weak())]
-        self._positions = [ref(position) for position in positions]  # the others are gone
+        """Joins the events that are not joined yet and that every reader has passed or not begun to read."""
+        self._positions = [weak for weak in self._positions if weak()]  # the others are gone
+        positions = [
+            position for weak in self._positions if (position := weak()) and position.index
+        ]
         start = self._joined
-        end = max(start, min((position.index for position in positions), default=start))
+        end = max(start, min((position.index for position in positions), default=len(self)))
         joined = list(_joined(self[start:end]))
         self[start:end] = joined
         self._joined = start + len(joined)
@@ -68,10 +70,11 @@ class Log(list[Event]):
 
 
 def _joined(events: list[Event]) -> Iterator[Event]:
-    """The same events with adjacent pieces of a part as one, and without token counts that a later one replaces."""
+    """The same events with adjacent pieces of a part as one, without heartbeats and token counts that a later one replaces."""
     counts = [event for event in events if isinstance(event, UsageUpdate)]
     last = counts[-1] if counts else None
-    lasting = (event for event in events if event is last or not isinstance(event, UsageUpdate))
+    passing = (UsageUpdate, Heartbeat)
+    lasting = (event for event in events if event is last or not isinstance(event, passing))
     for _, group in groupby(lasting, key=_kind):
         first, *others = group
         if others and isinstance(first, (TextDelta, ThinkingDelta)):

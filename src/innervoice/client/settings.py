@@ -16,7 +16,7 @@ from innervoice.canon.request import Request
 from innervoice.canon.response import Response
 from innervoice.catalog.lookup import host_of
 from innervoice.catalog.targets import split_id, target_at
-from innervoice.client.auth import Keyring, Whom
+from innervoice.client.auth import Destination, Keyring
 from innervoice.client.base_urls import base_url_of
 from innervoice.client.deadline import Deadline
 from innervoice.client.exchange import Exchange
@@ -105,7 +105,7 @@ class Settings:
         own = {name: given.pop(name) for name in NOT_OF_A_REQUEST if name in given}
         provider, name = self.names(model, given)
         host = host_of(provider)
-        base_url, ours = self._place(provider, given.get("base_url"))
+        base_url, is_default_url = self._place(provider, given.get("base_url"))
         request = Request(
             f"{provider}/{name}",
             messages_of(messages),
@@ -124,7 +124,7 @@ class Settings:
         target = target_at(provider, name, request.dialect, request.scope)
         return Exchange(
             request,
-            Whom(target, ours),
+            Destination(target, is_default_url),
             keyring=self.keyring,
             headers=self._headers(own.get("headers")),
             backoff=self.backoff,

@@ -1,8 +1,8 @@
 """The synchronous client. What it does is decided in `exchange.py`; this module only waits.
 
-A thread that waits for bytes cannot be cancelled, so the limit of each wait is set when the wait begins: an answer that falls
-silent just before `timeout` may take up to one `idle_timeout` longer, and slow headers are limited only by the pauses in them.
-`aio.py` keeps every limit exactly.
+A thread that waits for bytes cannot be cancelled, so each read of a connection has a limit of its own (`network.py`). An HTTP client
+that the caller passed has the limits of httpx: an answer that falls silent just before `timeout` may take up to one
+`idle_timeout` longer, and slow headers are limited only by the pauses in them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from innervoice.client.answer import is_uncompressed
 from innervoice.client.error_mapping import errors_of
 from innervoice.client.exchange import Exchange
 from innervoice.client.options import CallFields, ClientOptions, ConversationOptions, Messages
-from innervoice.client.settings import BODY_LIMIT, LIMITS, Settings
+from innervoice.client.settings import BODY_LIMIT, Settings
 from innervoice.client.text_stream import Kind, View
 from innervoice.client.thinking_limit import ThinkingLimit
 from innervoice.errors import InnervoiceError, UsageError
@@ -151,11 +151,9 @@ class Client:
         if self._http is None:
             with self._lock:
                 if self._http is None:
-                    httpx2 = import_module("httpx2")
-                    self._parsed = lru_cache(
-                        httpx2.URL
-                    )  # few URLs are used, and parsing one is slow
-                    self._http = httpx2.Client(limits=httpx2.Limits(**LIMITS))
+                    # Few URLs are used, and parsing one is slow.
+                    self._parsed = lru_cache(import_module("httpx2").URL)
+                    self._http = import_module("innervoice.client.network").sync_http()
         return self._http
 
 
@@ -269,7 +267,7 @@ class Events:
                 wait = exchange.failed(problem)
                 continue
             # httpx reads this dict again when the body begins.
-            timeouts["read"] = exchange.deadline.limit()
+            timeouts.update(exchange.deadline.timeouts())
             # httpx decodes each piece in several steps, which uncompressed ones do not need.
             answer = self._answer
             self._chunks = iter(answer.stream) if is_uncompressed(answer) else answer.iter_bytes()
@@ -282,10 +280,11 @@ class Events:
         exchange = self._exchange
         if self._answer is None:
             raise exchange.failure or UsageError("events can be read only inside the with block")
-        chunk, problem = self._next()
-        try:
+        with exchange.deadline:
+            chunk, problem = self._next()
             if chunk is not None and exchange.feed(chunk):
                 return
+        try:
             wait = exchange.end(problem)
         except InnervoiceError:
             self.close()
@@ -296,23 +295,20 @@ class Events:
 
     def _next(self) -> tuple[bytes | None, Exception | None]:
         """The next bytes, or None at the end; and the network error, if there was one."""
-        deadline = self._exchange.deadline
-        if deadline.left <= 0:
+        if self._exchange.deadline.left <= 0:
             return None, TimeoutError()
-        since = deadline.clock()
         try:
             return next(self._chunks, None), None
         except self._errors as error:
             return None, error
-        finally:
-            deadline.spend(deadline.clock() - since)
 
     def _refusal(self) -> bytes:
         """The body of an error response, as far as it arrives."""
         body = b""
         try:
             while len(body) < BODY_LIMIT:
-                chunk, _ = self._next()
+                with self._exchange.deadline:
+                    chunk, _ = self._next()
                 if chunk is None:
                     break
                 body += chunk

@@ -73,6 +73,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     quotes_model: bool = False
     """The model's name is one segment of the path, its slashes and colons escaped."""
     headers: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    key_header: str | None = None
+    """The header that carries the key, for servers without a row; None: a bearer token."""
     kin: str | None = None
     """The dialect whose answers look the same; only the host's row tells the two apart."""
 

@@ -66,6 +66,7 @@ DIALECT = Dialect(
     home="anthropic",
     path="/v1/messages",
     headers={"anthropic-version": "2023-06-01"},
+    key_header="x-api-key",
     system_apart=True,
     demands_limit=True,
     flags_errors=True,

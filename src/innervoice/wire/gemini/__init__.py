@@ -37,6 +37,7 @@ DIALECT = Dialect(
     home="gemini",
     path="/models/{model}:{verb}",
     verbs=("generateContent", "streamGenerateContent?alt=sse"),
+    key_header="x-goog-api-key",
     history="contents",
     system_apart=True,
     limit="maxOutputTokens",
