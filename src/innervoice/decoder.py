@@ -30,6 +30,7 @@ from innervoice.inline.marks import Place
 from innervoice.inline.stage import InlineStage
 from innervoice.inline.vocabulary import INLINE, vocabulary
 from innervoice.wire.dialects import DEFAULT, dialect_named, dialect_of, kin_at, reader_of
+from innervoice.wire.envelopes import MARKS, opened
 from innervoice.wire.objects import json_of
 from innervoice.wire.protocol import Context, Reader
 
@@ -53,6 +54,8 @@ class StreamDecoder:
     _stage: InlineStage | None = None
     _failure: Failure | None = None
     _first = b""
+    _stored = False  # a line of a file came, which holds one answer
+    _opening: tuple[Any, str | None] = (None, None)
     _finished: Response | None = None
 
     def __init__(
@@ -75,8 +78,7 @@ class StreamDecoder:
         asked = _asked(request) if request is not None else _NOT_ASKED
         self._report, self._prefix = asked.report, asked.prefix
         self._scope = scope if scope is not None else asked.scope
-        self._inline = inline
-        self._limit = limit
+        self._inline, self._limit = inline, limit
         self._notebook = Notebook()
         self._values: list[Any] = []  # messages that came before the dialect was recognized
 
@@ -135,8 +137,7 @@ class StreamDecoder:
             except DecodeError as error:
                 events += self._break(error)
         if self._reader is None and self._values and not self._failure:
-            self._start(self._values[0], dialect_of(self._values[0]))
-            events += [event for value in self._values for event in self._translate(value, None)]
+            events += self._read_kept()
         events += self._close()
         self._finished = self._response()
         return [*events, Finish(self._finished)]
@@ -169,6 +170,16 @@ class StreamDecoder:
             events += self._stage.feed(read) if self._stage else read
         return events
 
+    def _read_kept(self) -> list[Event]:
+        """Reads the messages that were kept for the end."""
+        first = self._values[0]
+        self._opening = first, None
+        reader = self._start(first, dialect_of(first))
+        events = [event for value in self._values for event in reader.feed(value)]
+        if self._stored and reader.parts and reader.wire_finish_reason is None:
+            reader.ended = True  # a file holds whole answers
+        return self._stage.feed(events) if self._stage else events
+
     def _read_no_json(self, data: bytes) -> list[Event]:
         text = data.strip()
         if text == b"[DONE]":
@@ -181,19 +192,41 @@ class StreamDecoder:
         return []
 
     def _read(self, value: Any, name: str | None) -> list[Event]:
-        if self._reader is None:
+        if (reader := self._reader) is None:
+            if self._stored or (isinstance(value, dict) and not MARKS.isdisjoint(value)):
+                value = self._unwrap(value)
             usual = self._host.dialect if self._host else None
             looks = None if self._dialect else dialect_of(value, name, usual)
-            if self._dialect is None and looks is None and not self._host:
-                self._values.append(value)
+            if value is None or (looks is None and not (self._dialect or self._host)):
+                self._values += [] if value is None else [value]
                 return []
-            self._start(value, looks)
-        return self._translate(value, name)
-
-    def _translate(self, value: Any, name: str | None) -> list[Event]:
-        assert self._reader is not None
-        events = self._reader.feed(value, name)
+            self._opening = value, name
+            reader = self._start(value, looks)
+        events = reader.feed(value, name)
         return self._stage.feed(events) if self._stage else events
+
+    def _unwrap(self, value: Any) -> Any:
+        """The answer in an envelope; None if there is nothing to read yet.
+
+        A line of a batch file is read at the end, when it is certain that the line is the only one.
+        """
+        if self._stored:
+            self._break(
+                DecodeError("expected one answer, not several lines of a file: decode each line")
+            )
+            return None
+        try:
+            content = opened(value, lambda inner: dialect_of(inner) is not None)
+        except DecodeError as error:
+            self._break(error)
+            return None
+        if content is None:
+            return value
+        self._stored, self._failure = content.is_stored, content.failure
+        if content.failure or not content.is_stored:
+            return content.answer
+        self._values = [content.answer]
+        return None
 
     def _break(self, error: DecodeError) -> list[Event]:
         self._failure = Failure(type=type(error).__name__, message=str(error))
@@ -201,7 +234,7 @@ class StreamDecoder:
 
     # ---- the reader ----------------------------------------------------------------------------
 
-    def _start(self, value: Any, looks: str | None) -> None:
+    def _start(self, value: Any, looks: str | None) -> Reader:
         """Chooses the reader: by the arguments, or by the dialect that the first message looks like."""
         host = self._host
         dialect = self._dialect or (kin_at(looks, host.dialect) if host else looks)
@@ -216,12 +249,11 @@ class StreamDecoder:
             cumulative=host.cumulative if host else False,
             separate_reasoning=host.separate_reasoning if host else False,
         )
-        self._reader = reader_of(dialect, context)
+        reader = self._reader = reader_of(dialect, context)
         card = card_of(self._model or _echoed(value)) or _DEFAULT_CARD
         if self._looks_inside(dialect, card):
             tags = DEFAULT_TAGS if self._inline == "all" else card.tags
             words = vocabulary(tags, card.markup, card.ends)
-            reader = self._reader
 
             def make(number: int, goes_on: bool) -> SplitMachine:
                 return SplitMachine(
@@ -233,6 +265,7 @@ class StreamDecoder:
                 )
 
             self._stage = InlineStage(make, self._notebook)
+        return reader
 
     def _looks_inside(self, dialect: str, card: Card) -> bool:
         """Whether the text may hold reasoning (rule S10)."""
@@ -255,9 +288,11 @@ class StreamDecoder:
             return []
         if self._failure:
             reader.ended = False
-        elif not reader.has_begun:
+        elif not reader.has_begun and dialect_of(*self._opening) is None:
+            members = _members(self._opening[0])
             self._failure = Failure(
-                type="DecodeError", message="the JSON has none of the members of an answer"
+                type="DecodeError",
+                message=f"the JSON has none of the members of an answer{members}",
             )
         if not self._stage:
             return reader.finish()
@@ -365,6 +400,12 @@ def _look(parts: tuple[Part, ...]) -> tuple[bool, bool]:
 def _echoed(value: Any) -> str:
     model = value.get("model") if isinstance(value, dict) else None
     return model if isinstance(model, str) else ""
+
+
+def _members(value: Any) -> str:
+    """The members that a JSON object has instead."""
+    names = [f"{name!r:.40}" for name in value] if isinstance(value, dict) else []
+    return f", but {', '.join(names[:8])}" if names else ""
 
 
 def _shown(data: bytes) -> str:
