@@ -8,14 +8,12 @@ whose response says so.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from innervoice.canon.events import Event, Finish, Heartbeat
-from innervoice.canon.jsontext import load_json
+from innervoice.canon.jsontext import load_damaged_json, load_json
 from innervoice.canon.notes import Note, Notebook
 from innervoice.canon.parts import Part, Text, Thinking, is_inline
-from innervoice.canon.reasoning import ReasoningReport
-from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.rows import Card, Host
 from innervoice.catalog.lookup import card_of, dialect_at, host_of
@@ -23,6 +21,7 @@ from innervoice.catalog.targets import names_of
 from innervoice.errors import DecodeError, UsageError
 from innervoice.frames.frame import LIMIT, Frame
 from innervoice.frames.sniff import AnyFraming
+from innervoice.history.asked import NOT_ASKED, asked_by, is_ignored
 from innervoice.inline.calls import call_notes
 from innervoice.inline.formats import DEFAULT_TAGS
 from innervoice.inline.machine import SplitMachine
@@ -75,7 +74,7 @@ class StreamDecoder:
         self._provider, self._model = names_of(provider, model)
         self._host: Host | None = host_of(self._provider) if self._provider else None
         self._dialect = dialect
-        asked = _asked(request) if request is not None else _NOT_ASKED
+        asked = asked_by(request) if request is not None else NOT_ASKED
         self._report, self._prefix = asked.report, asked.prefix
         self._scope = scope if scope is not None else asked.scope
         self._inline, self._limit = inline, limit
@@ -155,9 +154,10 @@ class StreamDecoder:
                 continue
             try:
                 value = load_json(data)
-            except ValueError:
-                events += self._read_no_json(data)
-                continue
+            except ValueError as error:
+                if not isinstance(error, UnicodeError) or (value := self._mended(data)) is None:
+                    events += self._read_no_json(data)
+                    continue
             if frame.failed and isinstance(value, dict):
                 self._failure = Failure(
                     type=name, message=value.get("message") or value.get("Message"), raw=value
@@ -169,6 +169,15 @@ class StreamDecoder:
             read = self._reader.feed(value, name)
             events += self._stage.feed(read) if self._stage else read
         return events
+
+    def _mended(self, data: bytes) -> Any:
+        """The JSON of a message with invalid bytes; None if there is none."""
+        try:
+            value = load_damaged_json(data)
+        except ValueError:
+            return None
+        self._notebook.add("invalid_utf8")
+        return value
 
     def _read_kept(self) -> list[Event]:
         """Reads the messages that were kept for the end."""
@@ -323,7 +332,7 @@ class StreamDecoder:
             alternatives=self._alternatives(reader) if reader.others else (),
             origin=origin,
         )
-        if response.reasoning and _is_ignored(response.reasoning, response):
+        if response.reasoning and is_ignored(response.reasoning, response):
             response = response.replace(notes=(*response.notes, Note("setting_ignored")))
         if candidates := call_notes(parts):
             response = response.replace(notes=(*response.notes, *candidates))
@@ -346,44 +355,6 @@ class StreamDecoder:
             decoder.finish()
             found.append(decoder.response)
         return tuple(found)
-
-
-class _Asked(NamedTuple):
-    """What the request determines about the answer: the reasoning settings, the prefix digest and the account."""
-
-    report: ReasoningReport | None = None
-    prefix: str | None = None
-    scope: str | None = None
-
-
-_NOT_ASKED = _Asked()
-
-
-def _asked(request: Any) -> _Asked:
-    """Reads it from a request, or from the Wire that encode returned."""
-    match request:
-        case Wire():
-            return _Asked(request.reasoning, request.prefix, request.scope)
-        case Request():
-            from innervoice.history.plan import planned  # noqa: PLC0415 - only who names the request needs it
-
-            fitted, plan = planned(request, checked=True)
-            return _Asked(fitted.report, plan.prefix, request.scope)
-        case _:
-            kind = type(request).__name__
-            raise UsageError(
-                f"request must be a Request or the Wire that encode returned, not {kind}"
-            )
-
-
-def _is_ignored(report: ReasoningReport, response: Response) -> bool:
-    """Whether an answer shows that the setting for reasoning was not obeyed."""
-    asked = report.requested
-    if asked is None:
-        return False
-    if asked.effort == "none":
-        return response.has_thinking or bool(response.usage.reasoning_tokens)
-    return asked.show in ("full", "summary") and not response.has_thinking and response.ended
 
 
 def _look(parts: tuple[Part, ...]) -> tuple[bool, bool]:

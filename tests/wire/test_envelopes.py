@@ -126,7 +126,10 @@ def test_an_envelope_with_a_named_dialect(line, dialect):
 
 
 FAILURES = {
-    "OpenAI": (batch(None, error={"code": "expired", "message": "late"}), (None, "expired", "late")),
+    "OpenAI": (
+        batch(None, error={"code": "expired", "message": "late"}),
+        (None, "expired", "late"),
+    ),
     "OpenAI, no response": (
         {"custom_id": "1", "response": None, "error": {"code": "c", "message": "No"}},
         (None, "c", "No"),

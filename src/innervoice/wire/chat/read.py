@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from innervoice.canon.parts import Text
+from innervoice.canon.parts import Text, Thinking
 from innervoice.canon.response import FinishReason
 from innervoice.wire.chat.content import ContentChunks
 from innervoice.wire.chat.reasoning import DETAILS, FIELDS, NAMES, ReasoningFields
@@ -44,7 +44,8 @@ _REASONS: dict[str, FinishReason] = {
     "insufficient_system_resource": "error",
     "abort": "error",
 }
-_KNOWN = {"role", "content", "refusal", "tool_calls", "function_call", "channel", *FIELDS}
+_STEPS = "reasoning_steps"
+_KNOWN = {"role", "content", "refusal", "tool_calls", "function_call", "channel", _STEPS, *FIELDS}
 _USUAL = {"role", "content", *FIELDS}  # all that most deltas have
 _CALLS = ("function", "custom")
 _NOTHING = set(_CALLS)  # members of a call that say nothing when they are empty
@@ -62,7 +63,6 @@ class ChatReader(Reader):
         self._content = ContentChunks()
         self._refusal: Slot | None = None
         self._calls: dict[Any, Slot] = {}
-        self._last_call: Slot | None = None
 
     def read(self, value: Any, name: str | None) -> None:
         chunk = as_dict(value)
@@ -142,6 +142,8 @@ class ChatReader(Reader):
                 self.odd(calls, "tool_calls")
             for position, call in enumerate(as_list(calls)):
                 self._read_call(call, position)
+        if steps := message.get(_STEPS):
+            self._read_steps(steps)
         if call := message.get("function_call"):
             self._read_legacy_call(call)
         if not message.keys() <= _KNOWN:
@@ -152,6 +154,13 @@ class ChatReader(Reader):
                     if key not in _KNOWN and value is not None
                 }
             )
+
+    def _read_steps(self, steps: Any) -> None:
+        """What Perplexity's search did, step by step: the thoughts are reasoning, and the whole list is kept with the message."""
+        for step in as_list(steps):
+            if thought := as_text(as_dict(step).get("thought")):
+                self.whole(Thinking(thought, "summary", origin=self.origin()))
+        self.message_block[_STEPS] = [*as_list(self.message_block.get(_STEPS)), *as_list(steps)]
 
     def _keep(self, rest: dict[str, Any]) -> None:
         """Keeps what the message has beside its parts, for the way back."""
