@@ -8,14 +8,12 @@ whose response says so.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from innervoice.canon.events import Event, Finish, Heartbeat
-from innervoice.canon.jsontext import load_json
+from innervoice.canon.jsontext import load_damaged_json, load_json
 from innervoice.canon.notes import Note, Notebook
 from innervoice.canon.parts import Part, Text, Thinking, is_inline
-from innervoice.canon.reasoning import ReasoningReport
-from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.rows import Card, Host
 from innervoice.catalog.lookup import card_of, dialect_at, host_of
@@ -23,6 +21,7 @@ from innervoice.catalog.targets import names_of
 from innervoice.errors import DecodeError, UsageError
 from innervoice.frames.frame import LIMIT, Frame
 from innervoice.frames.sniff import AnyFraming
+from innervoice.history.asked import NOT_ASKED, asked_by, is_ignored
 from innervoice.inline.calls import call_notes
 from innervoice.inline.formats import DEFAULT_TAGS
 from innervoice.inline.machine import SplitMachine
@@ -30,6 +29,7 @@ from innervoice.inline.marks import Place
 from innervoice.inline.stage import InlineStage
 from innervoice.inline.vocabulary import INLINE, vocabulary
 from innervoice.wire.dialects import DEFAULT, dialect_named, dialect_of, kin_at, reader_of
+from innervoice.wire.envelopes import MARKS, opened
 from innervoice.wire.objects import json_of
 from innervoice.wire.protocol import Context, Reader
 
@@ -53,6 +53,8 @@ class StreamDecoder:
     _stage: InlineStage | None = None
     _failure: Failure | None = None
     _first = b""
+    _stored = False  # a line of a file came, which holds one answer
+    _opening: tuple[Any, str | None] = (None, None)
     _finished: Response | None = None
 
     def __init__(
@@ -72,11 +74,10 @@ class StreamDecoder:
         self._provider, self._model = names_of(provider, model)
         self._host: Host | None = host_of(self._provider) if self._provider else None
         self._dialect = dialect
-        asked = _asked(request) if request is not None else _NOT_ASKED
+        asked = asked_by(request) if request is not None else NOT_ASKED
         self._report, self._prefix = asked.report, asked.prefix
         self._scope = scope if scope is not None else asked.scope
-        self._inline = inline
-        self._limit = limit
+        self._inline, self._limit = inline, limit
         self._notebook = Notebook()
         self._values: list[Any] = []  # messages that came before the dialect was recognized
 
@@ -135,8 +136,7 @@ class StreamDecoder:
             except DecodeError as error:
                 events += self._break(error)
         if self._reader is None and self._values and not self._failure:
-            self._start(self._values[0], dialect_of(self._values[0]))
-            events += [event for value in self._values for event in self._translate(value, None)]
+            events += self._read_kept()
         events += self._close()
         self._finished = self._response()
         return [*events, Finish(self._finished)]
@@ -154,9 +154,10 @@ class StreamDecoder:
                 continue
             try:
                 value = load_json(data)
-            except ValueError:
-                events += self._read_no_json(data)
-                continue
+            except ValueError as error:
+                if not isinstance(error, UnicodeError) or (value := self._mended(data)) is None:
+                    events += self._read_no_json(data)
+                    continue
             if frame.failed and isinstance(value, dict):
                 self._failure = Failure(
                     type=name, message=value.get("message") or value.get("Message"), raw=value
@@ -168,6 +169,25 @@ class StreamDecoder:
             read = self._reader.feed(value, name)
             events += self._stage.feed(read) if self._stage else read
         return events
+
+    def _mended(self, data: bytes) -> Any:
+        """The JSON of a message with invalid bytes; None if there is none."""
+        try:
+            value = load_damaged_json(data)
+        except ValueError:
+            return None
+        self._notebook.add("invalid_utf8")
+        return value
+
+    def _read_kept(self) -> list[Event]:
+        """Reads the messages that were kept for the end."""
+        first = self._values[0]
+        self._opening = first, None
+        reader = self._start(first, dialect_of(first))
+        events = [event for value in self._values for event in reader.feed(value)]
+        if self._stored and reader.parts and reader.wire_finish_reason is None:
+            reader.ended = True  # a file holds whole answers
+        return self._stage.feed(events) if self._stage else events
 
     def _read_no_json(self, data: bytes) -> list[Event]:
         text = data.strip()
@@ -181,19 +201,41 @@ class StreamDecoder:
         return []
 
     def _read(self, value: Any, name: str | None) -> list[Event]:
-        if self._reader is None:
+        if (reader := self._reader) is None:
+            if self._stored or (isinstance(value, dict) and not MARKS.isdisjoint(value)):
+                value = self._unwrap(value)
             usual = self._host.dialect if self._host else None
             looks = None if self._dialect else dialect_of(value, name, usual)
-            if self._dialect is None and looks is None and not self._host:
-                self._values.append(value)
+            if value is None or (looks is None and not (self._dialect or self._host)):
+                self._values += [] if value is None else [value]
                 return []
-            self._start(value, looks)
-        return self._translate(value, name)
-
-    def _translate(self, value: Any, name: str | None) -> list[Event]:
-        assert self._reader is not None
-        events = self._reader.feed(value, name)
+            self._opening = value, name
+            reader = self._start(value, looks)
+        events = reader.feed(value, name)
         return self._stage.feed(events) if self._stage else events
+
+    def _unwrap(self, value: Any) -> Any:
+        """The answer in an envelope; None if there is nothing to read yet.
+
+        A line of a batch file is read at the end, when it is certain that the line is the only one.
+        """
+        if self._stored:
+            self._break(
+                DecodeError("expected one answer, not several lines of a file: decode each line")
+            )
+            return None
+        try:
+            content = opened(value, lambda inner: dialect_of(inner) is not None)
+        except DecodeError as error:
+            self._break(error)
+            return None
+        if content is None:
+            return value
+        self._stored, self._failure = content.is_stored, content.failure
+        if content.failure or not content.is_stored:
+            return content.answer
+        self._values = [content.answer]
+        return None
 
     def _break(self, error: DecodeError) -> list[Event]:
         self._failure = Failure(type=type(error).__name__, message=str(error))
@@ -201,7 +243,7 @@ class StreamDecoder:
 
     # ---- the reader ----------------------------------------------------------------------------
 
-    def _start(self, value: Any, looks: str | None) -> None:
+    def _start(self, value: Any, looks: str | None) -> Reader:
         """Chooses the reader: by the arguments, or by the dialect that the first message looks like."""
         host = self._host
         dialect = self._dialect or (kin_at(looks, host.dialect) if host else looks)
@@ -216,12 +258,11 @@ class StreamDecoder:
             cumulative=host.cumulative if host else False,
             separate_reasoning=host.separate_reasoning if host else False,
         )
-        self._reader = reader_of(dialect, context)
+        reader = self._reader = reader_of(dialect, context)
         card = card_of(self._model or _echoed(value)) or _DEFAULT_CARD
         if self._looks_inside(dialect, card):
             tags = DEFAULT_TAGS if self._inline == "all" else card.tags
             words = vocabulary(tags, card.markup, card.ends)
-            reader = self._reader
 
             def make(number: int, goes_on: bool) -> SplitMachine:
                 return SplitMachine(
@@ -233,6 +274,7 @@ class StreamDecoder:
                 )
 
             self._stage = InlineStage(make, self._notebook)
+        return reader
 
     def _looks_inside(self, dialect: str, card: Card) -> bool:
         """Whether the text may hold reasoning (rule S10)."""
@@ -255,9 +297,11 @@ class StreamDecoder:
             return []
         if self._failure:
             reader.ended = False
-        elif not reader.has_begun:
+        elif not reader.has_begun and dialect_of(*self._opening) is None:
+            members = _members(self._opening[0])
             self._failure = Failure(
-                type="DecodeError", message="the JSON has none of the members of an answer"
+                type="DecodeError",
+                message=f"the JSON has none of the members of an answer{members}",
             )
         if not self._stage:
             return reader.finish()
@@ -288,7 +332,7 @@ class StreamDecoder:
             alternatives=self._alternatives(reader) if reader.others else (),
             origin=origin,
         )
-        if response.reasoning and _is_ignored(response.reasoning, response):
+        if response.reasoning and is_ignored(response.reasoning, response):
             response = response.replace(notes=(*response.notes, Note("setting_ignored")))
         if candidates := call_notes(parts):
             response = response.replace(notes=(*response.notes, *candidates))
@@ -313,44 +357,6 @@ class StreamDecoder:
         return tuple(found)
 
 
-class _Asked(NamedTuple):
-    """What the request determines about the answer: the reasoning settings, the prefix digest and the account."""
-
-    report: ReasoningReport | None = None
-    prefix: str | None = None
-    scope: str | None = None
-
-
-_NOT_ASKED = _Asked()
-
-
-def _asked(request: Any) -> _Asked:
-    """Reads it from a request, or from the Wire that encode returned."""
-    match request:
-        case Wire():
-            return _Asked(request.reasoning, request.prefix, request.scope)
-        case Request():
-            from innervoice.history.plan import planned  # noqa: PLC0415 - only who names the request needs it
-
-            fitted, plan = planned(request, checked=True)
-            return _Asked(fitted.report, plan.prefix, request.scope)
-        case _:
-            kind = type(request).__name__
-            raise UsageError(
-                f"request must be a Request or the Wire that encode returned, not {kind}"
-            )
-
-
-def _is_ignored(report: ReasoningReport, response: Response) -> bool:
-    """Whether an answer shows that the setting for reasoning was not obeyed."""
-    asked = report.requested
-    if asked is None:
-        return False
-    if asked.effort == "none":
-        return response.has_thinking or bool(response.usage.reasoning_tokens)
-    return asked.show in ("full", "summary") and not response.has_thinking and response.ended
-
-
 def _look(parts: tuple[Part, ...]) -> tuple[bool, bool]:
     """Whether there is reasoning that came apart from the text, and whether there is text that is not blank."""
     apart = said = False
@@ -365,6 +371,12 @@ def _look(parts: tuple[Part, ...]) -> tuple[bool, bool]:
 def _echoed(value: Any) -> str:
     model = value.get("model") if isinstance(value, dict) else None
     return model if isinstance(model, str) else ""
+
+
+def _members(value: Any) -> str:
+    """The members that a JSON object has instead."""
+    names = [f"{name!r:.40}" for name in value] if isinstance(value, dict) else []
+    return f", but {', '.join(names[:8])}" if names else ""
 
 
 def _shown(data: bytes) -> str:

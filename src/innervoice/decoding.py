@@ -40,12 +40,23 @@ def decode(
         decoder.feed_json(value)
     decoder.finish()
     response = decoder.response
-    if response.parts or response.ended or response.id is not None:
+    if response.parts or response.ended:
         return response
     error = response.error
     if error and error.type not in ("DecodeError", "FrameError"):
         raise ProviderError(error.type, error.code, error.message)
-    raise DecodeError(f"expected an answer of a model: {error.message if error else 'it is empty'}")
+    raise DecodeError(
+        f"expected an answer of a model: {error.message if error else _state(response)}"
+    )
+
+
+def _state(response: Response) -> str:
+    """What came in place of an answer."""
+    word = response.wire_finish_reason
+    named = f" of {response.id}" if response.id else ""
+    return f"nothing{named} came but its beginning" + (
+        f", with the status {word!r}" if word else ""
+    )
 
 
 def _whole(body: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["dump_json", "load_json"]
+__all__ = ["dump_json", "load_damaged_json", "load_json"]
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _DECODER = msgspec.json.Decoder()
@@ -26,6 +26,11 @@ def load_json(data: bytes | bytearray | memoryview | str) -> Any:
         return _DECODER.decode(data)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return _load_leniently(data)
+
+
+def load_damaged_json(data: bytes) -> Any:
+    """Reads one JSON value whose text is not valid UTF-8: each invalid byte becomes U+FFFD."""
+    return load_json(str(data, "utf-8", "replace"))
 
 
 def dump_json(value: Any) -> bytes:

@@ -29,6 +29,8 @@ SENTENCES: dict[str, str] = {
     "span_reopened": "A code span was not closed on its line; the tags on that line were read again as markup.",
     # values on the wire
     "odd_value": "A value has an unexpected type; it is kept as received.",
+    "start_missing": "A delta came without the start of its block; the type of the delta says what the block is.",
+    "invalid_utf8": "Bytes of the stream are not valid UTF-8; each of them became the character U+FFFD.",
     "unknown_finish_reason": "The finish reason is unknown; it is treated as a normal stop.",
     "field_repeated": "Two fields contain the same reasoning; one is kept.",
     "fields_differ": "Two fields contain different reasoning; the first is kept.",

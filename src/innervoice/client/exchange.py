@@ -244,9 +244,11 @@ class Exchange:
             return self._with_facts(empty, response), True
         if response.error is not None:
             return self._error_inside(response, response.error)
-        if not response.ended and self._request.stream:
+        if not response.ended and (self._request.stream or not response.parts):
             cut = AnswerInterruptedError("the stream ended before the answer did")
-            return self._with_facts(cut, response), True
+            nothing = DecodeError("the body has none of the members of an answer")
+            problem = cut if self._request.stream else nothing
+            return self._with_facts(problem, response), self._request.stream
         return None, False
 
     def _error_inside(

@@ -50,6 +50,8 @@ class JsonLines:
 def _is_json(line: bytes) -> bool:
     try:
         load_json(line)
+    except UnicodeError:
+        return _is_json(line.decode("utf-8", "replace").encode())
     except ValueError:
         return False
     return True

@@ -10,6 +10,14 @@ from innervoice.frames.sse import ServerSentEvents
 __all__ = ["AnyFraming"]
 
 _BOM = b"\xef\xbb\xbf"
+_MOST_BLANKS = 1_000_000
+_SKIPPED = (b"\xef", b" ", b"\t", b"\n", b"\r", b"\x0b", b"\x0c")
+"""What a head to be stripped starts with: a byte order mark or a blank."""
+_FRAMERS: dict[bytes, type[EventStream | JsonLines | ServerSentEvents]] = {
+    b"\x00": EventStream,
+    b"{": JsonLines,
+    b"[": JsonLines,
+}
 
 
 class AnyFraming:
@@ -21,14 +29,16 @@ class AnyFraming:
 
     def __init__(self, *, limit: int = LIMIT) -> None:
         self._limit = limit
-        self._head = b""
+        self._head = b""  # what came, without the blanks before it
+        self._blanks = 0
         self._framer: Framer | None = None
 
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that are whole now."""
         if self._framer:
             return self._framer.feed(data)
-        self._head += data
+        head = self._head + data
+        self._head = self._stripped(head) if head[:1] in _SKIPPED else head
         self._framer = self._choose(final=False)
         if not self._framer:
             return []
@@ -45,16 +55,16 @@ class AnyFraming:
             return self._framer.feed(head) + self._framer.finish()
         return self._framer.finish()
 
+    def _stripped(self, head: bytes) -> bytes:
+        """The head without blanks and a byte order mark; blanks are counted and forgotten, so that each is looked at once."""
+        text = head.removeprefix(_BOM).lstrip()
+        self._blanks += len(head) - len(text)
+        return text
+
     def _choose(self, *, final: bool) -> Framer | None:
-        if not final and _BOM.startswith(self._head[:3]) and len(self._head) < 3:
-            return None
-        text = self._head.removeprefix(_BOM).lstrip()
-        if self._head[:1] == b"\x00":
-            return EventStream(limit=self._limit)
-        if not text:
+        if not self._head:
             # Blank lines may go before anything; a megabyte of them goes before nothing.
-            return ServerSentEvents(limit=self._limit) if len(self._head) > 1_000_000 else None
-        if text[:1] in (b"{", b"["):
-            self._head = text
-            return JsonLines(limit=self._limit)
-        return ServerSentEvents(limit=self._limit)
+            return ServerSentEvents(limit=self._limit) if self._blanks > _MOST_BLANKS else None
+        if not final and self._head in (_BOM[:1], _BOM[:2]):
+            return None
+        return _FRAMERS.get(self._head[:1], ServerSentEvents)(limit=self._limit)

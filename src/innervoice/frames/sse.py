@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import re
 
-from innervoice.canon.jsontext import load_json
 from innervoice.frames.frame import LIMIT, Frame, FrameError
+from innervoice.frames.stray import StrayJson
 
 __all__ = ["ServerSentEvents", "sse_bytes"]
 
@@ -34,7 +34,7 @@ class ServerSentEvents:
         self._size = 0
         self._data: list[bytes] = []
         self._name: str | None = None
-        self._stray: list[bytes] = []  # lines that are not fields
+        self._stray = StrayJson(limit)  # lines that are not fields
         self._after_cr = False
         self._started = False
         self._between = False  # nothing of an event has come yet
@@ -104,32 +104,16 @@ class ServerSentEvents:
         elif line == b"data":
             self._data.append(b"")
         elif not line.startswith((b"id:", b"retry:")) and line not in (b"id", b"retry", b"event"):
-            self._stray.append(line)
-            self._dispatch_stray(frames)
+            text = self._stray.feed(line)
+            frames += [] if text is None else [Frame(text)]
 
     def _dispatch(self, frames: list[Frame]) -> None:
         if self._data:
             data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
             frames.append(Frame(data, self._name))
             self._data.clear()
-        if self._stray:
-            self._dispatch_stray(frames)
         self._name = None
         self._size = len(self._pending[0]) if self._pending else 0
-
-    def _dispatch_stray(self, frames: list[Frame]) -> None:
-        """Lines without a field name that together are JSON make a message too."""
-        first, last = self._stray[0].lstrip()[:1], self._stray[-1].rstrip()[-1:]
-        if first not in (b"{", b"["):
-            self._stray.clear()
-        elif last in (b"}", b"]"):
-            text = b"\n".join(self._stray)
-            try:
-                load_json(text)
-            except ValueError:
-                return  # more lines may come
-            frames.append(Frame(text))
-            self._stray.clear()
 
     def _check_size(self) -> None:
         if self._size > self._limit:

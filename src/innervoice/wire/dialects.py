@@ -117,10 +117,7 @@ def dialect_of(value: Any, name: str | None = None, usual: str | None = None) ->
     for dialect in DIALECTS:
         if dialect_named(dialect).looks_like(value, name):
             return dialect
-    # Cloudflare's envelope, around an answer of any dialect or around its own.
-    if isinstance(value.get("result"), dict):
-        return dialect_of(value["result"]) or DEFAULT
-    return DEFAULT if "response" in value else None
+    return None
 
 
 def history_dialect_of(items: list[Any]) -> str | None:

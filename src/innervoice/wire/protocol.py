@@ -26,7 +26,7 @@ from innervoice.canon.parts import Form, Media, Opaque, Part, Text, Thinking, To
 from innervoice.canon.response import Failure, FinishReason
 from innervoice.canon.usage import Usage
 from innervoice.canon.value import Value
-from innervoice.wire.json_access import as_dict, as_text
+from innervoice.wire.json_access import as_count, as_dict, as_text
 
 __all__ = ["Context", "Reader", "Slot", "failure_of"]
 
@@ -348,6 +348,13 @@ class Reader(ABC):
         self.error = failure_of(error)
 
 
+def _code_of(code: Any) -> str | int | None:
+    """A provider's code, if it is a text or a number that fits."""
+    if isinstance(code, str) or (type(code) is int and abs(code) < 2**63):
+        return code
+    return as_count(code)
+
+
 def failure_of(error: Any) -> Failure:
     """A provider's error, in any shape."""
     detail = error
@@ -357,7 +364,7 @@ def failure_of(error: Any) -> Failure:
         inner = error.get("error", error)
         detail = inner if inner is not None else error
     if isinstance(detail, dict):
-        code = detail.get("code")
+        code = detail.get("code", detail.get("errorCode"))
         kind = (
             as_text(detail.get("type"))
             or as_text(detail.get("status"))
@@ -366,12 +373,13 @@ def failure_of(error: Any) -> Failure:
         message = (
             as_text(detail.get("message"))
             or as_text(detail.get("Message"))
+            or as_text(detail.get("errorMessage"))
             or as_text(as_dict(error).get("message"))
             or as_text(as_dict(error).get("detail"))
         )
         return Failure(
             type=kind,
-            code=code if isinstance(code, (str, int)) else None,
+            code=_code_of(code),
             message=message,
             raw=error,
         )

@@ -47,6 +47,14 @@ _KINDS = {
 # Deltas that lengthen a member of the block: their type -> the member.
 _LENGTHEN = {"text_delta": "text", "thinking_delta": "thinking"}
 
+# Deltas that show the type of a block whose start did not come.
+_BEGUN_BY = {
+    "text_delta": "text",
+    "citations_delta": "text",
+    "thinking_delta": "thinking",
+    "signature_delta": "thinking",
+}
+
 
 class AnthropicReader(Reader):
     """Reads one message."""
@@ -154,10 +162,10 @@ class AnthropicReader(Reader):
         index = event.get("index")
         slot = self._blocks.get(index) if isinstance(index, (int, str)) else None
         delta = as_dict(event.get("delta"))
-        if slot is None or not slot.open:
+        kind = delta.get("type")
+        if (slot is None or not slot.open) and (slot := self._begin(index, kind)) is None:
             self.odd(delta, "content_block_delta")
             return
-        kind = delta.get("type")
         if isinstance(kind, str) and kind in _LENGTHEN and slot.kind in ("text", "thinking"):
             text = delta.get(_LENGTHEN[kind])
             if isinstance(text, str):
@@ -174,6 +182,17 @@ class AnthropicReader(Reader):
         else:
             # Unknown deltas are members of an unknown block: the last of each is kept.
             slot.block.update({key: value for key, value in delta.items() if key != "type"})
+
+    def _begin(self, index: Any, kind: Any) -> Slot | None:
+        """Opens the block of a delta whose start did not come; None if the delta does not say what its block is."""
+        block = _BEGUN_BY.get(kind) if isinstance(kind, str) else None
+        if block is None:
+            return None
+        self.notebook.add("start_missing", kind)
+        slot = self.open(_KINDS[block], {"type": block})
+        if isinstance(index, (int, str)):
+            self._blocks[index] = slot
+        return slot
 
     def _extend_input(self, slot: Slot, text: Any) -> None:
         if isinstance(text, str):

@@ -5,12 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 from innervoice.wire.dialect import Dialect
+from innervoice.wire.json_access import parsed
 
 __all__ = ["DIALECT", "turn_of"]
 
 
+# What Cloudflare's own models answer with, in place of choices.
+_OWN = {"response", "reasoning_content", "tool_calls", "usage", "finish_reason", "p"}
+
+
 def _looks_like(value: dict[str, Any], name: str | None) -> bool:
-    return "choices" in value
+    return "choices" in value or ("response" in value and _is_cloudflare(value))
+
+
+def _is_cloudflare(value: dict[str, Any]) -> bool:
+    """Whether `response` is the text itself, and not an answer of another kind that a log or a batch file keeps there."""
+    answer = value["response"]
+    if isinstance(answer, str) and answer.lstrip()[:1] not in ("{", "["):
+        return value.keys().isdisjoint(("done", "type", "custom_id", "key"))
+    if not value.keys() <= _OWN:
+        return False
+    # In JSON mode the answer is JSON, as a text or as it is.
+    held = parsed(answer) if isinstance(answer, str) else answer
+    is_answer = isinstance(held, dict) and not held.keys().isdisjoint(("choices", "candidates"))
+    return not is_answer and (isinstance(answer, str) or "usage" in value or "tool_calls" in value)
 
 
 def turn_of(body: dict[str, Any]) -> list[Any]:

@@ -7,9 +7,9 @@ recordings:
 
   1. A reasoning field is one part however its deltas alternate with the content (`reasoning.py`).
   2. Null, "" and absent say nothing in a delta; a finish reason is never taken back.
-  3. Calls are distinguished by their index, or by a new id; arguments are joined.
+  3. Calls are distinguished by their index, or by a new id; arguments are joined. Their type says which member holds them.
   4. Usage may come on a chunk with or without choices, in `x_groq`, or on the choice.
-  5. Cloudflare wraps the body in `result`; its own models answer `{"response": "..."}`.
+  5. Cloudflare's own models answer `{"response": "..."}`, and call `{"name": ..., "arguments": {...}}`.
   6. Refusal text is text, and the answer is refused.
 """
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from innervoice.canon.parts import Text
+from innervoice.canon.parts import Text, Thinking
 from innervoice.canon.response import FinishReason
 from innervoice.wire.chat.content import ContentChunks
 from innervoice.wire.chat.reasoning import DETAILS, FIELDS, NAMES, ReasoningFields
@@ -44,8 +44,11 @@ _REASONS: dict[str, FinishReason] = {
     "insufficient_system_resource": "error",
     "abort": "error",
 }
-_KNOWN = {"role", "content", "refusal", "tool_calls", "function_call", "channel", *FIELDS}
+_STEPS = "reasoning_steps"
+_KNOWN = {"role", "content", "refusal", "tool_calls", "function_call", "channel", _STEPS, *FIELDS}
 _USUAL = {"role", "content", *FIELDS}  # all that most deltas have
+_CALLS = ("function", "custom")
+_NOTHING = set(_CALLS)  # members of a call that say nothing when they are empty
 _GOOGLE = "extra_content.google.thought_signature"
 
 
@@ -60,12 +63,9 @@ class ChatReader(Reader):
         self._content = ContentChunks()
         self._refusal: Slot | None = None
         self._calls: dict[Any, Slot] = {}
-        self._last_call: Slot | None = None
 
     def read(self, value: Any, name: str | None) -> None:
         chunk = as_dict(value)
-        if "choices" not in chunk and isinstance(chunk.get("result"), dict):
-            chunk = chunk["result"]
         has_choices = "choices" in chunk
         if chunk.get("error") or name == "error" or (not has_choices and _is_bare_error(chunk)):
             self.fail(chunk)
@@ -83,9 +83,20 @@ class ChatReader(Reader):
                 other = {**members, "index": 0}
                 self.others.setdefault(index or position, []).append({**chunk, "choices": [other]})
         if not has_choices and "response" in chunk:
-            self._content.read(self, chunk["response"])
-            self.ended = self.ended or "usage" in chunk
+            self._read_cloudflare(chunk)
         self._use(chunk)
+
+    def _read_cloudflare(self, chunk: dict[str, Any]) -> None:
+        answer = chunk["response"]
+        text = arguments_of(answer) if isinstance(answer, (dict, list)) else answer
+        members = {"tool_calls", *FIELDS} & chunk.keys()
+        self._read_message(
+            {"content": text, **{name: chunk[name] for name in members}}, is_delta=True
+        )
+        self.stop(chunk.get("finish_reason"), _REASONS)
+        self.ended = self.ended or "usage" in chunk
+        if self.ended and self._calls:
+            self.finish_reason = "tool_calls"
 
     def _read_choice(self, choice: dict[str, Any]) -> None:
         message = self._message_of(choice) if "message" in choice else choice.get("delta")
@@ -127,10 +138,12 @@ class ChatReader(Reader):
         if refusal := message.get("refusal"):
             self._refuse(refusal)
         if (calls := message.get("tool_calls")) is not None:
-            if not isinstance(calls, list):
+            if calls and not isinstance(calls, list):
                 self.odd(calls, "tool_calls")
             for position, call in enumerate(as_list(calls)):
                 self._read_call(call, position)
+        if steps := message.get(_STEPS):
+            self._read_steps(steps)
         if call := message.get("function_call"):
             self._read_legacy_call(call)
         if not message.keys() <= _KNOWN:
@@ -141,6 +154,13 @@ class ChatReader(Reader):
                     if key not in _KNOWN and value is not None
                 }
             )
+
+    def _read_steps(self, steps: Any) -> None:
+        """What Perplexity's search did, step by step: the thoughts are reasoning, and the whole list is kept with the message."""
+        for step in as_list(steps):
+            if thought := as_text(as_dict(step).get("thought")):
+                self.whole(Thinking(thought, "summary", origin=self.origin()))
+        self.message_block[_STEPS] = [*as_list(self.message_block.get(_STEPS)), *as_list(steps)]
 
     def _keep(self, rest: dict[str, Any]) -> None:
         """Keeps what the message has beside its parts, for the way back."""
@@ -161,15 +181,20 @@ class ChatReader(Reader):
         if not isinstance(call, dict):
             self.odd(call, "tool_calls")
             return
-        kind = "custom" if isinstance(call.get("custom"), dict) else "function"
+        if "function" not in call and "custom" not in call and "name" in call:
+            call = _nested(call)
+        kind = _kind_of(call)
         inner = as_dict(call.get(kind))
         given = as_text(call.get("id"))
         index = call.get("index") if isinstance(call.get("index"), int) else None
         key = index if index is not None else given or position
         slot = self._calls.get(key)
+        if slot is None and not inner and not given:
+            return  # an empty call is none
         known = slot.begun.id if slot and slot.begun and not slot.invented else None
         if slot is None or (given and known and given != known and inner.get("name")):
             slot = self.open_call(given, inner.get("name"), {})
+            slot.source = kind
             self._calls[key] = slot
         self._merge_call(slot, call, kind)
         text = inner.get("arguments", inner.get("input"))
@@ -180,6 +205,8 @@ class ChatReader(Reader):
         """Joins the pieces of a call's block; arguments are joined at its end."""
         block = slot.block
         for name, value in call.items():
+            if name == "index":
+                continue
             if name == kind:
                 known = as_dict(block.get(kind))
                 block[kind] = {
@@ -190,7 +217,7 @@ class ChatReader(Reader):
                         if item or key not in known
                     },
                 }
-            elif name != "index" and (value or name not in block):
+            elif value or not (name in _NOTHING or name in block):
                 block[name] = value
 
     def _read_legacy_call(self, call: Any) -> None:
@@ -213,7 +240,7 @@ class ChatReader(Reader):
 
     def _end_call(self, slot: Slot, *, complete: bool) -> None:
         block = slot.block
-        kind = "custom" if "custom" in block else "function"
+        kind = slot.source
         inner = block[kind] = dict(as_dict(block.get(kind)))
         member = "input" if kind == "custom" else "arguments"
         if member in inner and not isinstance(inner[member], (dict, list)):
@@ -235,6 +262,22 @@ class ChatReader(Reader):
             usage = as_dict(holder["x_groq"]).get("usage")
         if isinstance(usage, dict):
             self.use(usage_of(usage, separate=self.context.separate_reasoning))
+
+
+def _kind_of(call: dict[str, Any]) -> str:
+    """The member that holds a call: the one that its type names, unless only the other one holds something (Snowflake sends both)."""
+    filled = [kind for kind in _CALLS if call.get(kind)]
+    named = call.get("type")
+    if named in _CALLS and (named in filled or not filled):
+        return str(named)
+    return filled[0] if filled else "function"
+
+
+def _nested(call: dict[str, Any]) -> dict[str, Any]:
+    """A call whose name and arguments stand in the call itself, as Cloudflare's models write it, in the usual form."""
+    inner = {key: call[key] for key in ("name", "arguments") if key in call}
+    rest = {key: value for key, value in call.items() if key not in inner}
+    return {**rest, "type": "function", "function": inner}
 
 
 def _is_bare_error(chunk: dict[str, Any]) -> bool:

@@ -30,12 +30,18 @@ FIELDS = (
 )
 NAMES = frozenset(FIELDS)
 TEXTS = NAMES - {DETAILS}
+_HOLDERS = {"content", "text"}
 _CUMULATIVE_MINIMUM = 16
 """A delta that begins with all that came so far, when that is so long, repeats it (MiniMax M3 does)."""
+
+_REPEATED_MINIMUM = 8
+"""A shorter delta may well come twice: digits and blanks do."""
 
 
 class ReasoningFields:
     """Reads the reasoning of one message, whole or in deltas; as `ContentChunks`, it keeps no reader."""
+
+    _last_text = ""  # the last delta of a host that repeats itself
 
     def __init__(self, *, cumulative: bool) -> None:
         self._cumulative = self._snapshots = cumulative
@@ -69,11 +75,21 @@ class ReasoningFields:
             if value is None or name not in TEXTS:
                 continue
             if not isinstance(value, str):
-                reader.odd(value, name)
+                self._read_held(reader, name, value)
             elif name == self._chosen:
                 self._read_field(reader, name, value)
             elif value:
                 self._mirrors.setdefault(name, []).append(value)
+
+    def _read_held(self, reader: Reader, name: str, value: Any) -> None:
+        """A field whose text stands in an object, as any-llm writes it."""
+        text = _held_text(value)
+        if text is None:
+            reader.odd(value, name)
+        elif name == self._chosen:
+            self._read_field(reader, name, text)
+        elif text:
+            self._mirrors.setdefault(name, []).append(text)
 
     def _read_field(self, reader: Reader, name: str, text: str) -> None:
         if text and self._field is None:
@@ -81,7 +97,8 @@ class ReasoningFields:
             self._field.source = "reasoning"
         if slot := self._field:
             # A snapshot is as long as all before it, which few deltas are.
-            reader.add(slot, text if len(text) < slot.length else self._new(reader, slot, text))
+            usual = len(text) < slot.length and not self._cumulative
+            reader.add(slot, text if usual else self._new(reader, slot, text))
 
     def _new(self, reader: Reader, slot: Slot, text: str) -> str:
         """What is new in a delta, where the host repeats all that came before.
@@ -89,6 +106,9 @@ class ReasoningFields:
         A model may well say the same twice, so a delta that only repeats is one until a longer one has
         shown that this host sends snapshots.
         """
+        if self._cumulative and self._repeats(text):
+            reader.notebook.add("cumulative_deltas")
+            return ""
         least = 1 if self._cumulative else _CUMULATIVE_MINIMUM
         # The text is joined for those only that may be one.
         if not least <= slot.length <= len(text) or not text.startswith(slot.text):
@@ -98,6 +118,12 @@ class ReasoningFields:
         self._snapshots = True
         reader.notebook.add("cumulative_deltas")
         return text[slot.length :]
+
+    def _repeats(self, text: str) -> bool:
+        """Whether a host that repeats itself sends the same delta again (xAI sends "Thinking... " while the model thinks)."""
+        same = len(text) >= _REPEATED_MINIMUM and text == self._last_text
+        self._last_text = text
+        return same
 
     # ---- reasoning_details ---------------------------------------------------------------------
 
@@ -188,7 +214,15 @@ def _first_readable(message: dict[str, Any]) -> str | None:
     if any(map(_readable, as_list(message.get(DETAILS)))):
         return DETAILS
     texts = (name for name in FIELDS[1:] if isinstance(message.get(name), str) and message[name])
-    return next(texts, None)
+    return next(texts, None) or next(
+        (name for name in FIELDS[1:] if _held_text(message.get(name))), None
+    )
+
+
+def _held_text(value: Any) -> str | None:
+    """The text of an object that has one."""
+    texts = value.values() if isinstance(value, dict) and value.keys() <= _HOLDERS else ()
+    return next((text for text in texts if isinstance(text, str)), None)
 
 
 def _readable(entry: Any) -> str:

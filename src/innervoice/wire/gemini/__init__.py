@@ -8,7 +8,7 @@ from innervoice.wire.dialect import Dialect
 
 __all__ = ["DIALECT"]
 
-_MEMBERS = {"candidates", "usageMetadata", "promptFeedback"}
+_MEMBERS = {"candidates", "usageMetadata", "promptFeedback", "usage_metadata", "prompt_feedback"}
 
 
 def _looks_like(value: dict[str, Any], name: str | None) -> bool:

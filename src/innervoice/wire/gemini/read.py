@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.response import FinishReason
 from innervoice.canon.usage import Usage
+from innervoice.wire.gemini.snake_case import wire_chunk, wire_part
 from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text
 from innervoice.wire.protocol import Context, Reader, Slot
 
@@ -47,6 +48,8 @@ _REASONS: dict[str, FinishReason] = {
     "IMAGE_PROHIBITED_CONTENT": "content_filter",
     "IMAGE_RECITATION": "content_filter",
 }
+_MEMBERS = {"candidates", "usageMetadata", "modelVersion", "responseId", "promptFeedback"}
+_PART_MEMBERS = {"text", "thought", "thoughtSignature", "functionCall", "inlineData"}
 _SEAL = ("thoughtSignature",)
 _PLAIN = {"text", "thought"}
 _TEXTLESS = {"thought", *_SEAL}
@@ -57,11 +60,11 @@ class GeminiReader(Reader):
     """Reads one answer: its first candidate."""
 
     dialect: ClassVar[str] = "gemini"
+    _call: Slot | None = None  # a call whose arguments come in pieces
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._current: Slot | None = None  # unsigned text that the next chunk may go on with
-        self._call: Slot | None = None  # a call whose arguments come in pieces
         self._usage: dict[str, Any] = {}
         self._counted: Any = None  # what the last chunk said of it
 
@@ -71,11 +74,8 @@ class GeminiReader(Reader):
                 self.read(item, name)
             return
         chunk = as_dict(value)
-        if "error" in chunk:
-            self.fail(chunk)
-            return
-        if "response" in chunk and isinstance(chunk["response"], dict):
-            chunk = chunk["response"]
+        if not chunk.keys() <= _MEMBERS:
+            chunk = self._unusual(chunk)
         # Every chunk repeats both: they are taken when they change.
         if chunk.get("responseId") != self.id:
             self.id = as_text(chunk.get("responseId")) or self.id
@@ -96,6 +96,14 @@ class GeminiReader(Reader):
             blocked = as_text(as_dict(chunk["promptFeedback"]).get("blockReason"))
             self.stop(blocked, {blocked or "": "content_filter"})
 
+    def _unusual(self, chunk: dict[str, Any]) -> dict[str, Any]:
+        """A chunk that is an error, that has an envelope, or whose members an SDK has renamed."""
+        if "error" in chunk:
+            self.fail(chunk)
+            return {}
+        chunk = as_dict(chunk.get("response")) or chunk
+        return wire_chunk(chunk)
+
     def _read_candidate(self, candidate: dict[str, Any]) -> None:
         parts = as_dict(candidate.get("content")).get("parts")
         if isinstance(parts, list):
@@ -105,7 +113,7 @@ class GeminiReader(Reader):
                 first = False
         elif parts is not None:
             self.odd(parts, "parts")
-        if reason := candidate.get("finishReason"):
+        if reason := candidate.get("finishReason") or candidate.get("finish_reason"):
             self.stop(reason, _REASONS)
         if self.finish_reason == "stop" and any(isinstance(part, ToolCall) for part in self.parts):
             self.finish_reason = "tool_calls"
@@ -115,6 +123,8 @@ class GeminiReader(Reader):
             self._pause()
             self.odd(part, "part")
             return
+        if not part.keys() <= _PART_MEMBERS:
+            part = wire_part(part)
         if "functionCall" in part and isinstance(part["functionCall"], dict):
             self._pause()
             self._read_call(part)

@@ -15,7 +15,7 @@ from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall
 from innervoice.wire.json_access import arguments_of, as_dict, as_list, as_text
 from innervoice.wire.protocol import Reader, Slot
 
-__all__ = ["Item", "Leaders"]
+__all__ = ["Item", "Leaders", "text_of"]
 
 _KINDS = {"reasoning": "thinking", "message": "text"}
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
@@ -73,6 +73,12 @@ class Item:
             self._leaders.call(self.index, self.name)
         else:
             self._leaders.drop(self.index)
+
+    @property
+    def text(self) -> str:
+        """The text, or the arguments, that came so far."""
+        keys = sorted(self._slots, key=lambda key: (key[0] == _CONTENT, key[1]))
+        return "".join(self._slots[key].text for key in keys)
 
     # ---- while it comes ------------------------------------------------------------------------
 
@@ -201,6 +207,18 @@ class Item:
     def _led(self, origin: Origin) -> Origin:
         leader = self._leaders.before(self.index)
         return origin.replace(led_by=leader) if leader else origin
+
+
+def text_of(item: dict[str, Any]) -> str:
+    """The text of an item as the wire has it, in the order of `Item.text`; the arguments of a call."""
+    if member := _CALLS.get(as_text(item.get("type")) or ""):
+        return arguments_of(item.get(member, ""))
+    entries = (
+        as_dict(entry) for where in (_SUMMARY, _CONTENT) for entry in as_list(item.get(where))
+    )
+    return "".join(
+        as_text(entry.get("text")) or as_text(entry.get("refusal")) or "" for entry in entries
+    )
 
 
 def _number(came: list[int] | None, position: int) -> int:

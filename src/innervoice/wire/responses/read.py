@@ -4,11 +4,13 @@ Enters: a whole response, or the events of a stream. Leaves: the parts of every 
 
 Rules, after https://platform.openai.com/docs/api-reference/responses-streaming (read 2026-11-15) and recordings:
 
-  1. Items are distinguished by `output_index`, never by their id: GitHub Copilot changes it with every event.
+  1. Items are distinguished by `output_index`, not by their id: GitHub Copilot changes it with every event. Where events have no
+     index (llama.cpp's server), the id distinguishes them.
   2. `encrypted_content` differs in `added`, `done` and the terminal response, and is never joined: the terminal
      one counts, else the one of `done`; that of `added` is not whole.
   3. Items may end in another order than they began, indexes may have gaps, `item` may be null, and `done` events
-     may be missing altogether: the terminal response fills what did not come.
+     may be missing altogether: the terminal response fills what did not come. Its items are matched by id, and those whose id
+     changed by their type and text, never by their position.
   4. `response.completed`, `.incomplete` and `.failed` are the end; `[DONE]` need not come.
 """
 
@@ -21,6 +23,7 @@ from innervoice.canon.usage import Usage
 from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
 from innervoice.wire.protocol import Context, Reader, Slot
 from innervoice.wire.responses.items import Item, Leaders
+from innervoice.wire.responses.matches import Matches
 
 __all__ = ["INCOMPLETE", "ResponsesReader"]
 
@@ -72,6 +75,7 @@ class ResponsesReader(Reader):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._items: dict[int, Item] = {}
+        self._indexes: dict[str, int] = {}  # of items whose events have no index, by their id
         self._leaders = Leaders()
         self._refused = False
 
@@ -89,7 +93,7 @@ class ResponsesReader(Reader):
             self._refused = self._refused or kind == "response.refusal.delta"
         elif kind in _WHOLE:
             where, number, member = _WHOLE[kind]
-            if known := self._items.get(_index(event)):
+            if known := self._items.get(self._index(event)):
                 known.fill(self, where, as_count(event.get(number)) or 0, event.get(member))
         elif kind == "response.output_item.added":
             self._start(event)
@@ -107,8 +111,27 @@ class ResponsesReader(Reader):
     # ---- items ---------------------------------------------------------------------------------
 
     def _item(self, event: dict[str, Any], kind: str) -> Item:
-        index = _index(event)
+        index = as_count(event.get("output_index"))
+        if index is None:
+            index = self._index(event)
         return self._items.get(index) or self._new(index, {"type": kind})
+
+    def _index(self, event: dict[str, Any]) -> int:
+        """The index of an event's item; the index of an id that is new is the next one."""
+        index = as_count(event.get("output_index"))
+        if index is not None:
+            return index
+        item = as_dict(event.get("item"))
+        # The calls of llama.cpp have no id, and their deltas name them by their `call_id`.
+        names = (event.get("item_id"), item.get("id"), item.get("call_id"))
+        named = [name for name in names if isinstance(name, str) and name]
+        last = max(self._items, default=-1)
+        index = next((self._indexes[name] for name in named if name in self._indexes), None)
+        if index is None:
+            # An event without any name goes on with the last item.
+            index = last + 1 if named or item else max(last, 0)
+        self._indexes.update(dict.fromkeys(named, index))
+        return index
 
     def _new(self, index: int, item: dict[str, Any]) -> Item:
         made = self._items[index] = Item(index, item, self._leaders)
@@ -120,7 +143,7 @@ class ResponsesReader(Reader):
             return
         # What `added` says of the seal is not whole yet.
         begun = {key: value for key, value in item.items() if key != "encrypted_content"}
-        index = _index(event)
+        index = self._index(event)
         if known := self._items.get(index):
             known.describe({**known.item, **begun})
         else:
@@ -164,13 +187,13 @@ class ResponsesReader(Reader):
 
     def _reconcile(self, output: list[Any]) -> None:
         """Takes the items of the last word: revises those that came, and adds those that did not."""
-        came = [self._items[index] for index in sorted(self._items)]
+        matches = Matches(list(self._items.values()), output) if self._items else None
         following = max(self._items, default=-1) + 1
-        for position, item in enumerate(output):
+        for item in output:
             if not isinstance(item, dict):
                 self.odd(item, "output")
                 continue
-            known = came[position] if position < len(came) else None
+            known = matches.of(item) if matches else None
             if known is None:
                 known = self._new(following, item)
                 following += 1
@@ -209,7 +232,3 @@ class ResponsesReader(Reader):
                     raw=usage,
                 )
             )
-
-
-def _index(event: dict[str, Any]) -> int:
-    return as_count(event.get("output_index")) or 0
