@@ -72,6 +72,12 @@ class FittedRequest:
         return not taken and not marked
 
     @property
+    def _ends_with_calls(self) -> bool:
+        """Whether the last message has calls; the plan adds a result to each of them when the request is sent."""
+        last = self.asked.messages[-1] if self.asked.messages else None
+        return last is not None and any(call.complete for call in last.tool_calls)
+
+    @property
     def report(self) -> ReasoningReport | None:
         """What was asked for, what is sent, and why they differ."""
         if self.asked.reasoning is None:
@@ -107,7 +113,7 @@ class FittedRequest:
             compiler.bend("reasoning_off_unstreamed", self.target.model)
             self.choice = Choice(off=True)
         self._fit_tools()
-        if self._checked and self.refuses_prefill:
+        if self._checked and self.refuses_prefill and not self._ends_with_calls:
             while_reasoning = " while it reasons" if row.prefill else ""
             raise RuleError(
                 "prefill_refused",
