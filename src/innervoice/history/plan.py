@@ -137,10 +137,9 @@ class _Planner:
             self._repeats.update(pairs_of(messages).repeats)
         fitted: list[Message] = []
         for number, message in enumerate(messages):
-            if self._turns.is_repeated(number, message):
-                fitted.append(message.replace(parts=()))
-                continue
             made = self._fitted(number, message)
+            if self._turns.is_repeated(number, made):
+                made = made.replace(parts=())
             self._prefix.add(made, made.parts)
             fitted.append(made if number >= start else made.replace(parts=()))
         if has_turns:

@@ -49,12 +49,14 @@ class TurnRules:
         self.gaps: list[int] = []
         """The positions in the sent messages before which a turn is left out."""
         self._repeated: set[int] = set()
+        self._before: Message | None = None
 
     def is_repeated(self, number: int, message: Message) -> bool:
-        """H1: whether the history has an assistant turn a second time, directly after the first."""
-        if not number or message.role != "assistant":
+        """H1: whether the same assistant turn would be sent a second time, directly after the first."""
+        if not message.parts:
             return False
-        if message != self._fitted.asked.messages[number - 1]:
+        before, self._before = self._before, message
+        if message.role != "assistant" or before is None or message.parts != before.parts:
             return False
         why = "it is the same turn as the one before"
         self._ledger.omitted((number, None), "message", "H1", why, "turn_repeated")

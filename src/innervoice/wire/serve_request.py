@@ -19,6 +19,7 @@ from innervoice.canon.response import Response
 from innervoice.canon.tools import tools_from
 from innervoice.errors import DecodeError, UsageError
 from innervoice.frames.frame import Frame
+from innervoice.wire.json_access import as_dict
 from innervoice.wire.protocol import Reader
 from innervoice.wire.refusals import Refusal
 
@@ -29,6 +30,7 @@ __all__ = [
     "UserContent",
     "assistant_turn",
     "checked_messages",
+    "claude_setting",
     "request_of",
     "setting_of",
     "with_role",
@@ -145,6 +147,26 @@ def setting_of(members: dict[str, Any]) -> Reasoning | None:
         return Reasoning.from_any(members) if members else None
     except UsageError:
         return None
+
+
+_CLAUDE = ("type", "budget_tokens", "display")
+
+
+def claude_setting(body: dict[str, Any]) -> tuple[Reasoning | None, dict[str, Any]]:
+    """Claude's reasoning setting, and what `thinking` and `output_config` hold beside it.
+
+    Adaptive thinking alone, without a word about how much, is left beside: `Reasoning` cannot express it.
+    """
+    thinking, config = as_dict(body.get("thinking")), as_dict(body.get("output_config"))
+    asked = {name: thinking[name] for name in _CLAUDE if name in thinking}
+    if config.get("effort"):
+        asked["effort"] = config["effort"]
+    if asked.get("type") == "adaptive":
+        del asked["type"]
+    setting = setting_of(asked)
+    if setting is not None:
+        thinking, config = without(thinking, *_CLAUDE), without(config, "effort")
+    return setting, {"thinking": thinking, "output_config": config}
 
 
 class ReceivedMembers(dict[str, Any]):

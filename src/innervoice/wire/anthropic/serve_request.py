@@ -22,8 +22,8 @@ from innervoice.wire.serve_request import (
     UserContent,
     assistant_turn,
     checked_messages,
+    claude_setting,
     request_of,
-    setting_of,
     with_role,
     without,
 )
@@ -46,7 +46,6 @@ def _read_block(block: dict[str, Any]) -> Part | None:
 
 _CONTENT = UserContent("anthropic", _read_block)
 _OPTIONS = ("max_tokens", "temperature", "top_p", "tools", "stream")
-_SETTING = ("type", "budget_tokens", "display")
 _CHOICES: dict[Any, str] = {"auto": "auto", "none": "none", "any": "required"}
 
 
@@ -61,26 +60,14 @@ def read_request(body: dict[str, Any]) -> Request:
         known["system"] = body["system"]
     else:
         messages = _CONTENT.system(body.get("system")) + messages
-    config = as_dict(body.get("output_config"))
-    form = as_dict(config.get("format"))
+    known["reasoning"], beside = claude_setting(body)
+    form = as_dict(beside["output_config"].get("format"))
     if form.get("type") == "json_schema":
         known["response_format"] = {"type": "json_schema", "json_schema": _format(form)}
-        config = without(config, "format")
-    thinking = as_dict(body.get("thinking"))
-    asked = {name: thinking[name] for name in _SETTING if name in thinking}
-    effort = config.get("effort")
-    # Adaptive thinking without a word about how much is all that `Reasoning` cannot express.
-    if asked.get("type") == "adaptive" and (effort or "display" in asked):
-        del asked["type"]
-    setting = setting_of({**asked, **({"effort": effort} if effort else {})})
-    if setting is not None and asked.get("type") != "adaptive":
-        known["reasoning"] = setting
-        thinking = without(thinking, *_SETTING)
-        config = without(config, "effort")
-    changed = {"output_config": config, "thinking": thinking}
-    read |= {name for name, left in changed.items() if not left}
-    changed = {name: left for name, left in changed.items() if left}
-    return request_of({**body, **changed}, "anthropic", messages, known, read)
+        beside["output_config"] = without(beside["output_config"], "format")
+    left = {name: members for name, members in beside.items() if members}
+    read |= beside.keys() - left.keys()
+    return request_of({**body, **left}, "anthropic", messages, known, read)
 
 
 def _choice(choice: Any) -> Any:

@@ -8,6 +8,7 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text
+from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request
 from innervoice.wire.converse.media import read_media
 from innervoice.wire.converse.read import ConverseReader
@@ -24,7 +25,10 @@ from innervoice.wire.serve_request import (
     UserContent,
     assistant_turn,
     checked_messages,
+    claude_setting,
     request_of,
+    setting_of,
+    without,
 )
 
 __all__ = [
@@ -49,6 +53,7 @@ def _read_block(block: dict[str, Any]) -> Part | None:
             return read_media(block)
 
 
+_FIELDS = "additionalModelRequestFields"
 _CONTENT = UserContent("bedrock-converse", _read_block)
 
 
@@ -74,10 +79,27 @@ def read_request(body: dict[str, Any]) -> Request:
     if choice is not None:
         known["tool_choice"] = choice
         del tools["toolChoice"]
-    changed = {"inferenceConfig": config, "toolConfig": tools}
+    known["reasoning"], fields = _setting(as_dict(body.get(_FIELDS)))
+    changed = {"inferenceConfig": config, "toolConfig": tools, _FIELDS: fields}
     read |= {name for name, left in changed.items() if not left}
     changed = {name: left for name, left in changed.items() if left}
     return request_of({**body, **changed}, "bedrock-converse", messages, known, read)
+
+
+def _setting(fields: dict[str, Any]) -> tuple[Reasoning | None, dict[str, Any]]:
+    """The reasoning setting, in the form of Claude, Nova or an open model, and the other members."""
+    match fields:
+        case {"reasoningConfig": {"type": "disabled"}}:
+            return Reasoning("none"), without(fields, "reasoningConfig")
+        case {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": effort}}:
+            setting = setting_of({"effort": effort})
+            return setting, without(fields, "reasoningConfig") if setting else fields
+        case {"reasoning_effort": str(effort)} if setting := setting_of({"effort": effort}):
+            return setting, without(fields, "reasoning_effort")
+        case _:
+            setting, beside = claude_setting(fields)
+            kept = {name: members for name, members in beside.items() if members}
+            return setting, {**without(fields, *beside), **kept}
 
 
 def _choice(choice: Any) -> str | None:
