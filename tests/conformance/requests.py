@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["accepted", "differences", "refused"]
+import innervoice as iv
+from innervoice.wire.gemini.spelling import camel_case
+
+__all__ = ["accepted", "differences", "in_our_spelling", "refused"]
 
 _SAID_BY_DEFAULT = {
     "stream": False,
@@ -92,3 +95,22 @@ def _parsed(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
+
+
+def in_our_spelling(body: dict[str, Any], dialect: str) -> dict[str, Any]:
+    """A body with the names that we write, where Google has two for one thing.
+
+    Members may be in camel case or have underscores, and recorded SDKs mix the two. The schema of a function may be `parameters`, with
+    types in capitals, or `parametersJsonSchema`. The role of a system prompt means nothing.
+    """
+    if dialect != "gemini":
+        return body
+    body = camel_case(body)
+    if isinstance(body.get("systemInstruction"), dict):
+        body["systemInstruction"].pop("role", None)
+    for tool in body.get("tools", ()):
+        for function in tool.get("functionDeclarations", ()):
+            if "parameters" in function:
+                function["parametersJsonSchema"] = iv.Tool.of(function).parameters
+                del function["parameters"]
+    return body

@@ -29,9 +29,10 @@ def results(*names):
         ([turn(A), results("b", "a")], [(STRAY, 2, 0)]),
         # Ids that come again, as where a host sends none.
         ([turn(A), results("a"), turn(A), results("a")], []),
-        ([turn(A), turn(A), results("a")], [(OPEN, 1, 0)]),
+        ([turn(A), turn(A, B), results("a", "b")], [(OPEN, 1, 0)]),
+        ([turn(A), turn(A), results("a")], []),  # the same turn twice is sent once
         ([turn(A), results("a"), turn(A)], [(OPEN, 3, 0)]),
-        # A second result for the same call is the host's to judge.
+        # A second result for the same call has a problem of its own.
         ([turn(A), results("a"), results("a")], []),
     ],
 )

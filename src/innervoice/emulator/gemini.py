@@ -12,28 +12,12 @@ from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall
 from innervoice.emulator.desk import Desk
 from innervoice.wire.gemini.rules import SKIPS, signature_of
+from innervoice.wire.gemini.spelling import camel_case
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import refused
 
 __all__ = ["DESK"]
-
-# Members whose value is the caller's own JSON.
-_FREE = {"args", "parameters", "parametersJsonSchema", "response", "responseJsonSchema", "responseSchema"}  # fmt: skip
-
-
-def spelled(value: Any) -> Any:
-    """A body with its members in camel case: Google accepts both spellings, and its SDK (3.1.0) mixes them."""
-    if isinstance(value, list):
-        return [spelled(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    named = {re.sub(r"_([a-z])", _raised, key): item for key, item in value.items()}
-    return {key: item if key in _FREE else spelled(item) for key, item in named.items()}
-
-
-def _raised(found: re.Match[str]) -> str:
-    return found[1].upper()
 
 
 def is_on(call: EmulatedCall) -> bool:
@@ -104,4 +88,4 @@ def _carried(text: str, seal: str) -> dict[str, Any] | None:
     return {**thought, "thoughtSignature": seal} if seal else thought
 
 
-DESK = Desk(is_on=is_on, check=check, parts=parts, spelled=spelled, carried=_carried)
+DESK = Desk(is_on=is_on, check=check, parts=parts, spelled=camel_case, carried=_carried)

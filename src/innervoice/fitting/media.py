@@ -81,6 +81,8 @@ class _Fitter:
         return [Message("user", tuple(moved))] if moved else []
 
     def _result(self, result: ToolResult) -> ToolResult:
+        if result.origin and result.origin.block is not None:
+            return result  # it goes back as the block of this dialect that it came in
         content: list[Text | Media | Opaque] = []
         for part in result.content:
             assert not isinstance(part, str)

@@ -17,6 +17,7 @@ from innervoice.errors import RuleError
 from innervoice.fitting.reasoning import Compiler
 from innervoice.wire.controls import Choice
 from innervoice.wire.dialects import dialect_named
+from innervoice.wire.serve_request import ReceivedMembers
 
 __all__ = ["FittedRequest"]
 
@@ -31,9 +32,9 @@ class FittedRequest:
     def __init__(
         self, asked: Request, target: Target | None = None, *, checked: bool = True
     ) -> None:
-        self.asked = asked
         self.target = target or target_of(asked)
         self.notebook = Notebook()
+        self.asked = self._without_foreign(asked)
         self.choice: Choice | None = None
         self._checked = (
             checked  # False: rules that only a complete request can break are not enforced
@@ -45,6 +46,23 @@ class FittedRequest:
             self.notebook.add("unknown_model", self.target.model)
         self._compiler = Compiler(row, mode=asked.mode, notebook=self.notebook)
         self._fit()
+
+    def _without_foreign(self, asked: Request) -> Request:
+        """The request without members and tools that were read in another dialect and mean nothing in this one."""
+        extra = asked.extra
+        if not isinstance(extra, ReceivedMembers) or extra.dialect == self.target.dialect:
+            return asked
+        for name in extra:
+            self.notebook.add("extra_dropped", name)
+        tools = tuple(tool for tool in asked.tools if tool.own is None)
+        for tool in asked.tools:
+            if tool.own is not None:
+                self.notebook.add("tool_dropped", tool.name)
+        choice = asked.tool_choice
+        if not isinstance(choice, str) and choice is not None:
+            self.notebook.add("extra_dropped", "tool_choice")
+            choice = None
+        return asked.replace(extra={}, tools=tools, tool_choice=choice)
 
     def with_messages(self, messages: tuple[Message, ...]) -> Request:
         """The request with fitted settings and with these messages."""
@@ -70,6 +88,12 @@ class FittedRequest:
         block = last.origin.block if last.origin else None
         marked = isinstance(block, dict) and block.get("prefix") is True
         return not taken and not marked
+
+    @property
+    def _ends_with_calls(self) -> bool:
+        """Whether the last message has calls; the plan adds a result to each of them when the request is sent."""
+        last = self.asked.messages[-1] if self.asked.messages else None
+        return last is not None and any(call.complete for call in last.tool_calls)
 
     @property
     def report(self) -> ReasoningReport | None:
@@ -107,7 +131,7 @@ class FittedRequest:
             compiler.bend("reasoning_off_unstreamed", self.target.model)
             self.choice = Choice(off=True)
         self._fit_tools()
-        if self._checked and self.refuses_prefill:
+        if self._checked and self.refuses_prefill and not self._ends_with_calls:
             while_reasoning = " while it reasons" if row.prefill else ""
             raise RuleError(
                 "prefill_refused",

@@ -2,11 +2,12 @@
 
 Most APIs accept up to 64 letters, digits, `_` and `-`; Mistral accepts exactly nine letters and digits; none accepts the
 same id for two calls of a conversation. An id that is not accepted is mapped to a digest of it, always the same, in the call
-and in its result. The history keeps the received id, and a call that goes back as a received block is not changed.
+and in its result. The history keeps the received id. A call that goes back as a received block keeps its id, unless an earlier call has it.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from hashlib import blake2b
 
 from innervoice.canon.messages import Message
@@ -30,7 +31,7 @@ def with_taken_ids(
             position: fitted
             for position, part in enumerate(message.parts)
             if isinstance(part, (ToolCall, ToolResult))
-            and (fitted := names.fitted(part)) is not part
+            and (fitted := names.fitted(number, part)) is not part
         }
         if renamed:
             parts = (renamed.get(position, part) for position, part in enumerate(message.parts))
@@ -44,26 +45,42 @@ class _Names:
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
+        self._replay = dialect.replay
         self._used: set[str] = set()
-        self._current: dict[str, str] = {}
-        """The received id -> the id that its latest call is sent with."""
+        self._current: dict[str, tuple[int, deque[str]]] = {}
+        """A received id -> the last message with calls of this id, and the ids that these are sent with."""
+        self._tried: dict[str, int] = {}
+        """A received id -> the number of digests of it that were tried."""
 
-    def fitted(self, part: ToolCall | ToolResult) -> ToolCall | ToolResult:
+    def fitted(self, number: int, part: ToolCall | ToolResult) -> ToolCall | ToolResult:
         if isinstance(part, ToolResult):
-            name = self._current.get(part.call_id, part.call_id)
-            return part if name == part.call_id else part.replace(call_id=name)
-        name = part.id if _is_block(part) else self._free(part.id)
+            return self._result(part)
+        if _is_block(part):
+            taken = part.id in self._used and self._replay.names_call(part)
+        else:
+            taken = part.id in self._used or not self._dialect.call_ids.fullmatch(part.id)
+        name = self._free(part.id) if taken else part.id
         self._used.add(name)
-        self._current[part.id] = name
-        return part if name == part.id else part.replace(id=name)
+        known, names = self._current.get(part.id, (-1, deque()))
+        self._current[part.id] = (number, names if known == number else (names := deque()))
+        names.append(name)
+        return part if name == part.id else self._replay.with_call_id(part, name)
+
+    def _result(self, part: ToolResult) -> ToolCall | ToolResult:
+        _, names = self._current.get(part.call_id, (-1, None))
+        if not names:
+            return part
+        # The last id stays: several calls of one turn that share an id have their results in order.
+        name = names.popleft() if len(names) > 1 else names[0]
+        return part if name == part.call_id else self._replay.with_call_id(part, name)
 
     def _free(self, given: str) -> str:
-        if self._dialect.call_ids.fullmatch(given) and given not in self._used:
-            return given
-        number = 0
+        """An id that no call has yet."""
         start = self._dialect.call_id_start
+        number = self._tried.get(given, 0)
         while (made := start + _short(f"{given}#{number}" if number else given)) in self._used:
             number += 1
+        self._tried[given] = number + 1
         return made
 
 

@@ -32,6 +32,9 @@ _BY_NOTE: dict[str, tuple[Severity, str]] = {
     "item_id_dropped": ("refused", "send it without its id"),
     "calls_moved": ("refused", "move the calls to the end of their turn"),
     "turn_removed": ("refused", "leave the turn unsent"),
+    "turn_repeated": ("refused", "leave the second one unsent"),
+    "result_repeated": ("refused", "leave all but the first unsent"),
+    "blank_omitted": ("refused", "leave it unsent"),
     "call_omitted": ("refused", "leave it unsent"),
     "id_mapped": ("refused", "map the id, in the call and in its result"),
 }
@@ -63,7 +66,12 @@ def lint(
     messages = messages_of(messages)
     request = Request(target, messages, dialect=dialect, **settings)
     fitted, plan = planned(request)
-    found = [*_of_structure(messages)]
+    repeated = {item.message for item in plan.decisions if item.note == "turn_repeated"}
+    sent = [
+        message.replace(parts=()) if number in repeated else message
+        for number, message in enumerate(messages)
+    ]
+    found = [*_of_structure(sent)]
     for decision in plan.decisions:
         if decision.note and decision.note != "result_filled":  # reported by _of_structure
             severity, fix = _BY_NOTE[decision.note]

@@ -1,11 +1,12 @@
 """Matches tool calls and their results by order and id.
 
 An id may occur twice in a conversation: calls without an id are numbered from the start in every message.
-So a result belongs to the last call with its id before it.
+So a result belongs to the last turn before it that has calls with its id, and within that turn to the first one without a result.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -16,27 +17,34 @@ __all__ = ["Pairs", "pairs_of"]
 
 
 class Pairs(NamedTuple):
-    """Calls without a result and results without a call: the number of the message, and of the part in it."""
+    """Calls and results without a counterpart: the number of the message, and of the part in it."""
 
     unanswered: list[tuple[int, int]]
+    """Calls without a result."""
     strays: list[tuple[int, int]]
+    """Results whose call is not in the history."""
+    repeats: list[tuple[int, int]]
+    """Results of calls that have a result already."""
 
 
 def pairs_of(messages: Iterable[Message]) -> Pairs:
-    """Lists the calls without a result and the results without a call."""
-    waiting: dict[str, tuple[int, int]] = {}
-    known: set[str] = set()
-    unanswered: list[tuple[int, int]] = []
-    strays: list[tuple[int, int]] = []
+    """Lists the calls without a result, the results without a call, and the further results of a call."""
+    waiting: dict[str, deque[tuple[int, int]]] = {}
+    pairs = Pairs([], [], [])
     for number, message in enumerate(messages):
         for position, part in enumerate(message.parts):
             if isinstance(part, ToolCall):
-                if part.id in waiting:
-                    unanswered.append(waiting[part.id])
-                waiting[part.id] = (number, position)
-                known.add(part.id)
+                calls = waiting.setdefault(part.id, deque())
+                if calls and calls[0][0] != number:
+                    pairs.unanswered.extend(calls)
+                    calls.clear()
+                calls.append((number, position))
             elif isinstance(part, ToolResult):
-                if part.call_id not in known:
-                    strays.append((number, position))
-                waiting.pop(part.call_id, None)
-    return Pairs(sorted([*unanswered, *waiting.values()]), strays)
+                if waiting.get(part.call_id):
+                    waiting[part.call_id].popleft()
+                else:
+                    known = part.call_id in waiting
+                    (pairs.repeats if known else pairs.strays).append((number, position))
+    pairs.unanswered.extend(place for calls in waiting.values() for place in calls)
+    pairs.unanswered.sort()
+    return pairs

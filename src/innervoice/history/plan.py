@@ -4,7 +4,8 @@ Rules, as the design numbers them, and where they are:
 
   H1  What came from this host, in this dialect, from a model that this one reads, is sent back unchanged. Interrupted
       or unsigned parts are never sent as sealed.                                                      reasoning.py
-  H2  For another target, seals stay in the history; reasoning is omitted, or sent as labelled text on request.
+  H2  For another target, seals stay in the history; reasoning is omitted, or sent as labelled text on request. What
+      users and tools said is sent in the form of the target's dialect.                                  content.py
   H3  A host that wants the reasoning of every turn with calls gets the field, empty if the reasoning is lost; one
       that refuses reasoning gets none.                                                                    turns.py
   H4  Gemini 3 and later: the first call of an unsigned step of the current turn gets the skip value.
@@ -22,15 +23,17 @@ from operator import is_
 from typing import Any, NamedTuple
 
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request
 from innervoice.canon.target import Target
 from innervoice.canon.value import Value
 from innervoice.fitting.request import FittedRequest
 from innervoice.history.cache import CacheEffect, cache_effect
+from innervoice.history.content import ContentRules
 from innervoice.history.decisions import Action, Decision, Ledger
 from innervoice.history.ids import with_taken_ids
 from innervoice.history.inputs import messages_of
+from innervoice.history.pairs import pairs_of
 from innervoice.history.prefix import Prefix
 from innervoice.history.reasoning import ReasoningRules
 from innervoice.history.turns import TurnRules, new_from
@@ -99,13 +102,13 @@ def planned(request: Request, target: Target | None = None, *, checked: bool = F
     With `checked`, rules that only a complete request can break raise `RuleError`; pass it for a request that will be sent.
     """
     fitted = FittedRequest(request, target, checked=checked)
-    return Planned(fitted, _Planner(fitted).plan())
+    return Planned(fitted, _Planner(fitted, sent=checked).plan())
 
 
 class _Planner:
     """Fits a history to the target of a request."""
 
-    def __init__(self, fitted: FittedRequest) -> None:
+    def __init__(self, fitted: FittedRequest, *, sent: bool) -> None:
         self._request = fitted.asked
         self._choice = fitted.choice
         self._dialect = fitted.target.dialect
@@ -113,7 +116,10 @@ class _Planner:
         self._prefix = Prefix(fitted.asked)
         self._reasoning = ReasoningRules(fitted, self._ledger, self._prefix)
         self._turns = TurnRules(fitted, self._ledger)
+        self._content = ContentRules(self._dialect, self._ledger)
+        self._sent = sent
         self._cut_calls: set[str] = set()
+        self._repeats: set[tuple[int, int]] = set()
         self._grouped = replay_of(self._dialect).groups(fitted.target.host)
 
     def plan(self) -> Plan:
@@ -124,13 +130,19 @@ class _Planner:
             self._ledger.omitted(
                 (0, None), "message", "H10", f"{why} message {start}", "held_by_server"
             )
+        messages = self._request.messages
+        # Without a turn of the model, no rule for turns applies.
+        has_turns = any(message.role in ("assistant", "tool") for message in messages)
+        if has_turns:
+            self._repeats.update(pairs_of(messages).repeats)
         fitted: list[Message] = []
-        for number, message in enumerate(self._request.messages):
+        for number, message in enumerate(messages):
             made = self._fitted(number, message)
+            if self._turns.is_repeated(number, made):
+                made = made.replace(parts=())
             self._prefix.add(made, made.parts)
             fitted.append(made if number >= start else made.replace(parts=()))
-        # Without a turn of the model, no rule for turns applies.
-        if any(message.role in ("assistant", "tool") for message in fitted):
+        if has_turns:
             fitted = self._with_turns_fitted(fitted, start)
         thinking_off = self._turns.began_elsewhere(fitted)
         return Plan(
@@ -153,13 +165,15 @@ class _Planner:
             why = "the target refuses its id"
             self._ledger.converted(place, "tool_call", "H6", why, "id_mapped")
         fitted = self._turns.with_skip_values(fitted)
-        fitted = self._turns.with_results(fitted, start)
+        fitted = self._turns.with_results(fitted, start, sent=self._sent)
         self._reasoning.note_missing(self._request.messages, start)
         return fitted
 
     def _fitted(self, number: int, message: Message) -> Message:
         if message.role != "assistant":
-            return self._without_results(number, message) if self._cut_calls else message
+            if self._cut_calls or self._repeats:
+                message = self._without_results(number, message)
+            return self._content.fitted(number, message)
         parts: list[Part] = []
         for position, part in enumerate(message.parts):
             fitted = self._fitted_part((number, position), part)
@@ -178,28 +192,41 @@ class _Planner:
         if isinstance(part, Thinking):
             return self._reasoning.fitted(place, part)
         home = part.origin is None or self._reasoning.is_home(part.origin)
+        if self._is_left_out(place, part, home=home):
+            return None
+        return part if home or isinstance(part, Media) else part.replace(origin=None)
+
+    def _is_left_out(self, place: tuple[int, int], part: Part, *, home: bool) -> bool:
+        """Whether a part of a turn is not sent; adds the decision about it."""
         match part:
             case Text() if _is_blank(part, home=home):
-                return None
+                return True
+            case Text(origin=None) if not part.text.strip():
+                self._ledger.omitted(place, "text", "H1", "it is blank", "blank_omitted")
+                return True
             case ToolCall() if not part.complete:
                 why = "it was interrupted"
                 self._ledger.omitted(place, "tool_call", "H1", why, "call_omitted")
                 self._cut_calls.add(part.id)
-                return None
+                return True
+            case ToolCall():
+                self._cut_calls.discard(part.id)  # results from here on belong to this call
+                return False
             case Opaque() if not home:
                 why = "it is a block of another provider"
                 self._ledger.omitted(place, "opaque", "H2", why, "opaque_dropped")
-                return None
-            case Text() | ToolCall() | ToolResult() if not home:
-                return part.replace(origin=None)
+                return True
             case _:
-                return part
+                return False
 
     def _without_results(self, number: int, message: Message) -> Message:
-        """A message without results of calls that are not sent."""
+        """A message without results of calls that are not sent, and without a second result of a call."""
         parts: list[Part] = []
         for position, part in enumerate(message.parts):
-            if isinstance(part, ToolResult) and part.call_id in self._cut_calls:
+            if (number, position) in self._repeats:
+                place, why = (number, position), "its call has a result already"
+                self._ledger.omitted(place, "tool_result", "H1", why, "result_repeated")
+            elif isinstance(part, ToolResult) and part.call_id in self._cut_calls:
                 place, why = (number, position), "its call is not sent"
                 self._ledger.omitted(place, "tool_result", "H1", why, "call_omitted")
             else:

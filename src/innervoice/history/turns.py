@@ -48,6 +48,20 @@ class TurnRules:
         self._ledger = ledger
         self.gaps: list[int] = []
         """The positions in the sent messages before which a turn is left out."""
+        self._repeated: set[int] = set()
+        self._before: Message | None = None
+
+    def is_repeated(self, number: int, message: Message) -> bool:
+        """H1: whether the same assistant turn would be sent a second time, directly after the first."""
+        if not message.parts:
+            return False
+        before, self._before = self._before, message
+        if message.role != "assistant" or before is None or message.parts != before.parts:
+            return False
+        why = "it is the same turn as the one before"
+        self._ledger.omitted((number, None), "message", "H1", why, "turn_repeated")
+        self._repeated.add(number)
+        return True
 
     def with_field(self, number: int, parts: list[Part]) -> list[Part]:
         """H3: adds the reasoning field that the host demands on a turn with calls, empty if the reasoning is lost."""
@@ -143,21 +157,27 @@ class TurnRules:
             parts=tuple(signed if part is first else part for part in message.parts)
         )
 
-    def with_results(self, messages: list[Message], start: int) -> list[Message]:
-        """H1: adds a result for every call without one; removes turns that have no parts left."""
+    def with_results(
+        self, messages: list[Message], start: int, *, sent: bool = False
+    ) -> list[Message]:
+        """H1: adds a result for every call without one; removes turns that have no parts left.
+
+        The calls of the last turn may still be run, unless the history is sent now.
+        """
         unanswered = set(pairs_of(messages).unanswered)
         if not unanswered and all(message.parts for message in messages):
             return messages
+        last = max(n for n in range(len(messages)) if n not in self._repeated)
         whole: list[Message] = []
         for number, message in enumerate(messages):
             if not message.parts and message.role in ("assistant", "tool"):
-                if message.role == "assistant" and number >= start:
+                if message.role == "assistant" and number >= start and number not in self._repeated:
                     why = "no part of the turn is sent"
                     self._ledger.omitted((number, None), "message", "H1", why, "turn_removed")
                     self.gaps.append(len(whole))
                 continue
             whole.append(message)
-            if number == len(messages) - 1:
+            if number == last and not sent:
                 break
             for position, call in enumerate(message.parts):
                 if isinstance(call, ToolCall) and (number, position) in unanswered:

@@ -105,6 +105,10 @@ class _Mender:
                 if not isinstance(self._messages[number].parts[position], Thinking):
                     break
                 self._remove(number, position, kind, decision.why)
+        elif decision.note == "turn_repeated":
+            for position in self._left_of(number):
+                part = self._part((number, position))
+                self._remove(number, position, part.type, decision.why)
         elif not self._messages[number].parts:
             self._remove(number, None, kind, "it is empty")
 

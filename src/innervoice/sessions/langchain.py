@@ -16,8 +16,8 @@ from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, ToolCall
 from innervoice.catalog.lookup import host_in_langchain
 from innervoice.sessions.langchain_blocks import is_withdrawn, part_of, plain_part
+from innervoice.sessions.langchain_content import CONTENT
 from innervoice.wire.chat.reasoning import FIELDS
-from innervoice.wire.chat.serve_request import CONTENT
 from innervoice.wire.dialects import DEFAULT, dialect_of, reader_of
 from innervoice.wire.gemini import DIALECT as GEMINI
 from innervoice.wire.json_access import arguments_of, as_dict, as_list, as_text

@@ -176,7 +176,10 @@ def _same(turns: list[SessionTurn], name: str | None) -> SessionTurn | None:
 
 def _blocks(message: dict[str, Any], role: str, block: Any) -> list[Part]:
     content = block if isinstance(block, str) else [block]
-    read = MESSAGES.request_reader({"messages": [{"role": role, "content": content}]})
+    try:
+        read = MESSAGES.request_reader({"messages": [{"role": role, "content": content}]})
+    except DecodeError:  # a file of many lines is not refused for one of them
+        return [Opaque(block, origin=Origin(dialect=MESSAGES.name))]
     model = as_text(message.get("model"))
     provider = MESSAGES.home if model and family_of(model) == "claude" else None
     (made,) = read.messages
@@ -194,7 +197,7 @@ def _codex(entries: list[dict[str, Any]]) -> list[list[SessionTurn]]:
         elif kind == "turn_context":
             model = as_text(payload.get("model"))
         elif kind == "response_item" and payload and as_text(payload.get("type")) not in _UNSENT:
-            for message in RESPONSES.request_reader({"input": [payload]}).messages:
+            for message in _item_messages(payload):
                 goes_on = turns and turns[-1].message.role == message.role == "assistant"
                 turn = turns[-1] if goes_on else SessionTurn(message)
                 if not goes_on:
@@ -202,6 +205,15 @@ def _codex(entries: list[dict[str, Any]]) -> list[list[SessionTurn]]:
                 parts = [_owned(_paired(part), provider, model) for part in message.parts]
                 turn.add(number, None, parts)
     return [turns] if turns else []
+
+
+def _item_messages(item: dict[str, Any]) -> tuple[Message, ...]:
+    """The messages of an item; one of a wrong form is passed on as it is."""
+    try:
+        return RESPONSES.request_reader({"input": [item]}).messages
+    except DecodeError:
+        origin = Origin(dialect=RESPONSES.name, item="input")
+        return (Message("user", (Opaque(item, origin=origin),)),)
 
 
 def _paired(part: Part) -> Part:

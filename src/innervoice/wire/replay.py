@@ -14,11 +14,14 @@ special needs uses this class unchanged.
     without_id     a part without the id by which a host looks up what led to it (H5)
     skips          the model demands a signature on the first call of each step (H4)
     skipped        a call with the documented value that skips the check of its signature (H4)
+    call_id        where the block of a call, or of a result, has the call's id (H6)
 """
 
 from __future__ import annotations
 
-from innervoice.canon.parts import Part, Thinking, ToolCall
+from typing import Any
+
+from innervoice.canon.parts import Part, Thinking, ToolCall, ToolResult
 from innervoice.canon.rows import Host, ModelRow
 
 __all__ = ["PLAIN", "Replay", "demands_field"]
@@ -28,6 +31,10 @@ class Replay:
     """The default: everything is sent back unchanged."""
 
     signed: bool = False
+    call_id: tuple[str, ...] = ("id",)
+    """The path of the id in the block of a call."""
+    result_id: tuple[str, ...] = ("tool_call_id",)
+    """The path of the call's id in the block of a result."""
 
     def groups(self, host: Host | None) -> bool:
         """Whether reasoning goes back only with what it produced."""
@@ -68,6 +75,32 @@ class Replay:
     def skipped(self, call: ToolCall) -> ToolCall:
         """A call with the value that skips the check of its signature."""
         return call
+
+    def names_call(self, call: ToolCall) -> bool:
+        """Whether the block of a call has an id; Gemini pairs calls and results by their order if they have none."""
+        value: Any = call.origin.block if call.origin else None
+        for step in self.call_id:
+            value = value.get(step) if isinstance(value, dict) else None
+        return value is not None
+
+    def with_call_id(self, part: ToolCall | ToolResult, name: str) -> ToolCall | ToolResult:
+        """A call or a result with another id, in its block too."""
+        is_call = isinstance(part, ToolCall)
+        origin = part.origin
+        if origin and origin.block is not None:
+            block = _with_value(origin.block, self.call_id if is_call else self.result_id, name)
+            origin = origin.replace(block=block)
+        if isinstance(part, ToolCall):
+            return part.replace(id=name, origin=origin)
+        return part.replace(call_id=name, origin=origin)
+
+
+def _with_value(block: Any, path: tuple[str, ...], value: str) -> Any:
+    """A block with another value at the end of a path; the same block if the path is not in it."""
+    first, *rest = path
+    if not isinstance(block, dict) or first not in block:
+        return block
+    return {**block, first: _with_value(block[first], tuple(rest), value) if rest else value}
 
 
 PLAIN = Replay()

@@ -6,28 +6,35 @@ request has beside the members of `Request` goes to `extra`, as it is.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from innervoice.canon.messages import Message, Role
 from innervoice.canon.origin import Origin
-from innervoice.canon.parts import Media, Opaque, Part, Text, ToolResult
+from innervoice.canon.parts import Media, Opaque, Part, Text, ToolCall, ToolResult
 from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request
 from innervoice.canon.response import Response
 from innervoice.canon.tools import tools_from
 from innervoice.errors import DecodeError, UsageError
 from innervoice.frames.frame import Frame
+from innervoice.wire.json_access import as_dict
 from innervoice.wire.protocol import Reader
 from innervoice.wire.refusals import Refusal
 
 __all__ = [
+    "OpenCalls",
+    "ReceivedMembers",
     "Server",
     "UserContent",
     "assistant_turn",
+    "checked_messages",
+    "claude_setting",
     "request_of",
     "setting_of",
     "with_role",
+    "without",
 ]
 
 
@@ -96,6 +103,15 @@ class UserContent:
             case _:
                 return Opaque(block, origin=Origin(dialect=self._dialect))
 
+    def system(self, blocks: Any) -> list[Message]:
+        """A system prompt in blocks, as a message before all others; every block goes back as it came."""
+        parts = [
+            Text(part.text, origin=self._origin(block)) if isinstance(part, Text) else part
+            for block in (blocks if isinstance(blocks, list) else [])
+            if (part := self.part(block))
+        ]
+        return [Message("system", tuple(parts))] if parts else []
+
     def result(
         self, call_id: Any, content: Any, *, error: bool = False, block: Any = None
     ) -> ToolResult:
@@ -111,12 +127,65 @@ class UserContent:
         return Origin(dialect=self._dialect, block=block)
 
 
+class OpenCalls:
+    """The calls of the last turn without a result, for results that have the name of their function and no id."""
+
+    def __init__(self, calls: tuple[ToolCall, ...] = ()) -> None:
+        self._by_name: dict[str, deque[str]] = {}
+        for call in calls:
+            self._by_name.setdefault(call.name, deque()).append(call.id)
+
+    def take(self, name: Any) -> str | None:
+        """The id of the first call of a function that has no result yet; None if there is none."""
+        ids = self._by_name.get(name) if isinstance(name, str) else None
+        return ids.popleft() if ids else None
+
+
 def setting_of(members: dict[str, Any]) -> Reasoning | None:
     """The reasoning setting, or None if `Reasoning` cannot express it."""
     try:
         return Reasoning.from_any(members) if members else None
     except UsageError:
         return None
+
+
+_CLAUDE = ("type", "budget_tokens", "display")
+
+
+def claude_setting(body: dict[str, Any]) -> tuple[Reasoning | None, dict[str, Any]]:
+    """Claude's reasoning setting, and what `thinking` and `output_config` hold beside it.
+
+    Adaptive thinking alone, without a word about how much, is left beside: `Reasoning` cannot express it.
+    """
+    thinking, config = as_dict(body.get("thinking")), as_dict(body.get("output_config"))
+    asked = {name: thinking[name] for name in _CLAUDE if name in thinking}
+    if config.get("effort"):
+        asked["effort"] = config["effort"]
+    if asked.get("type") == "adaptive":
+        del asked["type"]
+    setting = setting_of(asked)
+    if setting is not None:
+        thinking, config = without(thinking, *_CLAUDE), without(config, "effort")
+    return setting, {"thinking": thinking, "output_config": config}
+
+
+class ReceivedMembers(dict[str, Any]):
+    """`Request.extra` of a request that was read: members of a body that only its own dialect understands.
+
+    They are written again for that dialect only, unlike an `extra` of the caller, which is always written.
+    """
+
+    def __init__(self, dialect: str, members: dict[str, Any]) -> None:
+        super().__init__(members)
+        self.dialect = dialect
+
+    def __reduce__(self) -> Any:
+        return ReceivedMembers, (self.dialect, dict(self))
+
+
+def without(holder: dict[str, Any], *names: str) -> dict[str, Any]:
+    """An object without some of its members."""
+    return {key: value for key, value in holder.items() if key not in names}
 
 
 def request_of(
@@ -127,7 +196,7 @@ def request_of(
     read: set[str],
 ) -> Request:
     """The request; members of the body that were not read go to `extra`."""
-    extra = {key: value for key, value in body.items() if key not in read}
+    extra = ReceivedMembers(dialect, without(body, *read))
     tools = known.pop("tools", None)
     if not isinstance(tools, (list, tuple)):
         tools = ()
@@ -142,8 +211,59 @@ def request_of(
             tools=tuple(tools_from(tools)),
             **known,
         )
-    except UsageError as error:
+    except (UsageError, TypeError) as error:
         raise DecodeError(f"not a valid request of the dialect {dialect}: {error}") from None
+
+
+# ---- the types of what a request holds ------------------------------------------------------------
+
+_WORDS: dict[type, str] = {str: "a string", list: "a list", dict: "an object"}
+# Members of a message and of a block in its content -> the types that they may have; null is allowed everywhere.
+_OF_MESSAGE: dict[str, tuple[type, ...]] = {
+    "role": (str,), "type": (str,), "content": (str, list, dict), "parts": (list, dict), "tool_calls": (list,),
+    "tool_call_id": (str,), "call_id": (str,), "tool_name": (str,), "images": (list,), "summary": (list,),
+}  # fmt: skip
+_OF_BLOCK: dict[str, tuple[type, ...]] = {
+    "type": (str,), "tool_use_id": (str,), "id": (str,), "function": (dict, str), "source": (dict, str),
+    "toolUse": (dict,), "toolResult": (dict,), "functionCall": (dict,), "functionResponse": (dict,),
+}  # fmt: skip
+_LISTS = ("content", "parts", "tool_calls")
+
+
+def checked_messages(value: Any, member: str) -> list[dict[str, Any]]:
+    """The messages of a body; raises `DecodeError` with the place of a value that has a wrong type."""
+    _check(value, (list,), member)
+    for number, message in enumerate(value or ()):
+        if type(message) is not dict:
+            raise _wrong(message, (dict,), f"{member}[{number}]")
+        _check_members(message, _OF_MESSAGE, f"{member}[{number}]")
+        for name in _LISTS:
+            held = message.get(name)
+            for position, block in enumerate(held if isinstance(held, list) else ()):
+                place = f"{member}[{number}].{name}[{position}]"
+                if isinstance(block, dict):
+                    _check_members(block, _OF_BLOCK, place)
+                elif not isinstance(block, str) or name == "tool_calls":
+                    raise _wrong(block, (dict,), place)
+    return value or []
+
+
+def _check_members(holder: dict[str, Any], types: dict[str, tuple[type, ...]], place: str) -> None:
+    for name in holder.keys() & types.keys():
+        _check(holder[name], types[name], f"{place}.{name}")
+
+
+def _check(value: Any, types: tuple[type, ...], place: str) -> None:
+    if value is not None and not isinstance(value, types):
+        raise _wrong(value, types, place)
+
+
+def _wrong(value: Any, types: tuple[type, ...], place: str) -> DecodeError:
+    expected = " or ".join(_WORDS[kind] for kind in types)
+    return DecodeError(f"{place} must be {expected}, not {type(value).__name__}")
+
+
+# ---- messages ---------------------------------------------------------------------------------------
 
 
 def with_role(role: Role, parts: tuple[Part, ...], dialect: str, rest: dict[str, Any]) -> Message:

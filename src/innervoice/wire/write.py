@@ -76,13 +76,25 @@ def _together(group: list[Part]) -> Text:
     return Text(restore(group), origin=first.replace(markup=None) if first else None)
 
 
-def split_system(request: Request) -> tuple[str | None, list[Message]]:
-    """The system prompt and the other messages, for dialects that separate them."""
-    texts = [request.system] if request.system is not None else []
-    texts += [message.text for message in request.messages if message.role == "system"]
-    return "\n\n".join(texts) if texts else None, [
-        m for m in request.messages if m.role != "system"
-    ]
+def split_system(
+    request: Request, write: Callable[[Part], Any]
+) -> tuple[str | list[Any] | None, list[Message]]:
+    """The system prompt and the other messages, for dialects that separate them.
+
+    The prompt is one text, or a list of blocks if it was received as such. A system message that was received in the middle of
+    a conversation of this dialect has an origin, and stays where it is.
+    """
+    parts: list[Part] = [Text(request.system)] if request.system is not None else []
+    others: list[Message] = []
+    for message in request.messages:
+        if message.role == "system" and message.origin is None:
+            parts += message.parts
+        else:
+            others.append(message)
+    if any(part.origin is not None for part in parts):
+        return [block for part in parts if (block := write(part)) is not None], others
+    texts = [part.text for part in parts if isinstance(part, Text)]
+    return "\n\n".join(texts) if texts else None, others
 
 
 def turns_of(
@@ -97,7 +109,12 @@ def turns_of(
     for message in messages:
         role = model if message.role == "assistant" else "user"
         blocks = [block for part in wholes(message.parts) if (block := write(part)) is not None]
-        if turns and turns[-1]["role"] == role:
+        rest = message.origin.block if message.origin and message.role != "assistant" else None
+        if isinstance(rest, dict):
+            # Members of the message itself, which must not spread to its neighbours.
+            turns.append({"role": role, member: blocks, **rest})
+            continue
+        if turns and not turns[-1].keys() - {"role", member} and turns[-1]["role"] == role:
             turns[-1][member] += blocks
         elif blocks:
             turns.append({"role": role, member: blocks})

@@ -9,6 +9,8 @@ __all__ = ["REPLAY"]
 
 class _AnthropicReplay(Replay):
     signed = True
+    call_id = ("id",)
+    result_id = ("tool_use_id",)
 
     def is_unsigned(self, block: object) -> bool:
         match block:

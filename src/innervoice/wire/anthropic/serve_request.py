@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import Part
+from innervoice.canon.origin import Origin
+from innervoice.canon.parts import Part, Text
 from innervoice.canon.request import Request
 from innervoice.wire.anthropic.media import read_media
 from innervoice.wire.anthropic.read import AnthropicReader
@@ -15,58 +16,68 @@ from innervoice.wire.anthropic.serve_response import (
     write_stream,
     write_stream_error,
 )
-from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.json_access import as_dict, as_text
 from innervoice.wire.protocol import Context
 from innervoice.wire.serve_request import (
     UserContent,
     assistant_turn,
+    checked_messages,
+    claude_setting,
     request_of,
-    setting_of,
+    with_role,
+    without,
 )
 
 __all__ = ["read_request", "write_answer", "write_error", "write_stream", "write_stream_error"]
 
 
-_CONTENT = UserContent("anthropic", read_media)
+def _read_block(block: dict[str, Any]) -> Part | None:
+    """A file, or a block whose texts the model reads: a search result, or a document in pieces."""
+    match block:
+        case {"type": "search_result", "content": list(pieces)}:
+            pass
+        case {"type": "document", "source": {"type": "content", "content": list(pieces)}}:
+            pass
+        case _:
+            return read_media(block)
+    texts = [text for piece in pieces if (text := as_text(as_dict(piece).get("text")))]
+    return Text("\n\n".join(texts), origin=Origin(dialect="anthropic", block=block))
+
+
+_CONTENT = UserContent("anthropic", _read_block)
+_OPTIONS = ("max_tokens", "temperature", "top_p", "tools", "stream")
+_CHOICES: dict[Any, str] = {"auto": "auto", "none": "none", "any": "required"}
 
 
 def read_request(body: dict[str, Any]) -> Request:
     """Reads a body."""
-    messages = [_message(as_dict(message)) for message in as_list(body.get("messages"))]
-    read = {
-        "model",
-        "messages",
-        "max_tokens",
-        "temperature",
-        "top_p",
-        "stop_sequences",
-        "tools",
-        "tool_choice",
-        "stream",
-    }
-    known = {
-        name: body.get(name)
-        for name in ("max_tokens", "temperature", "top_p", "tools", "tool_choice", "stream")
-    }
+    messages = [_message(message) for message in checked_messages(body.get("messages"), "messages")]
+    read = {"model", "messages", "stop_sequences", "tool_choice", "system", *_OPTIONS}
+    known = {name: body.get(name) for name in _OPTIONS}
     known["stop"] = body.get("stop_sequences")
+    known["tool_choice"] = _choice(body.get("tool_choice"))
     if isinstance(body.get("system"), str):
         known["system"] = body["system"]
-        read.add("system")
-    config = as_dict(body.get("output_config"))
-    effort, form = config.get("effort"), as_dict(config.get("format"))
+    else:
+        messages = _CONTENT.system(body.get("system")) + messages
+    known["reasoning"], beside = claude_setting(body)
+    form = as_dict(beside["output_config"].get("format"))
     if form.get("type") == "json_schema":
         known["response_format"] = {"type": "json_schema", "json_schema": _format(form)}
-        if config.keys() == {"format"}:
-            read.add("output_config")
-    setting = setting_of(
-        {**as_dict(body.get("thinking")), **({"effort": effort} if effort else {})}
-    )
-    if setting is not None and as_dict(body.get("thinking")).get("type") != "adaptive":
-        known["reasoning"] = setting
-        read.add("thinking")
-        if config.keys() <= {"effort", "format"}:
-            read.add("output_config")
-    return request_of(body, "anthropic", messages, known, read)
+        beside["output_config"] = without(beside["output_config"], "format")
+    left = {name: members for name, members in beside.items() if members}
+    read |= beside.keys() - left.keys()
+    return request_of({**body, **left}, "anthropic", messages, known, read)
+
+
+def _choice(choice: Any) -> Any:
+    match choice:
+        case {"type": str(kind)} if len(choice) == 1 and kind in _CHOICES:
+            return _CHOICES[kind]
+        case {"type": "tool", "name": str(name)} if len(choice) == 2 and name not in _CHOICES:
+            return name
+        case _:
+            return choice
 
 
 def _format(form: dict[str, Any]) -> dict[str, Any]:
@@ -75,12 +86,12 @@ def _format(form: dict[str, Any]) -> dict[str, Any]:
 
 
 def _message(message: dict[str, Any]) -> Message:
-    content = message.get("content")
-    if message.get("role") == "assistant":
+    content, role = message.get("content"), message.get("role")
+    if role == "assistant":
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         return assistant_turn(AnthropicReader(Context()), {"type": "message", "content": blocks})
     parts: list[Part] = []
-    for block in [content] if isinstance(content, str) else as_list(content):
+    for block in content if isinstance(content, list) else [content] if content else []:
         match block:
             case {"type": "tool_result", "tool_use_id": call_id, **rest}:
                 more = block if rest.keys() - {"content", "is_error"} else None
@@ -90,4 +101,7 @@ def _message(message: dict[str, Any]) -> Message:
                 )
             case _:
                 parts.append(_CONTENT.part(block))
-    return Message("user", tuple(parts))
+    beside = without(message, "role", "content")
+    if role == "system":
+        return with_role("system", tuple(parts), "anthropic", {"role": "system", **beside})
+    return with_role("user", tuple(parts), "anthropic", beside)

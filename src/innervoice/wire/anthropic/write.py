@@ -24,7 +24,7 @@ _CHOICES = {"auto": "auto", "none": "none", "required": "any", "any": "any"}
 
 def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     """The body; content is always a list of blocks."""
-    system, messages = split_system(request)
+    system, messages = split_system(request, write_part)
     body: dict[str, Any] = {
         "model": model,
         limit: request.max_tokens,

@@ -14,11 +14,12 @@ from innervoice.wire.chat.serve_response import (
     write_stream,
     write_stream_error,
 )
-from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.json_access import as_dict
 from innervoice.wire.protocol import Context
 from innervoice.wire.serve_request import (
     UserContent,
     assistant_turn,
+    checked_messages,
     request_of,
     setting_of,
     with_role,
@@ -39,6 +40,7 @@ _ROLES: dict[Any, Role] = {
     "tool": "tool",
 }
 CONTENT = UserContent("openai-chat", read_media)
+_CHOICES = ("auto", "none", "required", "any")
 _OPTIONS = ("temperature", "top_p", "tools", "tool_choice", "response_format")
 
 
@@ -49,10 +51,12 @@ def read_request(
 ) -> Request:
     """Reads a body."""
     messages = [
-        _message(as_dict(message), reader, content) for message in as_list(body.get("messages"))
+        _message(message, reader, content)
+        for message in checked_messages(body.get("messages"), "messages")
     ]
     read = {"model", "messages", "stop", "stream", "stream_options", *_OPTIONS}
     known = {name: body.get(name) for name in _OPTIONS}
+    known["tool_choice"] = _choice(body.get("tool_choice"))
     known["stop"] = body.get("stop")
     known["stream"] = body.get("stream")
     for name in ("max_completion_tokens", "max_tokens"):
@@ -67,6 +71,14 @@ def read_request(
     if body.get("stream_options") not in (None, {"include_usage": True}):
         read.discard("stream_options")
     return request_of(body, reader.dialect, messages, known, read)
+
+
+def _choice(choice: Any) -> Any:
+    match choice:
+        case {"type": "function", "function": {"name": str(name), **rest}} if not rest:
+            return name if len(choice) == 2 and name not in _CHOICES else choice
+        case _:
+            return choice
 
 
 def _message(message: dict[str, Any], reader: type[ChatReader], content: UserContent) -> Message:

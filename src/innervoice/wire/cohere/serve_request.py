@@ -17,9 +17,14 @@ from innervoice.wire.cohere.serve_response import (
     write_stream,
     write_stream_error,
 )
-from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.json_access import as_dict
 from innervoice.wire.protocol import Context
-from innervoice.wire.serve_request import UserContent, assistant_turn, request_of
+from innervoice.wire.serve_request import (
+    UserContent,
+    assistant_turn,
+    checked_messages,
+    request_of,
+)
 
 __all__ = [
     "read_request",
@@ -46,7 +51,7 @@ _OPTIONS = ("max_tokens", "temperature", "tools", "stream", "response_format")
 
 def read_request(body: dict[str, Any]) -> Request:
     """Reads a body."""
-    messages = [_message(as_dict(message)) for message in as_list(body.get("messages"))]
+    messages = [_message(message) for message in checked_messages(body.get("messages"), "messages")]
     known = {name: body.get(name) for name in _OPTIONS}
     form = as_dict(body.get("response_format"))
     if "schema" in form:
@@ -54,6 +59,19 @@ def read_request(body: dict[str, Any]) -> Request:
         known["response_format"] = {"type": "json_schema", "json_schema": named}
     known["top_p"], known["stop"] = body.get("p"), body.get("stop_sequences")
     read = {"model", "messages", "p", "stop_sequences", *_OPTIONS}
+    choice = body.get("tool_choice")
+    if choice in ("REQUIRED", "NONE"):
+        known["tool_choice"] = choice.lower()
+        read.add("tool_choice")
+    match body.get("thinking"):
+        case {"type": "disabled", **rest} if not rest:
+            known["reasoning"] = False
+            read.add("thinking")
+        case {"type": "enabled", "token_budget": int(budget), **rest} if not rest:
+            known["reasoning"] = budget
+            read.add("thinking")
+        case _:
+            pass
     return request_of(body, "cohere", messages, known, read)
 
 

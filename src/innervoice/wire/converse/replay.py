@@ -9,6 +9,8 @@ __all__ = ["REPLAY"]
 
 class _ConverseReplay(Replay):
     signed = True
+    call_id = ("toolUse", "toolUseId")
+    result_id = ("toolResult", "toolUseId")
 
     def is_unsigned(self, block: object) -> bool:
         match block:

@@ -8,6 +8,7 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text
+from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request
 from innervoice.wire.converse.media import read_media
 from innervoice.wire.converse.read import ConverseReader
@@ -20,7 +21,15 @@ from innervoice.wire.converse.serve_response import (
 )
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.protocol import Context
-from innervoice.wire.serve_request import UserContent, assistant_turn, request_of
+from innervoice.wire.serve_request import (
+    UserContent,
+    assistant_turn,
+    checked_messages,
+    claude_setting,
+    request_of,
+    setting_of,
+    without,
+)
 
 __all__ = [
     "error_type",
@@ -33,19 +42,24 @@ __all__ = [
 
 
 def _read_block(block: dict[str, Any]) -> Part | None:
-    """A file, or a result that is JSON and not text."""
+    """A file, a result that is JSON and not text, or text for a guardrail."""
     if set(block) == {"json"}:
         origin = Origin(dialect="bedrock-converse", block=block)
         return Text(dump_json(block["json"]).decode(), origin=origin)
-    return read_media(block)
+    match block:
+        case {"guardContent": {"text": {"text": str(text)}}}:
+            return Text(text, origin=Origin(dialect="bedrock-converse", block=block))
+        case _:
+            return read_media(block)
 
 
+_FIELDS = "additionalModelRequestFields"
 _CONTENT = UserContent("bedrock-converse", _read_block)
 
 
 def read_request(body: dict[str, Any]) -> Request:
     """Reads a body; the model's name is in the path, not here."""
-    messages = [_message(as_dict(message)) for message in as_list(body.get("messages"))]
+    messages = [_message(message) for message in checked_messages(body.get("messages"), "messages")]
     config = dict(as_dict(body.get("inferenceConfig")))
     known: dict[str, Any] = {
         "max_tokens": config.pop("maxTokens", None),
@@ -53,22 +67,59 @@ def read_request(body: dict[str, Any]) -> Request:
         "top_p": config.pop("topP", None),
         "stop": config.pop("stopSequences", None),
     }
-    read = {"messages", "inferenceConfig", "model"}
+    read = {"messages", "model", "system"}
     system = as_list(body.get("system"))
     if len(system) == 1 and as_dict(system[0]).keys() == {"text"}:
         known["system"] = system[0]["text"]
-        read.add("system")
-    rest = {**body, "inferenceConfig": config} if config else body
-    if config:
-        read.discard("inferenceConfig")
-    return request_of(rest, "bedrock-converse", messages, known, read)
+    else:
+        messages = _CONTENT.system(system) + messages
+    tools = dict(as_dict(body.get("toolConfig")))
+    known["tools"] = tools.pop("tools", None)
+    choice = _choice(tools.get("toolChoice"))
+    if choice is not None:
+        known["tool_choice"] = choice
+        del tools["toolChoice"]
+    known["reasoning"], fields = _setting(as_dict(body.get(_FIELDS)))
+    changed = {"inferenceConfig": config, "toolConfig": tools, _FIELDS: fields}
+    read |= {name for name, left in changed.items() if not left}
+    changed = {name: left for name, left in changed.items() if left}
+    return request_of({**body, **changed}, "bedrock-converse", messages, known, read)
+
+
+def _setting(fields: dict[str, Any]) -> tuple[Reasoning | None, dict[str, Any]]:
+    """The reasoning setting, in the form of Claude, Nova or an open model, and the other members."""
+    match fields:
+        case {"reasoningConfig": {"type": "disabled"}}:
+            return Reasoning("none"), without(fields, "reasoningConfig")
+        case {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": effort}}:
+            setting = setting_of({"effort": effort})
+            return setting, without(fields, "reasoningConfig") if setting else fields
+        case {"reasoning_effort": str(effort)} if setting := setting_of({"effort": effort}):
+            return setting, without(fields, "reasoning_effort")
+        case _:
+            setting, beside = claude_setting(fields)
+            kept = {name: members for name, members in beside.items() if members}
+            return setting, {**without(fields, *beside), **kept}
+
+
+def _choice(choice: Any) -> str | None:
+    match choice:
+        case {"auto": {**rest}} if len(choice) == 1 and not rest:
+            return "auto"
+        case {"any": {**rest}} if len(choice) == 1 and not rest:
+            return "required"
+        case {"tool": {"name": str(name), **rest}} if len(choice) == 1 and not rest:
+            return name
+        case _:
+            return None
 
 
 def _message(message: dict[str, Any]) -> Message:
     if message.get("role") == "assistant":
         return assistant_turn(ConverseReader(Context()), {"output": {"message": message}})
     parts: list[Part] = []
-    for block in as_list(message.get("content")):
+    content = message.get("content")
+    for block in [content] if isinstance(content, str) else as_list(content):
         match block:
             case {"toolResult": {"toolUseId": call_id, **rest}}:
                 more = block if rest.keys() - {"content", "status"} else None

@@ -14,10 +14,10 @@ __all__ = ["write", "write_part"]
 
 def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     """The body; the model is in the path."""
-    system, messages = split_system(request)
+    system, messages = split_system(request, write_part)
     body: dict[str, Any] = {"messages": turns_of(messages, write_part)}
     if system is not None:
-        body["system"] = [{"text": system}]
+        body["system"] = system if isinstance(system, list) else [{"text": system}]
     config: dict[str, Any] = {
         limit: request.max_tokens,
         "temperature": request.temperature,

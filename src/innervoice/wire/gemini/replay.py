@@ -20,6 +20,9 @@ _VERSION = re.compile(r"gemini-(\d+)")
 
 
 class _GeminiReplay(Replay):
+    call_id = ("functionCall", "id")
+    result_id = ("functionResponse", "id")
+
     def fills(self, row: ModelRow) -> bool:
         return True
 

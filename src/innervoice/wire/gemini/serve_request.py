@@ -7,7 +7,8 @@ from typing import Any
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
-from innervoice.canon.parts import Media, Opaque, Part, Text, ToolCall, ToolResult
+from innervoice.canon.parts import Media, Opaque, Part, Text, ToolResult
+from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request
 from innervoice.wire.gemini.media import read_media
 from innervoice.wire.gemini.read import GeminiReader
@@ -17,28 +18,44 @@ from innervoice.wire.gemini.serve_response import (
     write_stream,
     write_stream_error,
 )
+from innervoice.wire.gemini.spelling import camel_case
+from innervoice.wire.gemini.write import WRAPPERS
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.protocol import Context
-from innervoice.wire.serve_request import UserContent, assistant_turn, request_of
+from innervoice.wire.serve_request import (
+    OpenCalls,
+    UserContent,
+    assistant_turn,
+    checked_messages,
+    request_of,
+    setting_of,
+    without,
+)
 
 __all__ = ["read_request", "write_answer", "write_error", "write_stream", "write_stream_error"]
 
 
 _CONTENT = UserContent("gemini", read_media)
-_WRAPPERS = {"result", "output", "content", "error"}
+_MODES: dict[Any, str] = {"AUTO": "auto", "NONE": "none", "ANY": "required"}
+_THINKING = ("includeThoughts", "thinkingLevel", "thinkingBudget")
 
 
 def read_request(body: dict[str, Any]) -> Request:
-    """Reads a body; the model's name is in the path, not here."""
+    """Reads a body, in either spelling; the model's name is in the path, not here."""
+    body = camel_case(body)
     messages: list[Message] = []
-    for content in as_list(body.get("contents")):
-        messages.append(_content(as_dict(content), _open_calls(messages)))
+    calls = OpenCalls()
+    for content in checked_messages(_contents(body.get("contents")), "contents"):
+        messages.append(_content(content, calls))
+        if messages[-1].role == "assistant":
+            calls = OpenCalls(messages[-1].tool_calls)
     config = dict(as_dict(body.get("generationConfig")))
     known: dict[str, Any] = {
         "max_tokens": config.pop("maxOutputTokens", None),
         "temperature": config.pop("temperature", None),
         "top_p": config.pop("topP", None),
         "stop": config.pop("stopSequences", None),
+        "tools": body.get("tools"),
     }
     if config.get("responseMimeType") == "application/json":
         del config["responseMimeType"]
@@ -46,37 +63,83 @@ def read_request(body: dict[str, Any]) -> Request:
         named = {"name": "answer", "schema": schema}
         form = {"type": "json_schema", "json_schema": named} if schema else {"type": "json_object"}
         known["response_format"] = form
-    read = {"contents", "generationConfig", "model"}
-    system = as_dict(body.get("systemInstruction"))
-    texts = [as_dict(part).get("text") for part in as_list(system.get("parts"))]
-    if len(texts) == 1 and isinstance(texts[0], str) and system.keys() == {"parts"}:
-        known["system"] = texts[0]
-        read.add("systemInstruction")
-    rest = {**body, "generationConfig": config} if config else body
-    if config:
-        read.discard("generationConfig")
+    thinking = as_dict(config.get("thinkingConfig"))
+    setting = _setting(thinking)
+    if setting is not None:
+        known["reasoning"] = setting
+        del config["thinkingConfig"]
+        if left := without(thinking, *_THINKING):
+            config["thinkingConfig"] = left
+    read = {"contents", "model", "systemInstruction"}
+    read |= {"tools"} if isinstance(body.get("tools"), list) else set()
+    text, blocks = _system(body.get("systemInstruction"))
+    known["system"] = text
+    messages = blocks + messages
+    choice = _choice(body.get("toolConfig"))
+    if choice is not None:
+        known["tool_choice"] = choice
+        read.add("toolConfig")
+    rest = {**body, "generationConfig": config} if config else without(body, "generationConfig")
     return request_of(rest, "gemini", messages, known, read)
 
 
-def _open_calls(messages: list[Message]) -> list[ToolCall]:
-    """The calls of the last turn of the model, for results that name their function only."""
-    turns = [message for message in messages if message.role == "assistant"]
-    return list(turns[-1].tool_calls) if turns else []
+def _contents(value: Any) -> Any:
+    """The contents; the SDKs also allow a text or a single content."""
+    if isinstance(value, str):
+        return [{"role": "user", "parts": [{"text": value}]}]
+    return [value] if isinstance(value, dict) else value
 
 
-def _content(content: dict[str, Any], calls: list[ToolCall]) -> Message:
+def _system(value: Any) -> tuple[str | None, list[Message]]:
+    """The system prompt: as a text, or as a message if it has several parts."""
+    if isinstance(value, str):
+        return value, []
+    parts = as_dict(value).get("parts", value)
+    parts = parts if isinstance(parts, list) else [parts] if parts else []
+    match parts:
+        case [{"text": str(text), **rest}] if not rest:
+            return text, []
+        case _:
+            return None, _CONTENT.system(parts)
+
+
+def _setting(config: dict[str, Any]) -> Reasoning | None:
+    """The reasoning setting; None for one that `Reasoning` cannot express, such as a budget of -1 for any number of tokens."""
+    level, budget = config.get("thinkingLevel"), config.get("thinkingBudget")
+    shown = {True: "summary", False: "hidden"}.get(config.get("includeThoughts"))  # type: ignore[arg-type]
+    if level is not None and not isinstance(level, str):
+        return None
+    asked = {"effort": level.lower() if level else None, "budget": budget, "show": shown}
+    if budget == 0:
+        asked = {"effort": "none", "show": shown}
+    return setting_of({name: value for name, value in asked.items() if value is not None})
+
+
+def _choice(config: Any) -> str | None:
+    match config:
+        case {"functionCallingConfig": {"mode": str(mode), **rest}} if len(config) == 1:
+            names = rest.pop("allowedFunctionNames", None)
+            if rest or mode not in _MODES:
+                return None
+            if mode == "ANY" and isinstance(names, list) and len(names) == 1:
+                return str(names[0])
+            return None if names else _MODES[mode]
+        case _:
+            return None
+
+
+def _content(content: dict[str, Any], calls: OpenCalls) -> Message:
     if content.get("role") == "model":
         answer = {"candidates": [{"content": content, "finishReason": "STOP"}]}
         return assistant_turn(GeminiReader(Context()), answer)
+    held = content.get("parts")
     parts: list[Part] = []
-    for part in as_list(content.get("parts")):
+    for part in held if isinstance(held, list) else [held] if held else []:
         response = as_dict(as_dict(part).get("functionResponse"))
         if response:
             name = as_text(response.get("name"))
-            call = next((call for call in calls if call.name == name), None)
-            if call:
-                calls.remove(call)
-            call_id = as_text(response.get("id")) or (call.id if call else name) or "unknown"
+            known = calls.take(name)
+            call_id = as_text(response.get("id")) or known or name or "unknown"
             parts.append(_result(call_id, response, part))
         else:
             parts.append(_CONTENT.part(part))
@@ -84,13 +147,13 @@ def _content(content: dict[str, Any], calls: list[ToolCall]) -> Message:
 
 
 def _result(call_id: str, response: dict[str, Any], part: Any) -> ToolResult:
-    """A result: what programs put under one of the usual names is its content, any other object is so as a whole.
+    """A result: the value under one of the usual names is its content, and any other object is its content as a whole.
 
-    Files in a result stand beside it, in parts of its own.
+    Files in a result are in parts of their own.
     """
     value = response.get("response")
     failed = isinstance(value, dict) and set(value) == {"error"}
-    if isinstance(value, dict) and len(value) == 1 and value.keys() <= _WRAPPERS:
+    if isinstance(value, dict) and len(value) == 1 and value.keys() <= WRAPPERS:
         (value,) = value.values()
     text = value if isinstance(value, str) else dump_json(value).decode()
     files = [_CONTENT.part(held) for held in as_list(response.get("parts"))]

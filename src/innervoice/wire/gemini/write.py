@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
@@ -21,17 +22,20 @@ from innervoice.wire.write import (
     turns_of,
 )
 
-__all__ = ["write", "write_part"]
+__all__ = ["WRAPPERS", "write", "write_part"]
 
+WRAPPERS = {"result", "output", "content", "error"}
+"""The names under which programs put the only value of a result."""
 _MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY", "any": "ANY"}
 
 
 def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     """The body; the model is in the path."""
-    system, messages = split_system(request)
+    system, messages = split_system(request, lambda part: write_part(part, {}, set()))
     body: dict[str, Any] = {"contents": _contents(messages)}
     if system is not None:
-        body["systemInstruction"] = {"parts": [{"text": system}]}
+        parts = system if isinstance(system, list) else [{"text": system}]
+        body["systemInstruction"] = {"parts": parts}
     config = {limit: request.max_tokens, "temperature": request.temperature, "topP": request.top_p}
     if request.stop is not None:
         config["stopSequences"] = list(request.stop)  # type: ignore[assignment]
@@ -90,16 +94,32 @@ def _invented(part: ToolCall) -> bool:
 
 
 def _response(part: ToolResult, names: dict[str, str]) -> dict[str, Any]:
+    """A result; an object is sent as it is, unless it would be read as a wrapper around its only value."""
     text = result_text(part)
     value = parsed(text)
-    response = value if isinstance(value, dict) else {"error" if part.error else "result": value}
+    if not isinstance(value, (dict, list)) and dump_json(value).decode() != text:
+        value = text  # a number or a string that would be read back differently
+    if part.error:
+        response = {"error": value}
+    elif isinstance(value, dict) and not (len(value) == 1 and value.keys() <= WRAPPERS):
+        response = value
+    else:
+        response = {"result": value}
     return {"name": names.get(part.call_id, part.call_id), "response": response}
 
 
 def _tools(tools: tuple[Tool, ...]) -> list[Any]:
-    declared = [_declaration(tool) for tool in tools if tool.own is None]
-    made: list[Any] = [{"functionDeclarations": declared}] if declared else []
-    return made + [tool.own for tool in tools if tool.own is not None]
+    """The tools in their order; all functions are in one entry, where the first of them is."""
+    made: list[Any] = []
+    declared: list[dict[str, Any]] = []
+    for tool in tools:
+        if tool.own is not None:
+            made.append(tool.own)
+            continue
+        if not declared:
+            made.append({"functionDeclarations": declared})
+        declared.append(_declaration(tool))
+    return made
 
 
 def _declaration(tool: Tool) -> dict[str, Any]:

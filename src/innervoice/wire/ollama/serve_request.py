@@ -16,7 +16,14 @@ from innervoice.wire.ollama.serve_response import (
     write_stream_error,
 )
 from innervoice.wire.protocol import Context
-from innervoice.wire.serve_request import UserContent, assistant_turn, request_of
+from innervoice.wire.serve_request import (
+    OpenCalls,
+    UserContent,
+    assistant_turn,
+    checked_messages,
+    request_of,
+    with_role,
+)
 
 __all__ = [
     "read_request",
@@ -32,7 +39,12 @@ _CONTENT = UserContent("ollama", lambda _: None)
 
 def read_request(body: dict[str, Any]) -> Request:
     """Reads a body; it streams unless it says otherwise."""
-    messages = [_message(as_dict(message)) for message in as_list(body.get("messages"))]
+    messages: list[Message] = []
+    calls = OpenCalls()
+    for message in checked_messages(body.get("messages"), "messages"):
+        messages.append(_message(message, calls))
+        if messages[-1].role == "assistant":
+            calls = OpenCalls(messages[-1].tool_calls)
     options = dict(as_dict(body.get("options")))
     known: dict[str, Any] = {
         "max_tokens": options.pop("num_predict", None),
@@ -50,22 +62,26 @@ def read_request(body: dict[str, Any]) -> Request:
         named = {"name": "answer", "schema": body["format"]}
         known["response_format"] = {"type": "json_schema", "json_schema": named}
         read.add("format")
-    if "think" in body and isinstance(body["think"], bool):
-        known["reasoning"] = None if body["think"] else False
-        read |= set() if body["think"] else {"think"}
+    think = body.get("think")
+    if isinstance(think, bool) or think in ("low", "medium", "high", "max"):
+        known["reasoning"] = think
+        read.add("think")
     rest = {**body, "options": options} if options else body
     if options:
         read.discard("options")
     return request_of(rest, "ollama", messages, known, read)
 
 
-def _message(message: dict[str, Any]) -> Message:
+def _message(message: dict[str, Any], calls: OpenCalls) -> Message:
     role = message.get("role")
     if role == "assistant":
         return assistant_turn(OllamaReader(Context()), {"message": message, "done": True})
     if role == "tool":
-        call_id = message.get("tool_call_id") or message.get("tool_name")
-        return Message("tool", (_CONTENT.result(call_id, message.get("content")),))
+        name = message.get("tool_name")
+        call_id = message.get("tool_call_id") or calls.take(name) or name
+        rest = {"tool_name": name} if name else {}
+        result = _CONTENT.result(call_id, message.get("content"))
+        return with_role("tool", (result,), "ollama", rest)
     images = [held for image in as_list(message.get("images")) if (held := read_media(image))]
     parts = (*_CONTENT.parts(message.get("content")), *images)
     return Message("system" if role == "system" else "user", parts)

@@ -11,6 +11,9 @@ __all__ = ["REPLAY"]
 
 
 class _ResponsesReplay(Replay):
+    call_id = ("call_id",)
+    result_id = ("call_id",)
+
     def groups(self, host: Host | None) -> bool:
         return host is not None and host.sealed_only
 

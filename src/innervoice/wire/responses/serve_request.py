@@ -8,7 +8,7 @@ from innervoice.canon.messages import Message, user
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Opaque
 from innervoice.canon.request import Request
-from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.json_access import as_dict, as_text
 from innervoice.wire.protocol import Context
 from innervoice.wire.responses.media import read_media
 from innervoice.wire.responses.read import ResponsesReader
@@ -21,9 +21,11 @@ from innervoice.wire.responses.serve_response import (
 from innervoice.wire.serve_request import (
     UserContent,
     assistant_turn,
+    checked_messages,
     request_of,
     setting_of,
     with_role,
+    without,
 )
 
 __all__ = [
@@ -36,6 +38,8 @@ __all__ = [
 
 _CONTENT = UserContent("openai-responses", read_media)
 _OPTIONS = ("temperature", "top_p", "tools", "tool_choice", "stream")
+_CHOICES = ("auto", "none", "required", "any")
+_SUMMARIES = ("auto", "concise", "detailed")
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 
 
@@ -50,17 +54,33 @@ def read_request(body: dict[str, Any]) -> Request:
     if isinstance(body.get("max_output_tokens"), int):
         known["max_tokens"] = body["max_output_tokens"]
         read.add("max_output_tokens")
-    form = as_dict(as_dict(body.get("text")).get("format"))
-    if form and as_dict(body.get("text")).keys() == {"format"}:
-        known["response_format"] = form
-        read.add("text")
-    reasoning = body.get("reasoning")
-    if isinstance(reasoning, dict) and reasoning.keys() <= {"effort"}:
-        setting = setting_of(reasoning)
-        if setting is not None:
-            known["reasoning"] = setting
-            read.add("reasoning")
-    return request_of(body, "openai-responses", _messages(body.get("input")), known, read)
+    known["tool_choice"] = _choice(body.get("tool_choice"))
+    text, reasoning = as_dict(body.get("text")), as_dict(body.get("reasoning"))
+    if as_dict(text.get("format")):
+        known["response_format"] = text["format"]
+        text = without(text, "format")
+    asked = {"effort": as_text(reasoning.get("effort"))}
+    summary = reasoning.get("summary")
+    if summary in _SUMMARIES:
+        asked["show"] = "summary"
+    setting = setting_of({name: value for name, value in asked.items() if value})
+    if setting is not None:
+        known["reasoning"] = setting
+        # "auto" is what is written for a summary; any other word is kept beside it.
+        reasoning = without(reasoning, "effort", *(["summary"] if summary == "auto" else []))
+    changed = {"text": text, "reasoning": reasoning}
+    read |= {name for name, left in changed.items() if not left}
+    changed = {name: left for name, left in changed.items() if left}
+    messages = _messages(body.get("input"))
+    return request_of({**body, **changed}, "openai-responses", messages, known, read)
+
+
+def _choice(choice: Any) -> Any:
+    match choice:
+        case {"type": "function", "name": str(name), **rest} if not rest and name not in _CHOICES:
+            return name
+        case _:
+            return choice
 
 
 def _messages(value: Any) -> list[Message]:
@@ -75,15 +95,16 @@ def _messages(value: Any) -> list[Message]:
             messages.append(assistant_turn(ResponsesReader(Context()), answer))
             turn.clear()
 
-    for item in map(as_dict, as_list(value)):
-        kind, role = item.get("type", "message"), item.get("role")
+    for item in checked_messages(value, "input"):
+        kind, role = item.get("type") or "message", item.get("role")
         if kind == "message" and role != "assistant":
             close()
             messages.append(_said(item))
-        elif kind in _RESULTS and item.keys() <= {"type", "call_id", "output", "id", "status"}:
+        elif kind in _RESULTS:
             close()
+            more = item if item.keys() - {"type", "call_id", "output", "id", "status"} else None
             rest = {"type": kind} if kind != "function_call_output" else {}
-            result = _CONTENT.result(item.get("call_id"), item.get("output"))
+            result = _CONTENT.result(item.get("call_id"), item.get("output"), block=more)
             messages.append(with_role("tool", (result,), "openai-responses", rest))
         elif str(kind).endswith("_output") or kind in (
             "item_reference",
