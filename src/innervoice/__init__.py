@@ -55,6 +55,7 @@ _HOME = {
     "canon.request": ("Request", "Tool", "Wire"),
     "canon.response": ("Failure", "Response"),
     "canon.storage": ("from_json", "to_json"),
+    "canon.structured": ("StructuredResponse",),
     "canon.usage": ("Usage",),
     "client.aio": ("AsyncClient",),
     "client.sync": ("Client",),

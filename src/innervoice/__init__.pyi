@@ -105,6 +105,9 @@ from innervoice.canon.storage import (
 from innervoice.canon.storage import (
     to_json as to_json,
 )
+from innervoice.canon.structured import (
+    StructuredResponse as StructuredResponse,
+)
 from innervoice.canon.usage import (
     Usage as Usage,
 )

@@ -6,10 +6,8 @@ Status, text, thinking and the message are computed from the parts, never stored
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from innervoice.canon.answer_type import AnswerType
-from innervoice.canon.cost import Cost
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Note
 from innervoice.canon.origin import Origin
@@ -19,9 +17,11 @@ from innervoice.canon.usage import Usage
 from innervoice.canon.value import Value
 from innervoice.canon.views import answer_of, thinking_of
 
-__all__ = ["Failure", "FinishReason", "Response", "Status", "StructuredResponse"]
+if TYPE_CHECKING:
+    from innervoice.canon.cost import Cost
 
-T = TypeVar("T")
+__all__ = ["Failure", "FinishReason", "Response", "Status"]
+
 
 FinishReason: TypeAlias = Literal[
     "stop", "length", "tool_calls", "content_filter", "refusal", "pause", "error"
@@ -122,27 +122,3 @@ class Response(Value, frozen=True, kw_only=True, tag="response", tag_field="type
     def _repr_html_(self) -> str:
         """How a notebook shows it."""
         return str(import_module("innervoice.show.html").render_html(self))
-
-
-class StructuredResponse(
-    Response, Generic[T], frozen=True, kw_only=True, tag="response", tag_field="type"
-):
-    """An answer that was asked for with `schema=`; stored, it is a plain `Response`."""
-
-    hidden: ClassVar[frozenset[str]] = frozenset({"answer_type"})
-
-    answer_type: AnswerType
-
-    @property
-    def data(self) -> T:
-        """The answer as a value of the type that was asked for.
-
-        Raises `DecodeError` where the answer is none: it was refused or cut off, or does not fit the type.
-        """
-        value: T = self.answer_type.value_of(self.text, self.tool_calls, self.status)
-        return value
-
-    def plain(self) -> Response:
-        """The same answer without its type."""
-        fields = {name: getattr(self, name) for name in Response.__struct_fields__}
-        return Response(**fields)

@@ -18,7 +18,8 @@ from innervoice.canon.events import Event
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Part
-from innervoice.canon.response import Response, StructuredResponse
+from innervoice.canon.response import Response
+from innervoice.canon.structured import StructuredResponse
 from innervoice.canon.value import Value
 from innervoice.errors import DecodeError, UsageError
 

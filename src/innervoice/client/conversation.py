@@ -14,7 +14,8 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar, Unpack, overload
 
 from innervoice.canon.events import Event, Finish
-from innervoice.canon.response import Response, StructuredResponse
+from innervoice.canon.response import Response
+from innervoice.canon.structured import StructuredResponse
 from innervoice.client.conversation_base import ConversationBase
 from innervoice.client.options import CallFields
 

@@ -20,7 +20,8 @@ from innervoice.canon.events import Finish
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.notes import Notebook
 from innervoice.canon.request import Request
-from innervoice.canon.response import Failure, Response, StructuredResponse
+from innervoice.canon.response import Failure, Response
+from innervoice.canon.structured import StructuredResponse
 from innervoice.client.answer import is_output
 from innervoice.client.auth import Destination, Keyring, Outgoing, key_headers
 from innervoice.client.base_urls import with_quoted_model
