@@ -19,30 +19,30 @@ from peers import FLOOR, SOURCE, Environments, Peer
 
 _HERE = Path(__file__).parent
 _SAMPLE = 0.1
-"""Seconds that one sample takes at the least."""
+"""The minimum duration of a sample, in seconds."""
 _SLOW = 0.5
-"""Who takes longer than this for one job takes part in every third round."""
+"""A library that takes longer than this for one job takes part only in every third round."""
 
 
 class Timing(NamedTuple):
-    """How one contender did a work."""
+    """The result of one contender in one work."""
 
     seconds: float
-    """Of processor time, the median."""
+    """The median CPU time."""
     ratio: float
-    """To the floor of the same round, the median."""
+    """The median ratio to the floor of the same round."""
     spread: float
-    """The middle half of these ratios, as a part of their median."""
+    """The interquartile range of these ratios, relative to their median."""
     verdict: str
-    """What came of the reasoning."""
+    """What happened to the reasoning."""
 
 
 class Refusal(Exception):  # noqa: N818 - it is no error of ours
-    """A worker could not do a job."""
+    """A worker failed."""
 
 
 class Worker:
-    """A process with one contender in it."""
+    """A process that runs one contender."""
 
     def __init__(self, peer: Peer, python: Path, base: str) -> None:
         self.peer = peer
@@ -62,7 +62,7 @@ class Worker:
             raise
 
     def ask(self, **order: Any) -> Any:
-        """Gives an order and waits for the answer."""
+        """Sends an order and waits for the result."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
@@ -79,7 +79,7 @@ class Worker:
         return answer["answer"]
 
     def _last_words(self) -> str:
-        """Why the process ended, as far as it says."""
+        """Why the process ended, from its error output."""
         self._process.wait()
         self._errors.seek(0)
         lines = [line.strip() for line in self._errors if line.strip()]
@@ -93,7 +93,7 @@ class Worker:
 
 
 def environment() -> dict[str, str]:
-    """What a process of ours is told: where the source is, and nothing of the user's keys and proxies."""
+    """The environment of a worker: the path of the source, without the user's keys and proxies."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     return {
         **kept,
@@ -104,7 +104,7 @@ def environment() -> dict[str, str]:
 
 
 class Upstream:
-    """The host, in a process of its own."""
+    """The test server, in its own process."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -123,7 +123,7 @@ class Upstream:
 
 
 class Crew:
-    """All workers, and the upstream that they ask."""
+    """All workers, and the test server."""
 
     def __init__(self, peers: list[Peer], environments: Environments, rounds: int) -> None:
         self.rounds = rounds
@@ -146,7 +146,7 @@ class Crew:
         self.upstream.close()
 
     def timings(self, work: str, payload: str, *, crowd: int = 1) -> dict[str, Timing]:
-        """How everybody does who can do a work, the floor first."""
+        """The results of all contenders that support a work, the floor first."""
         order = {"work": work, "payload": payload, "crowd": crowd}
         able = {
             title: worker
@@ -177,13 +177,13 @@ class Crew:
 
 
 def timing(times: dict[int, float], floor: dict[int, float], verdict: str = "kept") -> Timing:
-    """What samples say, by their round."""
+    """The timing of samples by round."""
     ratios = [time / floor[number] for number, time in times.items()]
     return Timing(median(times.values()), median(ratios), spread(ratios), verdict)
 
 
 def spread(numbers: list[float]) -> float:
-    """The middle half of some numbers, as a part of their median."""
+    """The interquartile range of numbers, relative to their median."""
     if len(numbers) < 2:
         return 0.0
     low, _, high = quantiles(numbers, n=4, method="inclusive")

@@ -1,4 +1,4 @@
-"""What is aimed at, as ratios to a floor in the same run, and what a run reached of it."""
+"""The targets, as ratios to a floor in the same run, and whether a run met them."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from peers import FLOOR, OURS, OURS_AIOHTTP
 
 
 class Goal(NamedTuple):
-    """A number to stay under, or over."""
+    """An upper or lower limit."""
 
     work: str
     floor: str
     limit: float
     values: Callable[[dict[str, Any]], dict[str, float]]
-    """What a run reached, by payload."""
+    """The values of a run, by payload."""
     over: bool = False
     """Speed instead of time: more is better."""
 
     @property
     def shown(self) -> str:
-        """The limit, for people."""
+        """The limit as text."""
         return f"{'>=' if self.over else '<='} {self.limit:g}x"
 
 
 class Outcome(NamedTuple):
-    """What a run reached of a goal."""
+    """The result of a run for one goal."""
 
     values: dict[str, float]
     met: bool
 
 
 class Ahead(NamedTuple):
-    """A peer that takes less time than we do."""
+    """A library that takes less time than we do."""
 
     title: str
     work: str
@@ -81,7 +81,7 @@ def _history(results: dict[str, Any]) -> dict[str, float]:
 
 
 def _memory(results: dict[str, Any]) -> dict[str, float]:
-    """How much of ten times a stream is held, for each byte of it."""
+    """Memory growth per byte, for a stream ten times as long."""
     found = results.get("memory", {})
     return {kind: made["50 MB"] / 50e6 for kind, made in found.items()}
 
@@ -129,7 +129,7 @@ GOALS = (
 
 
 def outcomes(results: dict[str, Any]) -> list[Outcome]:
-    """What a run reached, in the order of the goals."""
+    """The results of a run, in the order of the goals."""
     return [_outcome(goal, goal.values(results)) for goal in GOALS]
 
 
@@ -140,7 +140,7 @@ def _outcome(goal: Goal, values: dict[str, float]) -> Outcome:
 
 
 def ahead(results: dict[str, Any]) -> list[Ahead]:
-    """Every work and payload in which a peer takes less time than we do."""
+    """Every work and payload in which another library takes less time than we do."""
     found = []
     for work, payloads in results.get("contest", {}).items():
         for payload, timings in payloads.items():

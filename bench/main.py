@@ -54,7 +54,7 @@ class Run:
                 self.peers.append(peer)
 
     def measure(self, works: list[str]) -> None:
-        """Does the works and keeps what they gave."""
+        """Runs the works and stores their results."""
         with Crew(self.peers, self.environments, self.rounds) as crew:
             doing: dict[str, Callable[[Crew], None]] = {
                 "import": self._import,
@@ -109,7 +109,7 @@ class Run:
 
 
 def machine(rounds: int) -> dict[str, Any]:
-    """On what it was measured, without names and paths of it."""
+    """The machine, without its name and paths."""
     return {
         "date": datetime.now(tz=UTC).strftime("%Y-%m-%d"),
         "processor": _processor(),
@@ -131,12 +131,12 @@ def _processor() -> str:
 
 
 def told(line: str) -> None:
-    """Says what is being done."""
+    """Prints the progress."""
     print(line, file=sys.stderr, flush=True)
 
 
 def chosen(names: str) -> list[Peer]:
-    """The peers of these names."""
+    """The peers with these names."""
     if names == "all":
         return list(PEERS)
     wanted = {name.strip() for name in names.split(",")} - {"", "none"}
@@ -147,7 +147,7 @@ def chosen(names: str) -> list[Peer]:
 
 
 def main() -> None:
-    """The command."""
+    """The command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

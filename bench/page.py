@@ -16,12 +16,12 @@ _NOISY = 0.15
 
 
 def written(results: dict[str, Any]) -> str:
-    """The whole page."""
+    """The text of the page."""
     sections = [
         words.HEAD,
         _machine(results),
         (
-            "![time of each library as a multiple of the floor, for a call, a stream, many streams and a first answer]"
+            "![time of each library as a multiple of the floor, for a call, a stream, concurrent streams and a first response]"
             "(pictures/performance.svg)"
         ),
         "## Targets\n\n" + targets(results),
@@ -38,14 +38,14 @@ def written(results: dict[str, Any]) -> str:
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A table in Markdown."""
+    """A Markdown table."""
     head = list(head)
     lines = [head, ["---"] * len(head), *map(list, rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def times(ratio: float) -> str:
-    """A ratio, for people."""
+    """A ratio as text."""
     if ratio >= 100:
         return f"{ratio:.0f}x"
     return f"{ratio:.1f}x" if ratio >= 10 else f"{ratio:.2f}x"
@@ -63,8 +63,8 @@ def _machine(results: dict[str, Any]) -> str:
         ),
         default=0.0,
     )
-    noise = f"The middle half of our ratios is spread over {worst:.0%} of their median at the most"
-    calm = "." if worst <= _NOISY else "; that is much: the machine was busy."
+    noise = f"The interquartile range of our ratios is at most {worst:.0%} of their median"
+    calm = "." if worst <= _NOISY else ", which is a lot: the machine was busy."
     pins = ", ".join(pin for pins in results["versions"].values() for pin in pins)
     unique = ", ".join(dict.fromkeys(pins.split(", ")))
     return (
@@ -74,7 +74,7 @@ def _machine(results: dict[str, Any]) -> str:
 
 
 def targets(results: dict[str, Any]) -> str:
-    """What was aimed at, and what was reached."""
+    """The targets, and the results."""
     rows = [
         (
             goal.work,
@@ -110,8 +110,8 @@ def _ahead(results: dict[str, Any]) -> str:
     ]
     if not rows:
         return ""
-    head = ("work", "", "", "there", "here", "the reasoning there")
-    return f"## Where a peer is ahead\n\n{words.AHEAD}\n\n{table(head, rows)}"
+    head = ("work", "", "", "there", "here", "reasoning there")
+    return f"## Where another library is faster\n\n{words.AHEAD}\n\n{table(head, rows)}"
 
 
 def _contests(results: dict[str, Any]) -> str:
@@ -140,10 +140,10 @@ def _contest(payloads: dict[str, dict[str, dict[str, Any]]], work: str) -> str:
 def _floor(timings: dict[str, dict[str, Any]], name: str, work: str) -> str:
     seconds = timings[FLOOR.title]["seconds"]
     if work in ("delta", "stream"):
-        return f"{seconds / len(payload(name).frames) * 1e6:.2f} µs a delta"
+        return f"{seconds / len(payload(name).frames) * 1e6:.2f} µs per delta"
     if work == "streams":
         frames = len(payload(f"{name}.200.60").frames) * CROWD
-        return f"{seconds / frames * 1e6:.1f} µs a delta"
+        return f"{seconds / frames * 1e6:.1f} µs per delta"
     return f"{seconds * 1e6:.3g} µs" if seconds < 1e-3 else f"{seconds * 1e3:.3g} ms"
 
 
@@ -169,7 +169,7 @@ def _imports(results: dict[str, Any]) -> str:
             ]
         rows.append([*row, f"{made['size'] / 1e6:.1f} MB", str(made["packages"])])
     head = (
-        "", "import", "modules", "memory", "to the first answer", "modules", "memory", "installed", "packages",
+        "", "import", "modules", "memory", "first response", "modules", "memory", "installed", "packages",
     )  # fmt: skip
     return f"## Import and installation\n\n{words.IMPORT}\n\n{table(head, rows)}"
 
@@ -209,7 +209,7 @@ def _hostile(results: dict[str, Any]) -> str:
         return ""
     rows = [[f"`{name}`", times(whole), times(cut)] for name, (whole, cut) in found.items()]
     held = words.HELD.format(held=results["held"], peak=results["openers"])
-    head = ("", "whole", "in pieces of 20")
+    head = ("", "complete", "in pieces of 20")
     return f"## Hostile text\n\n{words.HOSTILE}\n\n{table(head, rows)}\n\n{held}"
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 DELTAS = (1000, 300)
-"""How many deltas of reasoning and of text a stream has."""
+"""The number of reasoning and text deltas of a stream."""
 
 _THOUGHTS = (
     "the model weighs both options and then it looks at the numbers again before it goes on".split()
@@ -23,12 +23,12 @@ _CREATED = 1760450914
 
 
 def thoughts(count: int) -> list[str]:
-    """Pieces of reasoning as a model streams them, five characters in the middle."""
+    """Pieces of reasoning as a model streams them, with a median of five characters."""
     return [_THOUGHTS[number % len(_THOUGHTS)] + " " for number in range(count)]
 
 
 def answers(count: int) -> list[str]:
-    """Pieces of an answer, with other words, so that nobody can take one for the other."""
+    """Pieces of an answer, with different words, so that the two cannot be confused."""
     return [_ANSWERS[number % len(_ANSWERS)] + " " for number in range(count)]
 
 
@@ -52,11 +52,11 @@ TEXT = written(answers(500), 2000)
 
 
 class Payload(NamedTuple):
-    """An answer in one dialect."""
+    """A response in one dialect."""
 
     body: bytes
     frames: tuple[bytes, ...]
-    """The stream, cut where a server flushes it."""
+    """The stream, split where a server flushes it."""
     thinking: tuple[str, str]
     """The reasoning of the body, and of the stream."""
     text: tuple[str, str]
@@ -130,7 +130,7 @@ def _chat_frames(deltas: list[dict[str, Any]]) -> tuple[bytes, ...]:
 
 
 def chat(thought: list[str], text: list[str]) -> Payload:
-    """Reasoning in a field of its own, as DeepSeek sends it."""
+    """Reasoning in a separate field, as DeepSeek sends it."""
     deltas: list[dict[str, Any]] = [
         {"content": None, "reasoning_content": piece} for piece in thought
     ]

@@ -27,7 +27,7 @@ class Peer(NamedTuple):
     imports: str
     """What a user imports first."""
     first: str
-    """The shortest program that gets an answer, with the name of its payload."""
+    """The shortest program that gets a response, with the name of its payload."""
     payload: str = "chat"
     folder: str = ""
     """The folder of its environment, if it shares one."""
@@ -156,7 +156,7 @@ class Environments:
         return self._cache / peer.place / "bin" / "python"
 
     def make(self, peer: Peer) -> str | None:
-        """Makes an environment if it is not there as it should be; gives why it cannot be made."""
+        """Creates an environment unless it is up to date; returns the reason if that fails."""
         folder = self._cache / peer.place
         stamp = folder / ".pins"
         pins = "\n".join(peer.pins)
@@ -178,7 +178,7 @@ class Environments:
         return None
 
     def size(self, peer: Peer) -> tuple[int, int]:
-        """How many bytes and how many packages are installed, without compiled bytecode."""
+        """The installed bytes and packages, without compiled bytecode."""
         packages = next((self._cache / peer.place / "lib").glob("python*/site-packages"))
         count = len(list(packages.glob("*.dist-info")))
         size = _bytes_of(packages)
@@ -196,6 +196,6 @@ def _bytes_of(folder: Path) -> int:
 
 
 def _last_line(text: str) -> str:
-    """Why it failed, in a line and without a path."""
+    """The reason of a failure, in one line and without paths."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1][:160] if lines else "it could not be installed"

@@ -25,7 +25,7 @@ class Bar(NamedTuple):
 
 
 def drawn(results: dict[str, Any]) -> str:
-    """The whole picture: four panels, two in a row."""
+    """The picture: four panels, two in a row."""
     panels = [
         ("one call, multiples of bare httpx2", _bars(results, "call")),
         ("one streamed delta, multiples of bare httpx2", _bars(results, "stream")),
@@ -61,7 +61,7 @@ def drawn(results: dict[str, Any]) -> str:
 
 
 def _bars(results: dict[str, Any], work: str) -> list[Bar]:
-    """Everybody in the dialect that is their own, and us in each of these."""
+    """Each library in its own dialect, and innervoice in each of these."""
     payloads = results.get("contest", {}).get(work, {})
     bars = [
         Bar(f"innervoice, {name}", timings[OURS.title]["ratio"], ours=True, kept=True)

@@ -1,4 +1,4 @@
-"""Texts with reasoning in them: ordinary Markdown behind a thought, and hostile ones."""
+"""Texts with inline reasoning: ordinary Markdown after reasoning, and hostile texts."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ def markdown(size: int) -> str:
 
 @lru_cache(maxsize=8)
 def tagged(size: int) -> str:
-    """A thought in tags, and so much Markdown behind it."""
+    """Reasoning in tags, followed by Markdown of this length."""
     return f"<think>{THOUGHT}</think>\n\n{markdown(size)}"
 
 
 @lru_cache(maxsize=8)
 def pieces(size: int, width: int) -> list[str]:
-    """The same in pieces of so many characters."""
+    """The same in pieces of this many characters."""
     text = tagged(size)
     return [text[start : start + width] for start in range(0, len(text), width)]
 
 
 @lru_cache(maxsize=8)
 def orphaned(size: int) -> tuple[str, str]:
-    """So much Markdown as a thought whose opening tag was in the prompt, and the answer behind its closing tag."""
+    """Markdown of this length as reasoning whose opening tag was in the prompt, then a closing tag and the answer."""
     return markdown(size).rpartition("\n\n```")[0], "The answer is 42."
 
 
 class Row(NamedTuple):
-    """A text, and what is in it."""
+    """A text, its reasoning and its answer."""
 
     text: str
     thinking: str
@@ -62,7 +62,7 @@ class Row(NamedTuple):
 
 @lru_cache(maxsize=8)
 def mixed(count: int, size: int = 5_000) -> list[Row]:
-    """Answers as a log has them, of so many characters each: with a thought, with an orphan closer, with none, with tags in code."""
+    """Answers from a log, of this length each: with reasoning, with only a closing tag, with neither, with tags in code."""
     found: list[Row] = []
     blocks = iter(markdown(count * size * 2).split("\n\n"))
     for number in range(count):
@@ -103,7 +103,7 @@ HOSTILE = {
 
 
 def hostile(name: str, size: int) -> str:
-    """So many characters of something that was made to be slow."""
+    """A text of this length that is designed to be slow."""
     if name == "nested and closed":
         depth = size // 16
         return "<think>" * depth + "x</think>" * depth

@@ -19,7 +19,7 @@ _END = b"\r\n\r\n"
 
 @lru_cache(maxsize=64)
 def answer(name: str, *, stream: bool) -> bytes:
-    """The bytes of a whole HTTP response."""
+    """The bytes of a complete HTTP response."""
     made = payload(name)
     if not stream:
         head = b"content-type: application/json\r\ncontent-length: %d" % len(made.body)
@@ -67,7 +67,7 @@ def _answered(head: bytes, body: bytes) -> bytes:
 
 
 async def serve() -> None:
-    """Serves until it is ended."""
+    """Serves until the process is terminated."""
     server = await asyncio.get_running_loop().create_server(Upstream, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()

@@ -1,4 +1,4 @@
-"""Asking over HTTP: one call, one stream, and many streams at a time; in processor time of the client."""
+"""Requests over HTTP: one call, one stream, and concurrent streams; CPU time of the client."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def measure(crew: Crew) -> dict[str, dict[str, dict[str, Timing]]]:
 
 
 def upstream_pace(crew: Crew) -> float:
-    """Seconds that the upstream takes for a delta, when nobody does anything with it."""
+    """Seconds per delta that the test server takes, without any processing by the client."""
     address = urlsplit(crew.upstream.base)
     body = b'{"stream": true}'
     request = b"POST /chat/v1 HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % len(body) + body

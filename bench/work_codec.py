@@ -1,4 +1,4 @@
-"""Reading without HTTP: whole bodies, and streams for each delta."""
+"""Reading without HTTP: complete bodies, and streams per delta."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ def measure(crew: Crew) -> dict[str, dict[str, dict[str, Timing]]]:
 
 
 def deltas_of(name: str) -> int:
-    """How many frames the stream of a payload has."""
+    """The number of frames in the stream of a payload."""
     return len(payload(name).frames)

@@ -1,4 +1,4 @@
-"""Histories of ten to ten thousand turns through `plan` and `encode`: time must grow as they do."""
+"""Histories of ten to ten thousand turns through `plan` and `encode`; time must grow linearly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it costs to have a library at all: to import it, to get a first answer with it, and to install it."""
+"""The cost of importing a library, of a first response with it, and of installing it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ print(json.dumps([seconds, len(sys.modules) - modules, memory() - held]))
 def measure(
     peers: list[Peer], environments: Environments, base: str, rounds: int
 ) -> dict[str, dict[str, Any]]:
-    """Contender -> what importing, a first answer and an installation cost."""
+    """Contender -> the cost of import, first response and installation."""
     samples: dict[str, dict[str, list[Any]]] = {
         peer.title: {"import": [], "first": []} for peer in peers
     }

@@ -1,4 +1,4 @@
-"""Reasoning in the text: whole, in pieces, and in texts that were made to be slow."""
+"""Reasoning in the text: complete, in pieces, and in texts that are designed to be slow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def measure(crew: Crew) -> dict[str, dict[str, dict[str, Timing]]]:
 
 
 def hostility(small: int) -> dict[str, tuple[float, float]]:
-    """How many times as long ten times as much hostile text takes: whole, and in pieces of 20."""
+    """The growth factor for ten times as much hostile text: complete, and in pieces of 20."""
     return {
         name: (_growth(name, iv.split, small), _growth(name, _in_pieces, small)) for name in HOSTILE
     }
@@ -48,7 +48,7 @@ def _in_pieces(text: str) -> None:
 
 
 def held_back() -> int:
-    """How many characters were not given out yet, at the most, while a tag never ends."""
+    """The maximum number of characters held back while a tag is never closed."""
     worst = 0
     for atom in ("a", "<th", "<think "):
         splitter = iv.Splitter()
@@ -62,7 +62,7 @@ def held_back() -> int:
 
 
 def peak_of_openers() -> float:
-    """How many bytes are held at the most for each character of a text of nothing but openers."""
+    """The peak memory in bytes per character for a text of opening tags."""
     text = hostile("<think>", 1_000_000)
     tracemalloc.start()
     try:

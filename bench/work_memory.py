@@ -21,7 +21,7 @@ KINDS = ("decoder", "client")
 
 
 def measure(python: Path, base: str) -> dict[str, dict[str, int]]:
-    """Decoder and client -> bytes held at the most, by the size of the stream."""
+    """Decoder and client -> peak memory in bytes, by the size of the stream."""
     return {
         kind: {size: _held(python, kind, deltas, base) for size, deltas in SIZES.items()}
         for kind in KINDS
@@ -60,7 +60,7 @@ def _ask(deltas: int, base: str) -> None:
 
 
 def main(kind: str, deltas: str, base: str) -> None:
-    """Reads a short stream and a long one, and prints what the long one took more."""
+    """Reads a short and a long stream, and prints the difference in memory."""
 
     def read(count: int) -> None:
         if kind == "decoder":

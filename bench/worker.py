@@ -25,7 +25,7 @@ from texts import THOUGHT, mixed, orphaned, tagged
 
 
 class Worker:
-    """Knows the jobs of one contender."""
+    """Runs the jobs of one contender."""
 
     def __init__(self, contender: str, base: str) -> None:
         # The jobs of a crowd share connections, so they share a loop.
@@ -34,7 +34,7 @@ class Worker:
         self._jobs = import_module(f"contenders.{contender}").jobs(base)
 
     def obey(self, order: dict[str, Any]) -> Any:
-        """Does what an order says."""
+        """Executes an order."""
         if order["do"] == "list":
             return [list(key) for key in self._jobs]
         work, name = order["work"], order["payload"]
@@ -62,7 +62,7 @@ class Worker:
 
 
 def verdict(work: str, name: str, said: Any) -> str:
-    """What came of the reasoning: kept, lost, or left in the text."""
+    """What happened to the reasoning: kept, lost, or left in the text."""
     if not hasattr(said, "thinking"):
         return "kept"
     if name == "text":
@@ -94,12 +94,12 @@ def _wanted(work: str) -> tuple[str, str]:
 
 
 def _same(one: str, other: str) -> bool:
-    """White space aside: some strip it."""
+    """The text without white space, because some libraries strip it."""
     return one.split() == other.split()
 
 
 def main(contender: str, base: str) -> None:
-    """Obeys until there are no more orders."""
+    """Executes orders until the input ends."""
     out = sys.stdout
     sys.stdout = sys.stderr  # what a library prints is no answer
     worker = Worker(contender, base)

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeAlias
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 BLOCK = 16_384
-"""How many bytes of a stream a decoder is given at a time."""
+"""The block size of a stream from memory, in bytes."""
 WHOLE = 1_000_000
 PIECES = 200_000
 ORPHAN = 48_000
@@ -37,7 +37,7 @@ MESSAGES = [{"role": "user", "content": QUESTION}]
 
 
 class Said(NamedTuple):
-    """What a user gets of an answer."""
+    """The parts of a response that a user reads."""
 
     thinking: str
     text: str
@@ -48,5 +48,5 @@ Jobs: TypeAlias = dict[tuple[str, str], Job]
 
 
 def said(thinking: Iterable[str | None], text: Iterable[str | None]) -> Said:
-    """What came, put together."""
+    """The joined pieces."""
     return Said("".join(filter(None, thinking)), "".join(filter(None, text)))

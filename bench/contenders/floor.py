@@ -1,4 +1,4 @@
-"""What nobody can do without: msgspec and httpx2, by hand."""
+"""The floor: the minimum work, by hand with msgspec and httpx2."""
 
 from __future__ import annotations
 

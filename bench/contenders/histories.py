@@ -1,4 +1,4 @@
-"""Long histories through `plan` and `encode`: home, where reasoning goes back, and abroad, where it stays."""
+"""Long histories through `plan` and `encode`: to their own provider, with reasoning, and to another one, without."""
 
 from __future__ import annotations
 

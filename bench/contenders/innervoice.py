@@ -25,7 +25,7 @@ def of_response(response: Any) -> Said:
 
 
 def _later(response: Any) -> Callable[[], Said]:
-    """What a user sees, for who asks: a view is made when it is looked at."""
+    """The text and the reasoning; these views are computed on access."""
     return lambda: of_response(response)
 
 

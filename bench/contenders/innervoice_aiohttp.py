@@ -1,4 +1,4 @@
-"""innervoice with aiohttp as its road, for many streams at a time."""
+"""innervoice with aiohttp as its HTTP client, for concurrent streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SDK of OpenAI: chat, where the field is an attribute that its types do not know, and Responses."""
+"""OpenAI's SDK: chat, where the reasoning field is an undeclared attribute, and Responses."""
 
 from __future__ import annotations
 

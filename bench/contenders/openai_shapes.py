@@ -1,4 +1,4 @@
-"""What users see of objects in OpenAI's shapes: its own SDK gives them, and so do libraries that take after it."""
+"""Text and reasoning of objects in OpenAI's format, which its SDK and compatible libraries return."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contenders import Said, said
 
 
 def reasoning_content(message: Any) -> str | None:
-    """The field that hosts of chat add, which few types know."""
+    """The reasoning field that compatible hosts add and few types declare."""
     found: str | None = getattr(message, "reasoning_content", None)
     return found
 

@@ -1,4 +1,4 @@
-"""pydantic-ai, by its direct requests: without an agent, which would add to them."""
+"""pydantic-ai's direct requests, without an agent, which would add overhead."""
 
 from __future__ import annotations
 

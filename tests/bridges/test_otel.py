@@ -1,4 +1,4 @@
-"""Requests and responses as attributes: plain dicts, for which OpenTelemetry need not be installed."""
+"""Requests and responses as attributes: plain dicts, without OpenTelemetry."""
 
 import subprocess
 import sys
@@ -140,7 +140,7 @@ def test_response_that_was_cut_off():
     ],
 )
 def test_output(show, reasoning):
-    """Reasoning goes by the policy that renderers go by, and everything else is told."""
+    """Reasoning follows the policy of the renderers; everything else is included."""
     (message,) = otel.output_messages(RESPONSE, show)
 
     assert message == {
@@ -225,7 +225,7 @@ def test_seals_and_keys_are_in_none_of_it(show):
     ["anthropic/claude-opus-5-5+redact", "gemini/gemini-3-pro-preview", "openai/gpt-5.6", "mistral/magistral-small-latest"],
 )  # fmt: skip
 def test_seals_of_the_emulator(model):
-    """Whatever a provider seals, none of it is told."""
+    """Seals of a provider are never included."""
     client = emulated_client(Emulator())
     tool = iv.Tool("weather", parameters={"type": "object", "properties": {"city": {}}})
     history = [iv.user("What is the weather in Paris and Rome?")]
@@ -256,7 +256,7 @@ def test_importing_loads_no_libraries():
 
 
 def test_without_opentelemetry():
-    """Who asks for spans and cannot have them is told."""
+    """`instrument` without OpenTelemetry raises an error that says what to install."""
     try:
         import opentelemetry.trace  # noqa: F401
     except ModuleNotFoundError:

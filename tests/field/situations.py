@@ -1,4 +1,4 @@
-"""What the situations of several tests have in common: bodies as hosts send them, and what was said of them."""
+"""Shared by the tests: response bodies as hosts send them, and the codes of notes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["completion", "frames", "noted", "read_both_ways"]
 
 
 def completion(content: Any = None, *, finish: str = "stop", **members: Any) -> dict[str, Any]:
-    """A whole chat completion; `members` stand in its message."""
+    """A complete chat completion with these members in its message."""
     message = {"role": "assistant", "content": content, **members}
     return {
         "id": "chatcmpl-1",
@@ -30,7 +30,7 @@ def frames(deltas: Iterable[dict[str, Any]], *, finish: str = "stop") -> Iterato
 
 
 def read_both_ways(content: str, *, finish: str = "stop", field: str = "", **hints: Any):
-    """The same answer read whole and from a stream in small deltas; both must agree."""
+    """The same response, read complete and as a stream of small deltas; both must be equal."""
     members = {"reasoning_content": field} if field else {}
     whole = iv.decode(completion(content, finish=finish, **members), **hints)
     deltas = [{"reasoning_content": field[at : at + 5]} for at in range(0, len(field), 5)]
@@ -46,5 +46,5 @@ def read_both_ways(content: str, *, finish: str = "stop", field: str = "", **hin
 
 
 def noted(value: Any) -> set[str]:
-    """The codes of the notes of a response or of a wire."""
+    """The note codes of a response or a wire."""
     return {note.code for note in value.notes}

@@ -1,4 +1,4 @@
-"""P01 to P08: a tool loop's second request, and what each host wants in it."""
+"""P01 to P08: the second request of a tool loop, and what each host requires in it."""
 
 import json
 import re
@@ -27,7 +27,7 @@ DEEPSEEK, KIMI = "deepseek/deepseek-v4-pro", "moonshot/kimi-k3"
 
 
 def blocks_of_stream(raw):
-    """The content that a stream of the Messages API adds up to."""
+    """The content of a streamed Messages API response."""
     blocks = []
     for frame in frames_of(raw):
         if frame["type"] == "content_block_start":
@@ -48,11 +48,11 @@ def blocks_of_stream(raw):
 @pytest.mark.parametrize("behave", ["", "pieces=3", "redact, pieces=3"])
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 def test_p01_a_tool_loop_that_was_a_file_in_between(behave, stream, tmp_path):
-    """P01. A Claude turn that was stored as JSON and answered by a tool goes back byte for byte.
+    """P01. A Claude turn that was stored as JSON is sent back with its tool result, byte for byte.
 
-    Elsewhere: a layer in between flattens the turn, and the loop's second request is refused because it starts with the call
+    Elsewhere: a library flattens the turn, and the second request is refused because the turn starts with the tool call
     (https://github.com/anomalyco/opencode/issues/3077, https://github.com/openai/openai-agents-python/issues/678).
-    Here: every part keeps the block it was, so the next body holds the content that the API sent, in its order.
+    Here: every part keeps its original block, so the next body has the content that the API sent, in the same order.
     Seen failing: TurnRules.without_loose_ends dropping leading thinking as well; Origin.block left out by to_json.
     """
     witness = Witness()
@@ -84,11 +84,11 @@ SIGNED = [
 @pytest.mark.parametrize("provider", ["gemini", "vertex"])
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 def test_p02_gemini_signs_calls_texts_images_and_nothing(provider, stream):
-    """P02. Whatever part Gemini signed, that part carries that signature when it goes back.
+    """P02. A signature is sent back on the part that Gemini signed, whatever kind of part it is.
 
-    Elsewhere: the call comes back without its thought_signature and the request is refused
+    Elsewhere: the tool call is sent back without its thought_signature, and the request is refused
     (https://github.com/langgenius/dify-official-plugins/issues/2088, https://github.com/AstrBotDevs/AstrBot/issues/9217).
-    Here: a signature stays on the part it came on, whole and streamed, an empty text and an image included.
+    Here: a signature stays on its part, complete or streamed, including an empty text and an image.
     Seen failing: GeminiReader dropping parts whose text is empty.
     """
     pieces = [[part] for part in SIGNED] if stream else [SIGNED]
@@ -105,10 +105,10 @@ def test_p02_gemini_signs_calls_texts_images_and_nothing(provider, stream):
 @pytest.mark.parametrize("model", [GEMINI, "vertex/gemini-3-pro", "openrouter/google/gemini-3-pro"])
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 def test_p02_gemini_by_every_road(model, stream):
-    """P02. A tool loop with Gemini goes through on each transport, natively and behind OpenRouter.
+    """P02. A tool loop with Gemini works through each API: natively, in OpenAI's format, and through OpenRouter.
 
-    Elsewhere: OpenAI-shaped paths lose the signature (https://github.com/lbjlaq/Antigravity-Manager/issues/3202).
-    Here: on Google's own OpenAI surface it is in extra_content, at OpenRouter in reasoning_details; both are given back.
+    Elsewhere: OpenAI-compatible endpoints lose the signature (https://github.com/lbjlaq/Antigravity-Manager/issues/3202).
+    Here: Google's OpenAI endpoint has it in extra_content, OpenRouter in reasoning_details; both are sent back.
     Seen failing: the writer of chat leaving extra_content out.
     """
     chat = client_of(Emulator()).conversation(model, tools=[get_weather], stream=stream)
@@ -126,11 +126,11 @@ def test_p02_gemini_by_every_road(model, stream):
 
 
 def test_p03_parallel_calls_of_which_one_is_signed():
-    """P03. Of two parallel calls only the first is signed, and so they go back, without a warning.
+    """P03. Of two parallel calls only the first is signed; they are sent back like that, without a warning.
 
-    Elsewhere: siblings get a copy of the signature, or the skip value and a false warning
+    Elsewhere: the second call gets a copy of the signature, or the placeholder and a false warning
     (https://github.com/vercel/ai/pull/17620, https://github.com/google/adk-go/pull/764).
-    Here: a signature is a member of its own part; the sibling stays bare, in the same content.
+    Here: a signature belongs to its own part; the other call stays unsigned.
     Seen failing: TurnRules._signed stamping a call whose sibling is signed.
     """
     witness = Witness()
@@ -145,10 +145,10 @@ def test_p03_parallel_calls_of_which_one_is_signed():
 
 
 def test_p03_a_step_that_nobody_signed():
-    """P03. In a step made elsewhere the first call gets the documented skip value, and only in the current turn.
+    """P03. In a step of another model the first call gets the documented placeholder, and only in the current turn.
 
-    Elsewhere: all calls of all turns are stamped, or none (https://github.com/trpc-group/trpc-agent-go/pull/1894).
-    Here: rule H4 fills one call for each step since the user spoke last, and notes it.
+    Elsewhere: all calls of all turns get the placeholder, or none (https://github.com/trpc-group/trpc-agent-go/pull/1894).
+    Here: rule H4 fills one call for each step since the last user message, with a note.
     Seen failing: TurnRules.with_skip_values without the start of the current turn.
     """
     witness = Witness()
@@ -178,11 +178,11 @@ SMUGGLED = "call_1__thought__" + "Q0FF+/" * 700
 @pytest.mark.parametrize("fallback", FALLBACKS)
 @pytest.mark.parametrize("given", [None, SMUGGLED], ids=["without an id", "with a smuggled one"])
 def test_p04_ids_that_every_provider_takes(fallback, given):
-    """P04. A Gemini call has a short id without hidden state, which any other provider takes as a fallback.
+    """P04. A Gemini call has a short id without hidden state, which every other provider accepts as a fallback.
 
-    Elsewhere: the signature travels inside the id, other providers refuse its length, and clients that shorten it break it
+    Elsewhere: the signature is part of the id; other providers refuse its length, and clients that shorten it break it
     (https://github.com/BerriAI/litellm/issues/37849, https://github.com/BerriAI/litellm/issues/41534).
-    Here: a call without an id is numbered, one that the target refuses is mapped there and in its result, and kept in the history.
+    Here: a call without an id is numbered; an id that the target refuses is replaced in the request, and kept in the history.
     Seen failing: with_taken_ids giving the ids back as they are.
     """
     call = {"name": "get_weather", "args": {"city": "Oslo"}, **({"id": given} if given else {})}
@@ -201,11 +201,11 @@ def test_p04_ids_that_every_provider_takes(fallback, given):
 
 
 def test_p04_a_client_that_returns_id_name_and_arguments_only():
-    """P04. A program that keeps nothing but id, name and arguments gets its signature back on the way out.
+    """P04. A program that keeps only id, name and arguments gets the signature restored in its next request.
 
-    Elsewhere: extra_content is dropped by the client, and nobody has it (https://github.com/sierra-research/tau2-bench/issues/559).
-    Here: the transport for the official SDKs remembers the turn by its id, and puts the signature where it was. A store for
-    several processes is the gateway's, and not there yet.
+    Elsewhere: the client drops extra_content, and the signature is lost (https://github.com/sierra-research/tau2-bench/issues/559).
+    Here: the transport for the official SDKs remembers the turn and restores the signature. It does not share its memory between
+    processes.
     Seen failing: Relay.remember doing nothing.
     """
     google = {"google": {"thought_signature": "c2lnbmVkIGNhbGw="}}
@@ -229,11 +229,11 @@ def test_p04_a_client_that_returns_id_name_and_arguments_only():
 
 
 def test_p05_deepseek_gets_its_reasoning_back_in_every_later_request():
-    """P05. DeepSeek gets reasoning_content back on every turn with calls, also from people who never asked for thinking.
+    """P05. DeepSeek gets reasoning_content back on every turn with tool calls, even if thinking was never requested.
 
     Elsewhere: the request after the first tool call is refused, with thinking on by default
     (https://github.com/n8n-io/n8n/issues/29119, https://github.com/langchain-ai/langchainjs/issues/10883).
-    Here: the field is part of the turn, and goes back with the text that came.
+    Here: the field is part of the turn and is sent back with its original text.
     Seen failing: ReasoningRules.fitted dropping every field of a chat host.
     """
     witness = Witness()
@@ -248,10 +248,10 @@ def test_p05_deepseek_gets_its_reasoning_back_in_every_later_request():
 
 
 def test_p05_reasoning_that_a_front_end_has_lost():
-    """P05. Where the reasoning is lost the key is sent empty, and the note reasoning_filled says so.
+    """P05. If the reasoning is lost, the field is sent empty, with the note reasoning_filled.
 
-    Elsewhere: libraries invent a single blank without a word, or die (https://github.com/openai/codex/issues/24500).
-    Here: nothing is invented; the turn is accepted, and whoever looks sees what was filled.
+    Elsewhere: libraries silently send a single space, or fail (https://github.com/openai/codex/issues/24500).
+    Here: no text is made up, the turn is accepted, and the note says what was filled.
     Seen failing: TurnRules.with_field returning the parts unchanged.
     """
     call = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Oslo"}'}}  # fmt: skip
@@ -271,11 +271,11 @@ def test_p05_reasoning_that_a_front_end_has_lost():
 
 @pytest.mark.parametrize("keep", [1, 2, 3])
 def test_p06_no_reliance_on_what_the_server_remembers(keep):
-    """P06. A host that forgets between requests accepts every resumed and every shortened history.
+    """P06. A host without memory between requests accepts every resumed and every shortened history.
 
     Elsewhere: a warm cache hides the missing field, and the same history fails after a pause or a compaction
     (https://github.com/esengine/DeepSeek-Reasonix/pull/4022, https://github.com/mnfst/llm-gateway/pull/2859).
-    Here: every request carries all that the strict rule wants; each is answered by a server that never saw the others.
+    Here: every request has everything that the strict rule requires; in the test each one goes to a new server.
     Seen failing: TurnRules.with_field filling, and ReasoningRules.fitted sending, only in the latest turn.
     """
     chat = client_of(Emulator()).conversation(DEEPSEEK, tools=[get_weather])
@@ -292,11 +292,11 @@ def test_p06_no_reliance_on_what_the_server_remembers(keep):
 
 
 def test_p07_kimi_with_a_turn_that_no_model_made():
-    """P07. A made-up tool turn among real ones is accepted by Kimi, and the real ones carry their real reasoning.
+    """P07. Kimi accepts a synthetic tool turn among real ones, and the real ones keep their reasoning.
 
-    Elsewhere: "reasoning_content is missing in assistant tool call message at index N", for ever after
+    Elsewhere: "reasoning_content is missing in assistant tool call message at index N", in every later request
     (https://github.com/anomalyco/opencode/issues/10996, https://github.com/mastra-ai/mastra/issues/12592).
-    Here: the made-up turn gets the empty field, by rule H3, and no other does.
+    Here: only the synthetic turn gets an empty field, by rule H3.
     Seen failing: TurnRules.with_field returning the parts unchanged.
     """
     witness = Witness()
@@ -328,11 +328,11 @@ CONTRACTS = {
 
 @pytest.mark.parametrize("target", CONTRACTS)
 def test_p08_each_host_gets_the_field_it_takes(target):
-    """P08. One history with turns of eight hosts leaves for each of them with the field that it takes, and no other.
+    """P08. A history with turns of eight hosts is sent to each of them with the field that it accepts, and no other.
 
-    Elsewhere: strict hosts answer 400 or 422 to a field that another host demands
+    Elsewhere: strict hosts return 400 or 422 for a field that another host requires
     (https://github.com/QwenLM/qwen-code/issues/11045, https://github.com/agentjido/req_llm/issues/772).
-    Here: a row of data says which field a host takes back; own reasoning goes there, foreign reasoning stays in the history.
+    Here: a row of data says which field a host accepts; its own reasoning goes there, other reasoning stays in the history.
     Seen failing: Replay.returned returning the part as it is; ReasoningRules.is_home always true.
     """
     history = []

@@ -1,4 +1,4 @@
-"""P09 to P16: signatures that belong to somebody, are bound to something, or come in pieces."""
+"""P09 to P16: signatures of other models or accounts, bound signatures, and signatures in pieces."""
 
 import json
 
@@ -38,12 +38,12 @@ def seals_in(body):
 
 
 def test_p09_blocks_of_several_models_in_one_history():
-    """P09. A request holds only the blocks that its model reads; the others stay in the history and are back later.
+    """P09. A request has only the blocks that its model can read; the others stay in the history for later.
 
-    Elsewhere: after a switch between models or providers every further request is refused for its signature
+    Elsewhere: after a switch of model or provider every later request is refused because of a signature
     (https://github.com/vybestack/llxprt-code/issues/2335, https://github.com/openclaw/openclaw/issues/29375).
-    Here: each part knows the model that wrote it, and rows of data say who reads whom; a switch costs nothing.
-    Seen failing: hosts.home.reads always true; a conversation whose history becomes what was sent.
+    Here: each part records the model that wrote it, and rows of data say which model can read which; nothing is lost.
+    Seen failing: catalog.home.reads always true; a conversation whose history becomes what was sent.
     """
     witness = Witness()
     client = client_of(witness)
@@ -75,11 +75,11 @@ ORIGINS = [
 
 @pytest.mark.parametrize(("origin", "is_home"), ORIGINS)
 def test_p10_a_signature_goes_by_provider_family_and_account(origin, is_home):
-    """P10. A signature is attached only where provider, family of the model and account are those it came from.
+    """P10. A signature is sent only to the provider, the model family and the account that it came from.
 
     Elsewhere: a cache keyed by the id of a call puts Claude's signature on Gemini's call
     (https://github.com/decolua/9router/issues/4136, https://github.com/badrisnarayanan/antigravity-claude-proxy/issues/18).
-    Here: a seal lies in the origin of its part, with all three, and the id of a call is no key to anything.
+    Here: the origin of a part has its signature and all three; call ids are not used as keys.
     Seen failing: is_home without its comparisons of provider, of scope, and of families.
     """
     part = {"functionCall": {"id": "c1", "name": "get_weather", "args": {"city": "Rome"}}, "thoughtSignature": "Z2VtaW5p"}  # fmt: skip
@@ -116,11 +116,11 @@ EDITS = {
 
 @pytest.mark.parametrize("what", EDITS)
 def test_p11_an_edit_before_bound_thinking(what):
-    """P11. Before anything is sent it is said what changed before bound thinking and which blocks are dead, and these stay out.
+    """P11. Before anything is sent, lint reports edits that invalidate thinking, and the plan leaves the invalid blocks out.
 
-    Elsewhere: an edit of the system prompt, the tools or a message kills the block and all later ones, and the API says so first
+    Elsewhere: editing the system prompt, the tools or a message invalidates the block and all later ones; only the API reports it
     (https://github.com/anomalyco/opencode/pull/46653, https://github.com/pydantic/pydantic-ai/pull/7989).
-    Here: a digest of what stood before is kept with each block; lint names the edit, and the plan leaves exactly the dead ones out.
+    Here: each block has a digest of everything before it; lint names the edit, and the plan leaves out exactly the invalid ones.
     Seen failing: ReasoningRules._bound keeping every block; Prefix without the system and the tools.
     """
     settings, edit, dead = EDITS[what]
@@ -152,10 +152,10 @@ def test_p11_an_edit_before_bound_thinking(what):
 
 
 def test_p11_a_block_is_bound_by_the_one_who_wrote_it():
-    """P11. Thinking that its writer has bound is dead after an edit for every model that reads it, and unbound thinking for none.
+    """P11. After an edit, thinking of a model that binds it is invalid for every reader, and other thinking for none.
 
-    Elsewhere: nobody tells before sending (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking).
-    Here: the row of the writer says whether a block is bound, not that of the model which is asked now.
+    Elsewhere: no client checks this before sending (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking).
+    Here: the row of the model that wrote the block decides whether it is bound, not the row of the target.
     Seen failing: ReasoningRules._binding by the row of the target.
     """
     witness = Witness()
@@ -187,11 +187,11 @@ blocks = st.one_of(
 
 @given(st.lists(blocks, max_size=6, unique_by=lambda block: block.get("id", id(block))), calls)
 def test_p12_the_latest_turn_is_never_modified(content, last):
-    """P12. For any Claude turn, reading and writing give the same content: order, count, white space and every character.
+    """P12. Reading and writing any Claude turn gives the same content: order, count, white space and every character.
 
-    Elsewhere: trimming, merging or dropping one of several blocks kills the session
+    Elsewhere: trimming, merging or dropping one of several blocks makes the session unusable
     (https://github.com/anthropics/claude-code/issues/63361, https://github.com/vybestack/llxprt-code/issues/1653).
-    Here: drawn turns with thinking, redacted thinking, text and calls in any order come back equal, also from a file.
+    Here: random turns with thinking, redacted thinking, text and calls in any order are equal afterwards, also from a file.
     Seen failing: the Anthropic writer joining neighbouring texts; Planner dropping thinking behind a text.
     """
     received = [*[block for block in content if block.get("id") != last["id"]], last]
@@ -211,11 +211,11 @@ CUT = [
 
 @pytest.mark.parametrize("model", CUT)
 def test_p13_a_stream_cut_at_every_byte(model):
-    """P13. Wherever a stream breaks off: blocks say whether they are whole, half a block is never sent as signed, and one can go on.
+    """P13. Wherever a stream is cut off, incomplete blocks are marked and never sent as signed, and the conversation can go on.
 
     Elsewhere: an interrupted stream leaves half a signature in the history, and every later turn fails
     (https://github.com/anthropics/claude-code/issues/63943, https://github.com/openclaw/openclaw/issues/84430).
-    Here: a part is complete when the wire ended it; others are readable, carry no seals, and stay out of the next request.
+    Here: a part is complete if the API ended it; others can be read, have no signature, and are left out of the next request.
     Seen failing: ReasoningRules.fitted without its rules about interrupted and unsigned parts; AnthropicReader calling every
     part complete.
     """
@@ -245,7 +245,7 @@ def test_p13_a_stream_cut_at_every_byte(model):
 
 
 def streamed(content):
-    """A turn as the Messages API streams it, a signature in a delta of its own."""
+    """A turn as the Messages API streams it, with the signature in a separate delta."""
     events = [{"type": "message_start", "message": {"id": "m", "role": "assistant"}}]
     for index, block in enumerate(content):
         empty = {name: "" if name in ("thinking", "signature", "text") else value for name, value in block.items()}  # fmt: skip
@@ -270,11 +270,11 @@ SHAPES = [
 
 @pytest.mark.parametrize("size", [1, 7, 10_000])
 def test_p14_a_stream_gives_what_the_whole_answer_gives(size):
-    """P14. Blocks with text, with a signature, with both and with neither are the same from a stream as from a whole answer.
+    """P14. Blocks with text, with a signature, with both or with neither are the same in a stream and in a complete response.
 
-    Elsewhere: builders want text and signature together, or take a block that has only a signature for empty
+    Elsewhere: stream builders expect text and signature together, or treat a block with only a signature as empty
     (https://github.com/BerriAI/litellm/issues/33034, https://github.com/OpenRouterTeam/ai-sdk-provider/issues/423).
-    Here: one reader reads both, for every cutting of the bytes; only what was never signed stays out of the next request.
+    Here: the same reader reads both, however the bytes are split; only unsigned blocks are left out of the next request.
     Seen failing: AnthropicReader ignoring the signature of a block that has no text.
     """
     body = {"type": "message", "id": "m", "role": "assistant", "content": SHAPES, "stop_reason": "end_turn"}  # fmt: skip
@@ -290,10 +290,10 @@ def test_p14_a_stream_gives_what_the_whole_answer_gives(size):
 
 @pytest.mark.parametrize("behave", ["pieces=3", "redact, pieces=3", "hide"])
 def test_p14_bedrock_streams_what_it_says_whole(behave):
-    """P14. The same answer of Converse, whole and as an event stream, is the same turn.
+    """P14. A Converse response gives the same turn, complete and as an event stream.
 
-    Elsewhere: signature and redacted content of a stream are dropped (https://github.com/BerriAI/litellm/pull/38809).
-    Here: what the pieces add up to is what the whole answer holds, seals included.
+    Elsewhere: the signature and the redacted content of a stream are dropped (https://github.com/BerriAI/litellm/pull/38809).
+    Here: the deltas add up to the complete response, signatures included.
     Seen failing: ConverseReader leaving the signature of a delta out.
     """
     request = iv.Request(BEDROCK, [iv.user(LOOP)], tools=[TOOL], reasoning="high", max_tokens=9000)
@@ -320,11 +320,11 @@ ENTRIES = [
 
 
 def test_p15_fragments_of_reasoning_details():
-    """P15. Fragments with one index are one entry, with all its text and its signature; other indexes stay apart; sent back once.
+    """P15. Fragments with the same index become one entry, with its text and signature, which is sent back once.
 
-    Elsewhere: fragments are stored as they come, or the list is put on every call of the turn
+    Elsewhere: fragments are stored separately, or the list is repeated on every call of the turn
     (https://github.com/Kilo-Org/kilo/issues/303, https://github.com/agno-agi/agno/pull/5802).
-    Here: entries are told apart by type and index, and the list goes back on the message, once.
+    Here: type and index identify an entry, and the list is sent back once, on the message.
     Seen failing: ReasoningFields keyed by a running number instead of the index.
     """
     names = [{"index": n, "id": f"c{n}", "type": "function", "function": {"name": "f", "arguments": "{}"}} for n in (0, 1)]  # fmt: skip
@@ -354,9 +354,9 @@ def test_p15_fragments_of_reasoning_details():
 def test_p16_redacted_thinking_between_signed(model, kind, stream):
     """P16. A redacted block between signed ones is shown as hidden, counted, and sent back in its place.
 
-    Elsewhere: a type that has no such variant crashes, or the block vanishes and the tool loop dies of it
+    Elsewhere: a type without this variant crashes, or the block is lost and the tool loop fails
     (https://github.com/maximhq/bifrost/pull/5094, https://github.com/Dicklesworthstone/pi_agent_rust/pull/80).
-    Here: it is thinking of the form "hidden", on Anthropic and on Bedrock, and its data are a seal like any other.
+    Here: it is thinking of the form "hidden", on Anthropic and on Bedrock, and its data is treated as a signature.
     Seen failing: AnthropicReader skipping redacted_thinking, and ConverseReader redactedContent.
     """
     witness = Witness()

@@ -1,4 +1,4 @@
-"""P17 to P24: what is dropped, refused, paired, empty or left over when a history is sent again."""
+"""P17 to P24: parts that are dropped, refused, paired or empty when a history is sent again."""
 
 import json
 from itertools import pairwise
@@ -37,11 +37,11 @@ def unsigned_turn():
 
 @pytest.mark.parametrize("target", CLAUDES)
 def test_p17_foreign_reasoning_never_becomes_text_for_claude(target):
-    """P17. Foreign or unsigned reasoning is left out for Claude, wherever it is served; as text it is refused before it is sent.
+    """P17. Reasoning of other models and unsigned reasoning is left out for Claude on every host; sending it as text is an error.
 
-    Elsewhere: unsigned thinking is demoted to tagged text, which Claude refuses, and which models begin to imitate
+    Elsewhere: unsigned thinking becomes tagged text, which Claude refuses and other models imitate
     (https://github.com/can1357/oh-my-pi/issues/7241, https://github.com/open-webui/open-webui/issues/23339).
-    Here: omitting is the default, labelled text an opt-in, and for Claude not even that (rule H2).
+    Here: it is omitted by default; labelled text is an option, but not for Claude (rule H2).
     Seen failing: ReasoningRules._abroad turning readable reasoning into text by default, and without its exception for Claude.
     """
     foreign = client_of(Emulator()).ask(DEEPSEEK, "What is 2 + 2?").message
@@ -58,10 +58,10 @@ def test_p17_foreign_reasoning_never_becomes_text_for_claude(target):
 
 
 def test_p17_labelled_text_is_an_explicit_wish():
-    """P17. Whoever wants foreign reasoning as labelled text asks for it, and is told that it was done.
+    """P17. Reasoning of other models is sent as labelled text only on request, and with a note.
 
-    Elsewhere: the demotion happens on purpose and unasked (https://github.com/open-webui/open-webui/issues/23339).
-    Here: foreign="text" does it for models other than Claude, with a note; without it nothing of the kind is sent.
+    Elsewhere: it is converted to text deliberately, without a request (https://github.com/open-webui/open-webui/issues/23339).
+    Here: foreign="text" does it for models other than Claude, with a note; the default is to leave it out.
     Seen failing: Request.foreign being "text" by default.
     """
     foreign = client_of(Emulator()).ask(DEEPSEEK, "What is 2 + 2?").message
@@ -74,7 +74,7 @@ def test_p17_labelled_text_is_an_explicit_wish():
 
 
 class Stubborn(Witness):
-    """Refuses a signature, whatever it is sent."""
+    """A host that refuses every signature."""
 
     def reply(self, method, path, headers, body):
         super().reply(method, path, headers, body)
@@ -96,11 +96,11 @@ def three_turns(client, model):
     "lost", [False, True], ids=["all were sent", "behind one that is not sent"]
 )
 def test_p18_one_retry_with_the_smallest_removal(model, lost):
-    """P18. A refused signature costs the thinking of the turn that the refusal names, one retry, and a note.
+    """P18. After a refused signature the client retries once, without the thinking of the turn named in the error, and adds a note.
 
-    Elsewhere: the same payload is sent again, or all thinking and the setting go with it, or the session is dead
+    Elsewhere: the same body is sent again, or all thinking and the setting are removed, or the session stays unusable
     (https://github.com/NousResearch/hermes-agent/issues/24401, https://github.com/anthropics/anthropic-sdk-python/issues/1598).
-    Here: the named place is looked up in what was sent, and only that turn's thinking is left out of the second try.
+    Here: the position in the error is looked up in the sent request, and only that turn's thinking is left out of the retry.
     Seen failing: recover counting the turns of the history instead of those that were sent; recover removing all thinking.
     """
     witness = Witness()
@@ -129,11 +129,11 @@ def test_p18_one_retry_with_the_smallest_removal(model, lost):
 
 @pytest.mark.parametrize(("mode", "tries"), [("clamp", 2), ("strict", 1)])
 def test_p18_no_more_than_one_retry_and_none_in_strict(mode, tries):
-    """P18. A host that refuses all the same is asked no third time, and in mode strict no second time.
+    """P18. If the host still refuses, there is no second retry, and in mode strict no retry at all.
 
-    Elsewhere: retries although the caller wanted strict errors, and retries that repeat the payload
+    Elsewhere: retries although the caller wanted strict errors, and retries with the same body
     (https://github.com/aaif-goose/goose/pull/11836).
-    Here: the error is raised with the provider's words; what was sent the second time differs from the first.
+    Here: the error has the provider's message, and the retry has a different body.
     Seen failing: recover ignoring the mode; Exchange.refused recovering again and again.
     """
     history = [*three_turns(client_of(Emulator()), CLAUDE), iv.user("What is 4 + 4?")]
@@ -171,11 +171,11 @@ ITEM_EDITS = {
 @pytest.mark.parametrize("store", [False, True], ids=["nothing stored", "stored"])
 @pytest.mark.parametrize("edit", ITEM_EDITS)
 def test_p19_only_whole_groups_of_items_are_sent(edit, store):
-    """P19. From items that an application removed or moved, only whole groups are sent, and what was left out is said.
+    """P19. If an application removed or moved items, only complete groups are sent, and a note says what was left out.
 
     Elsewhere: a reasoning item without its following item, or an item without its required reasoning, is refused
     (https://github.com/vercel/ai/issues/7099, https://github.com/continuedev/continue/issues/12620).
-    Here: reasoning that leads to nothing stays out; what no longer follows its reasoning goes without its id (rule H5).
+    Here: reasoning without a following item is left out; an item without its reasoning is sent without its id (rule H5).
     Seen failing: TurnRules.without_loose_ends, and TurnRules.without_lost_ids, returning the parts unchanged.
     """
     witness, history = gpt_loop(store)
@@ -195,11 +195,11 @@ def test_p19_only_whole_groups_of_items_are_sent(edit, store):
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 def test_p20_nothing_is_looked_up_when_nothing_is_stored(stream):
-    """P20. With store=False encrypted reasoning is asked for, items go inline without ids, and nothing is referred to by one.
+    """P20. With store=False encrypted reasoning is requested, and items are sent inline without ids.
 
     Elsewhere: "Item with id rs_... not found", because ids are sent without the encrypted content
     (https://github.com/vercel/ai/issues/7543, https://github.com/openai/openai-agents-python/pull/2068).
-    Here: it is the default; each request below goes to a server that has never seen the ones before.
+    Here: this is the default; in the test each request goes to a new server.
     Seen failing: the Responses writer keeping ids; encode without its include.
     """
     history = [iv.user(LOOP)]
@@ -218,12 +218,12 @@ def test_p20_nothing_is_looked_up_when_nothing_is_stored(stream):
 
 
 def test_p21_encrypted_content_of_another_account():
-    """P21. Reasoning that one account sealed is not sent by another; where nobody knew, the refusal costs one retry, and the turn succeeds.
+    """P21. Reasoning of one account is not sent from another; if the account is unknown, the client retries once without it.
 
-    Elsewhere: with pools of accounts and load balancers the payload meets the wrong one, and the session is lost
+    Elsewhere: with account pools and load balancers the request reaches the wrong account, and the session is lost
     (https://github.com/openai/codex/issues/8145, https://github.com/Wei-Shaw/sub2api/issues/3038).
-    Here: the scope is part of the origin; after a refusal the reasoning goes out of the request (H8: all of it, not the blob
-    alone), and stays in the history with its summary.
+    Here: the scope is part of the origin; after a refusal the reasoning is left out of the request (rule H8), and stays in the
+    history with its summary.
     Seen failing: is_home without its comparison of scopes; recover not knowing invalid_encrypted_content.
     """
     witness = Witness()
@@ -244,11 +244,11 @@ def test_p21_encrypted_content_of_another_account():
 
 
 def test_p22_readable_text_is_no_encrypted_content():
-    """P22. Reasoning text without an opaque blob never lands in encrypted_content, and a blob never in a text.
+    """P22. Readable reasoning is never sent as encrypted_content, and encrypted content never as text.
 
     Elsewhere: the error text shows the summary itself as "encrypted content"
     (https://github.com/Wei-Shaw/sub2api/issues/2863, https://github.com/edison7009/EchoBird/issues/255).
-    Here: text is the text of a part, a seal a member of the block it came in; no code turns one into the other.
+    Here: text is the text of a part, encrypted content a member of its block; no code converts one into the other.
     Seen failing: the Responses writer making an item with encrypted_content of any thinking.
     """
     item = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Readable."}]}  # fmt: skip
@@ -287,11 +287,11 @@ EMPTY = {
 
 @pytest.mark.parametrize("model", EMPTY)
 def test_p23_fields_that_are_there_and_empty(model):
-    """P23. An empty summary, an empty thought and an empty list of details survive storage, and go back as they came.
+    """P23. An empty summary, empty thinking and an empty list of details survive storage and are sent back unchanged.
 
-    Elsewhere: encoders omit what is empty, and the item is refused or read as another one
+    Elsewhere: serializers omit empty members, and the item is refused or misread
     (https://github.com/newo-ether/Agora/issues/141).
-    Here: blocks are stored as they were on the wire, where absent, null, "" and [] differ.
+    Here: blocks are stored exactly as received; absent, null, "" and [] are different.
     Seen failing: Reader.origin leaving empty members out of a block; the writer of chat without reasoning_details.
     """
     provider, _, name = model.partition("/")
@@ -311,10 +311,10 @@ def test_p23_fields_that_are_there_and_empty(model):
 
 
 def test_p23_a_ciphertext_that_comes_in_two_events():
-    """P23. Encrypted content that a stream says several times is kept once, as it was said last.
+    """P23. If a stream sends encrypted content several times, the last value is kept.
 
-    Elsewhere: both texts are captured, and neither decrypts (https://github.com/newo-ether/Agora/issues/141).
-    Here: only the last word about an item counts, and seals are never joined.
+    Elsewhere: both values are joined, and the result cannot be decrypted (https://github.com/newo-ether/Agora/issues/141).
+    Here: the last value of an item counts, and encrypted content is never joined.
     Seen failing: ResponsesReader._start keeping encrypted_content, and Item.finish adding to it.
     """
     reasoning, said = EMPTY[GPT]["output"]
@@ -344,10 +344,10 @@ HOSTS = [
 @pytest.mark.parametrize("target", HOSTS)
 @pytest.mark.parametrize("source", [CLAUDE, DEEPSEEK, "minimax/MiniMax-M2", GPT])
 def test_p24_a_turn_of_which_nothing_is_left(source, target):
-    """P24. A turn that held only dropped reasoning is no turn: roles still alternate, and nothing empty is sent.
+    """P24. A turn with nothing but dropped reasoning is left out: roles still alternate, and nothing empty is sent.
 
-    Elsewhere: it becomes an empty list of content, and is refused (https://github.com/genkit-ai/genkit-dart/pull/400).
-    Here: the turn stays in the history; in the request the user's words around it are one message, and a note says so.
+    Elsewhere: its content becomes an empty list, and the request is refused (https://github.com/genkit-ai/genkit-dart/pull/400).
+    Here: the turn stays in the history; in the request the user messages around it are joined, with a note.
     Seen failing: TurnRules.with_results keeping turns without parts; encode not joining the messages of the user; Planner
     sending the blank text that stood behind markup.
     """

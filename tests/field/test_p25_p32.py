@@ -1,4 +1,4 @@
-"""P25 to P32: order, storage, mix-ups, cuts and prefills of histories; and fields that clients do not know."""
+"""P25 to P32: order, storage, mix-ups, truncation and prefill of histories; and fields that clients do not support."""
 
 import asyncio
 import json
@@ -52,11 +52,11 @@ INTERLEAVED = {
 
 @pytest.mark.parametrize("model", INTERLEAVED)
 def test_p25_thoughts_between_calls_keep_their_places(model):
-    """P25. Three thoughts between two calls and a text are read in wire order, shown in it, and written back in it.
+    """P25. Three thinking parts between two calls and a text are read, shown and sent back in their original order.
 
-    Elsewhere: thoughts are collapsed into one before the text (https://github.com/openai/openai-agents-python/pull/4177,
+    Elsewhere: the thinking is merged into one part before the text (https://github.com/openai/openai-agents-python/pull/4177,
     https://github.com/Dwsy/agent/issues/44).
-    Here: a message is a list of parts; there is no second place in which reasoning could be gathered.
+    Here: a message is a list of parts, with no separate place for reasoning.
     Seen failing: Response.message sorting its parts by kind, thinking first.
     """
     blocks = INTERLEAVED[model]
@@ -82,12 +82,12 @@ SEALERS = [CLAUDE, GPT, GEMINI, "bedrock/us.anthropic.claude-sonnet-4-5-v1:0", "
 
 @pytest.mark.parametrize("model", SEALERS)
 def test_p26_through_a_front_end_and_a_column(model):
-    """P26. A history that passes through other people's JSON keeps everything opaque; so does the compact form with blobs apart.
+    """P26. A history that passes through another program's JSON keeps its signatures; so does the compact form with separate blobs.
 
-    Elsewhere: a message type or a column without a place for them eats the signatures
+    Elsewhere: a message type or a database column has no place for signatures and drops them
     (https://github.com/open-webui/open-webui/issues/27467, https://github.com/CaddyGlow/ccproxy-api/pull/72).
-    Here: to_json is plain JSON with the blocks in it; with blobs= long seals are stored apart and referred to by a digest, and one
-    that is missing is an error, never a loss.
+    Here: to_json is plain JSON that includes the blocks; with blobs= long signatures are stored separately and referenced by a
+    digest, and a missing one raises an error.
     Seen failing: Origin.block left out by to_json; with_seals leaving the references in place.
     """
     witness = Witness()
@@ -113,7 +113,7 @@ CALL = {"id": "f:0", "type": "function", "function": {"name": "f", "arguments": 
 
 
 class Host:
-    """An OpenAI-compatible host whose turns all look alike; what it thinks is told by the caller's number."""
+    """An OpenAI-compatible host whose visible turns are all equal; its reasoning depends on the caller's number."""
 
     def __init__(self):
         self.asked = []
@@ -148,13 +148,13 @@ def user(text):
     ids=["other words before", "another caller", "nothing differs"],
 )
 def test_p27_two_conversations_that_look_alike(one, other, own, tools):
-    """P27. Two conversations with equal visible text and colliding ids of calls never get each other's reasoning; in doubt none gets any.
+    """P27. Two conversations with equal text and equal call ids never get each other's reasoning; if in doubt, neither gets any.
 
-    Elsewhere: caches keyed by visible text or by the id of a call hand one user's thoughts to another
+    Elsewhere: caches keyed by visible text or call id return one user's reasoning to another
     (https://github.com/vellum-ai/vellum-assistant/pull/22200, https://github.com/mnfst/llm-gateway/pull/2859).
-    Here: the transport for SDKs knows a turn by its caller, by what stands before it and by its own words or calls. The store
-    of a gateway, which several processes share, is open.
-    Seen failing: TurnMemory.find by the turn alone; places_of without the scope; TurnMemory.keep overwriting what differs.
+    Here: the transport for SDKs identifies a turn by its caller, by everything before it, and by its own text or calls. A store
+    that several processes share is open.
+    Seen failing: TurnMemory.find by the turn alone; turn_positions without the scope; TurnMemory.keep overwriting another turn.
     """
     host = Host()
     more = {"tools": tools} if tools else {}
@@ -170,10 +170,10 @@ def test_p27_two_conversations_that_look_alike(one, other, own, tools):
 
 
 def test_p27_conversations_at_the_same_time():
-    """P27. Of conversations that run at the same time over one client, each keeps its own reasoning.
+    """P27. Conversations that run in parallel on one client keep their own reasoning.
 
-    Elsewhere: events without the name of a conversation are mixed up (https://github.com/mnfst/llm-gateway/pull/2339).
-    Here: a stream belongs to its conversation, and a history to one object; nothing is shared but the connection.
+    Elsewhere: events without a conversation id are mixed up (https://github.com/mnfst/llm-gateway/pull/2339).
+    Here: each conversation has its own stream and history; only the connection is shared.
     Seen failing: Talk.history as an attribute of the class.
     """
 
@@ -198,11 +198,11 @@ KEEPERS = ["zai/glm-4.7", "groq/openai/gpt-oss-120b", "minimax/MiniMax-M2", "oll
 
 @pytest.mark.parametrize("model", KEEPERS)
 def test_p28_reasoning_that_a_tool_loop_lost(model):
-    """P28. Leaving the reasoning of a tool loop out is reported when the request is built, also where the API would take it.
+    """P28. Missing reasoning in a tool loop is reported when the request is built, even if the API would accept it.
 
-    Elsewhere: nothing is refused, but the model goes in circles (https://github.com/RooCodeInc/Roo-Code/issues/10101,
+    Elsewhere: nothing is refused, but the model repeats itself (https://github.com/RooCodeInc/Roo-Code/issues/10101,
     https://github.com/router-for-me/CLIProxyAPI/issues/5840).
-    Here: where the model's row says that reasoning is kept inside a loop, encode notes and lint reports a turn without it.
+    Here: if the model's row says that it uses reasoning within a loop, encode and lint report a turn without it.
     Seen failing: ReasoningRules.note_missing doing nothing.
     """
     client = client_of(Emulator())
@@ -237,10 +237,10 @@ FLATTENED = {
 
 @pytest.mark.parametrize("model", FLATTENED)
 def test_p28_a_client_that_dropped_the_blocks(model):
-    """P28. A tool loop from a client that keeps no blocks is accepted by the API, and reported all the same.
+    """P28. A tool loop of a client that drops blocks is accepted by the API, but still reported.
 
-    Elsewhere: the loop runs on without its reasoning, and repeats itself (https://github.com/RooCodeInc/Roo-Code/issues/10128).
-    Here: a turn of which nobody knows whose it is, without reasoning, gets the note reasoning_missing.
+    Elsewhere: the loop continues without its reasoning and repeats itself (https://github.com/RooCodeInc/Roo-Code/issues/10128).
+    Here: a turn of unknown origin without reasoning gets the note reasoning_missing.
     Seen failing: ReasoningRules._should_have_thought always false.
     """
     dialect, body = FLATTENED[model]
@@ -266,11 +266,11 @@ CUTTERS = [
 
 @pytest.mark.parametrize("model", CUTTERS)
 def test_p29_a_history_that_was_cut_anywhere(model):
-    """P29. Of a history cut anywhere the largest part that is whole is left: no reasoning, call or result without its group.
+    """P29. A history that is cut anywhere keeps its largest complete part: no reasoning, call or result without its group.
 
-    Elsewhere: compaction sends edited blocks again, and trimming cuts a call from its result
+    Elsewhere: compaction sends edited blocks, and trimming separates a call from its result
     (https://github.com/posit-dev/positron/issues/15878, https://github.com/MoonshotAI/kimi-code/pull/836).
-    Here: trim cuts before the user's words only, and drops a group that has lost its beginning; the rest is sent as it is.
+    Here: trim cuts only before a user message and drops a group that lost its beginning; the rest is unchanged.
     Seen failing: trim keeping what stands before the first words of the user.
     """
     witness = Witness()
@@ -289,11 +289,11 @@ def test_p29_a_history_that_was_cut_anywhere(model):
 
 
 def test_p29_a_summary_that_is_all_thinking():
-    """P29. A completion of nothing but thinking is no text: its status says so, and on the command line it is an error.
+    """P29. A response with nothing but thinking has no text: its status says so, and on the command line it is an error.
 
     Elsewhere: memory is overwritten with an empty string (https://github.com/skorokithakis/stavrobot/issues/28).
-    Here: the design has r.text as a string always, so "" comes with the status "empty" and a note; `innervoice ask` into a file
-    exits with 1.
+    Here: r.text is always a string, so it is "" with the status "empty" and a note; `innervoice ask` with a file as output exits
+    with 1.
     Seen failing: Response.status calling it answered; the command line without its check.
     """
     response = client_of(Emulator(), "silent").ask(DEEPSEEK, "Summarise: 2 + 2")
@@ -313,12 +313,12 @@ PREFILLED = [
 
 @pytest.mark.parametrize("model", PREFILLED)
 def test_p30_a_history_that_ends_with_the_model(model):
-    """P30. A history that ends in a turn of the model while it thinks is refused by a named rule, before it is sent.
+    """P30. A history that ends with an assistant turn, with reasoning on, is refused by a named rule before it is sent.
 
     Elsewhere: "Assistant response prefill is incompatible with enable_thinking", from the server
     (https://github.com/ggml-org/llama.cpp/issues/20861, https://github.com/ggml-org/llama.cpp/issues/21889).
-    Here: rows say who takes a prefill, and who takes none while it reasons; lint says it, and encode raises. Where a host takes
-    such a history, it gets it as it is.
+    Here: rows say which models accept prefill, and which do not while reasoning; lint reports it and encode raises. A host that
+    accepts such a history gets it unchanged.
     Seen failing: FittedRequest.refuses_prefill always false, and without its look at reasoning.
     """
     history = [iv.user("Write a poem."), iv.assistant("Roses are")]
@@ -339,11 +339,11 @@ FIELDS = ["reasoning_content", "reasoning", "reasoning_text", "thinking", "think
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_p31_a_field_that_the_client_does_not_know(field):
-    """P31. Whichever field carries the reasoning, it is found without a hint, in dicts, SDK objects and LangChain messages.
+    """P31. Reasoning is read from any field without a hint, in dicts, SDK objects and LangChain messages.
 
-    Elsewhere: clients that call themselves compatible drop it, and their maintainers will not change that
+    Elsewhere: OpenAI-compatible clients drop it, and their maintainers will not change that
     (https://github.com/langchain-ai/langchain/issues/34706, https://github.com/langchain-ai/langchain/issues/35059).
-    Here: the shape of what is handed over tells what it is; the official SDKs' own objects are held against it in tests/sdk.
+    Here: the format is detected from the shape; tests/sdk checks it with the objects of the official SDKs.
     Seen failing: FIELDS of the chat reader cut down to reasoning_content; json_of not knowing LangChain's messages.
     """
     body = completion("It is 345.", **{field: "15 * 23 = 345"})
@@ -362,12 +362,12 @@ def test_p31_a_field_that_the_client_does_not_know(field):
 @pytest.mark.parametrize("names", [["reasoning_content"], ["reasoning"], ["reasoning", "reasoning_content"]])  # fmt: skip
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 def test_p32_a_field_that_was_renamed(host, names, stream):
-    """P32. Under either name, or both with the same text, it is one reasoning; it goes back under the name that the host used.
+    """P32. Reasoning under either field name, or under both, is read once and sent back under the name that the host used.
 
-    Elsewhere: a new version of the server renames the field, and readers get nothing without an error
+    Elsewhere: a new server version renames the field, and clients silently get nothing
     (https://github.com/vllm-project/vllm/issues/27755, https://github.com/run-llama/llama_index/pull/21220).
-    Here: both are read; the name is part of the turn, so that an older server gets the older name. (A history of two versions
-    keeps for each turn its own, by I2.)
+    Here: both are read; the name is part of the turn, so an older server gets the older name. In a history of two versions
+    each turn keeps its own.
     Seen failing: replay_field = "reasoning" in the rows of vLLM; ReasoningFields adding both fields up.
     """
     deltas = [dict.fromkeys(names, piece) for piece in ("15 * 23", " = 345")]

@@ -1,4 +1,4 @@
-"""P33 to P40: what an answer holds, when fields, flags, defaults and odd values blur it."""
+"""P33 to P40: reading a response with duplicate fields, flags, defaults and unexpected values."""
 
 import json
 
@@ -27,11 +27,11 @@ THOUGHT = "15 * 20 = 300, 15 * 3 = 45."
     ids=["equal", "the tags hold a beginning", "the field holds a beginning", "different"],
 )
 def test_p33_tags_and_a_field_with_the_same_thought(field, inline, thinking):
-    """P33. The same reasoning in two channels is shown once, and different reasoning twice, in order.
+    """P33. The same reasoning in a field and in the text is shown once; different reasoning is shown twice, in order.
 
-    Elsewhere: a server that fills a field and leaves the tags in place makes the thought appear doubled
+    Elsewhere: if a server fills a field and leaves the tags in the text, the reasoning appears twice
     (https://github.com/NVIDIA-NeMo/Guardrails/pull/2316, https://github.com/Kilo-Org/kilo/issues/303).
-    Here: equal texts, or one that begins the other, count once, and the field wins; whole and streamed, with a note.
+    Here: equal texts, or a text and its beginning, count once, and the field wins, with a note; complete and streamed.
     Seen failing: InlineStage.finish dropping nothing.
     """
     response = read_both_ways(f"<think>{inline}</think>It is 345.", field=field, **VLLM)
@@ -43,7 +43,7 @@ def test_p33_tags_and_a_field_with_the_same_thought(field, inline, thinking):
 
 
 def test_p33_two_fields_with_the_same_thought():
-    """P33. A host that sends its reasoning under two names is read once.
+    """P33. Reasoning that a host sends under two field names is read once.
 
     Elsewhere: clients add the fields up (https://github.com/Kilo-Org/kilo/issues/303).
     Here: one field is chosen for the whole stream, and the note field_repeated says so.
@@ -58,11 +58,11 @@ def test_p33_two_fields_with_the_same_thought():
 
 
 def test_p34_only_a_flag_makes_a_thought_of_geminis_parts():
-    """P34. Of Gemini's parts only those with thought: true are reasoning, whoever is signed.
+    """P34. Only Gemini parts with thought: true are reasoning, whichever parts are signed.
 
-    Elsewhere: a signature is taken for the mark of a thought, or thoughts are read out as text
+    Elsewhere: a signed part is treated as reasoning, or reasoning is spoken as text
     (https://github.com/livekit/agents/issues/6942, https://github.com/open-webui/open-webui/issues/24537).
-    Here: the flag decides alone; a signature is a seal, kept on the part it came on.
+    Here: only the flag decides; a signature stays on its part.
     Seen failing: GeminiReader taking every part with a thoughtSignature for a thought.
     """
     parts = [
@@ -101,11 +101,11 @@ READABLE = [
 
 @pytest.mark.parametrize(("model", "member", "value"), READABLE, ids=[row[0] for row in READABLE])
 def test_p35_who_wants_to_read_it_gets_it(model, member, value):
-    """P35. Asked to show its reasoning, every provider is sent its own switch, and the text comes.
+    """P35. A request for visible reasoning sends each provider its own setting, and the text arrives.
 
-    Elsewhere: Claude shows nothing since 4.7 unless asked, and users take thinking for switched off
+    Elsewhere: Claude 4.7 and later show nothing by default, and users believe that thinking is off
     (https://github.com/anomalyco/opencode/issues/25106, https://github.com/stdapi-ai/stdapi.ai/issues/285).
-    Here: show= becomes display, summary, includeThoughts or reasoning_format, or nothing where it is shown anyway.
+    Here: show= becomes display, summary, includeThoughts or reasoning_format, or nothing where reasoning is always shown.
     Seen failing: Compiler._show giving None for everything.
     """
     asked = iv.Reasoning("high", show="full")
@@ -119,10 +119,10 @@ def test_p35_who_wants_to_read_it_gets_it(model, member, value):
 
 @pytest.mark.parametrize("model", ["anthropic/claude-opus-5-5", "openai/gpt-5.6"])
 def test_p35_withheld_reasoning_is_there(model):
-    """P35. Reasoning whose text is withheld is a part that says so, and goes back with its seal.
+    """P35. Reasoning without visible text is a part of the form "hidden", and is sent back with its signature.
 
     Elsewhere: blocks without text are dropped as empty (https://github.com/anthropics/claude-code/issues/49708).
-    Here: the part has the form hidden, every form of display says that it is there, and it is sent back.
+    Here: the part has the form "hidden", every output format mentions it, and it is sent back.
     Seen failing: decode leaving out thinking parts without text.
     """
     client = emulated_client()
@@ -137,11 +137,11 @@ def test_p35_withheld_reasoning_is_there(model):
 
 
 def test_p36_summaries_keep_their_boundaries():
-    """P36. Three summaries are three parts of one item, a blank line apart, and go back as three.
+    """P36. Three summaries are three parts of one item, separated by a blank line, and are sent back as three.
 
-    Elsewhere: they are glued into one paragraph, or into one item that cannot be sent
+    Elsewhere: they are joined into one paragraph, or into one item that cannot be sent
     (https://github.com/langchain-ai/langchain, fixes under "preserve reasoning item boundaries").
-    Here: a part for each entry, all with the item they came in.
+    Here: each entry is a part, and all parts refer to the same item.
     Seen failing: thinking_of joining parts without a blank line; ResponsesReader joining the entries of an item.
     """
     client = emulated_client(headers={"x-innervoice-emulate": "pieces=3"})
@@ -172,7 +172,7 @@ ANY_JSON = st.recursive(
 
 
 def _bodies(value):
-    """An answer of each dialect with this value where its reasoning, its seals or its counts belong."""
+    """A response of each dialect with this value in place of its reasoning, signatures or token counts."""
     for name in ("reasoning_content", "reasoning", "reasoning_details", "reasoning_text"):
         yield "openai-chat", completion("Hi.", **{name: value})
     yield "openai-chat", {**completion("Hi."), "usage": {"completion_tokens_details": value}}
@@ -200,11 +200,11 @@ def _bodies(value):
 @settings(max_examples=150, deadline=None)
 @given(ANY_JSON)
 def test_p37_any_value_in_a_field_of_reasoning(value):
-    """P37. Whatever JSON stands where reasoning, a seal or a count belongs, nothing raises and the answer is read.
+    """P37. Unexpected JSON in place of reasoning, a signature or a count raises no error, and the answer is read.
 
-    Elsewhere: dicts, nulls and missing counts raise in the middle of an answer
+    Elsewhere: dicts, nulls and missing counts raise in the middle of a response
     (https://github.com/BerriAI/litellm/pull/31654).
-    Here: what has an unexpected type is kept as it came, noted as odd_value, and survives storage.
+    Here: a value of an unexpected type is kept unchanged, noted as odd_value, and survives storage.
     Seen failing: ReasoningFields taking every value for text.
     """
     for dialect, body in _bodies(value):
@@ -229,12 +229,12 @@ def test_p37_any_value_in_a_field_of_reasoning(value):
 )  # fmt: skip
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 def test_p38_no_answer_has_a_status_with_evidence(model, fields, status, evidence, stream):
-    """P38. No text but reasoning: the status tells why, the evidence is there, and nothing is promoted.
+    """P38. For a response with reasoning but no text the status says why, and reasoning is not passed off as the answer.
 
-    Elsewhere: the answer is an empty string with finish "stop", or the thought is passed off as the answer
+    Elsewhere: the answer is an empty string with finish reason "stop", or the reasoning is returned as the answer
     (https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1602, https://github.com/raullenchai/Rapid-MLX/pull/794).
-    Here: budget_exhausted, stopped_inside_thinking, or empty with the note answer_in_reasoning; who wants the thought as
-    an answer reads r.thinking.
+    Here: the status is budget_exhausted, stopped_inside_thinking, or empty with the note answer_in_reasoning; the reasoning is
+    in r.thinking.
     Seen failing: Response.status without its case for length; Decoder._response without the note; text falling back to thinking.
     """
     response = emulated_client().ask(model, QUESTION, stream=stream, **fields)
@@ -246,11 +246,11 @@ def test_p38_no_answer_has_a_status_with_evidence(model, fields, status, evidenc
 
 
 def test_p39_stop_strings_beside_reasoning():
-    """P39. A stop string for a self-hosted model that reasons is warned of, and its result has a status.
+    """P39. A stop string for a self-hosted reasoning model gets a warning, and its result has a status.
 
-    Elsewhere: vLLM and SGLang find the string inside the reasoning, and the content is null after a few tokens
+    Elsewhere: vLLM and SGLang match the string in the reasoning, and the content is null after a few tokens
     (https://github.com/vllm-project/vllm/issues/38499, https://github.com/sgl-project/sglang/pull/33154).
-    Here: encode notes stop_in_reasoning for servers that do so; the answer is empty with answer_in_reasoning.
+    Here: encode adds the note stop_in_reasoning for such servers; the response is empty with answer_in_reasoning.
     Seen failing: settling without the note.
     """
     asked = {"stop": ["\n\nQuestion:"], "base_url": "http://gpu-1:8000/v1"}
@@ -282,11 +282,11 @@ CALLS = [
 )
 @pytest.mark.parametrize("model", ["qwen3-8b", "some-model"])
 def test_p40_a_call_inside_of_reasoning_is_a_candidate(call, argument, model):
-    """P40. A complete call in reasoning that never ended is told with name, arguments and place, and is not run.
+    """P40. A complete tool call in unfinished reasoning is reported with name, arguments and position, and is not run.
 
-    Elsewhere: the loop stops without a word, because the call counts as thought
+    Elsewhere: the loop stops silently, because the call is treated as reasoning
     (https://github.com/QwenLM/qwen-code/issues/6548, https://github.com/openclaw/openclaw/issues/89787).
-    Here: the note call_candidate tells it, also where the model's card ends reasoning at such a marker (rule S8).
+    Here: the note call_candidate reports it, also if the model's row ends reasoning at such a marker (rule S8).
     Seen failing: call_notes giving nothing.
     """
     hints = {"provider": "vllm", "model": model}

@@ -1,4 +1,4 @@
-"""P41 to P48: drafts and real answers, and tags in the text."""
+"""P41 to P48: drafts in the reasoning, and tags in the text."""
 
 import json
 from itertools import pairwise
@@ -18,7 +18,7 @@ DRAFT = '<tool_call>{"name": "get_weather", "arguments": {"city": "Rome"}}</tool
 
 
 def _playing(*bodies):
-    """A client whose host answers with these bodies, one after the other."""
+    """A client whose host responds with these bodies, one after the other."""
     answers = iter(bodies)
     transport = httpx2.MockTransport(lambda _: httpx2.Response(200, json=next(answers)))
     http = httpx2.Client(transport=transport)
@@ -27,11 +27,11 @@ def _playing(*bodies):
 
 @pytest.mark.parametrize("where", ["field", "tags"])
 def test_p41_a_draft_of_a_call_is_not_run(where):
-    """P41. A call that the model only drafted in its reasoning is not made; the real one is, once.
+    """P41. A tool call that the model only drafted in its reasoning is not run; the real one is, once.
 
-    Elsewhere: a parser that looks into the reasoning runs the draft as well, or instead
+    Elsewhere: a parser that searches the reasoning runs the draft too, or only the draft
     (https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1592, https://github.com/PrimeIntellect-ai/renderers/pull/80).
-    Here: calls are what the host gives as calls; reasoning is text, and a draft before a real call is no candidate either.
+    Here: only the host's tool calls count; reasoning is text, and a draft before a real call is not reported either.
     Seen failing: Response.tool_calls adding the calls that are written in the reasoning.
     """
     asked = []
@@ -56,9 +56,9 @@ def test_p41_a_draft_of_a_call_is_not_run(where):
 
 
 def test_p41_a_draft_before_a_call_in_a_channel():
-    """P41. In harmony's channels a drafted call is reasoning, and one call stands behind it.
+    """P41. In harmony channels a drafted call is reasoning, and only the call after it counts.
 
-    Elsewhere: a draft in the analysis and the call behind it are both found (https://github.com/PrimeIntellect-ai/renderers/pull/80).
+    Elsewhere: a draft in the analysis and the call after it are both found (https://github.com/PrimeIntellect-ai/renderers/pull/80).
     Here: one opaque part with the note call_in_text (rule S1), not run.
     Seen failing: the row of harmony without its recipient; call_notes looking into reasoning that led to something.
     """
@@ -87,11 +87,11 @@ REAL = '{"verdict": "yes", "why": "{\\"score\\": 3}"}'
     ids=["tags", "field", "opener in the prompt"],
 )
 def test_p42_only_the_real_json_is_the_answer(content, field, model):
-    """P42. JSON drafted in the reasoning is no answer: what follows it parses, and nothing else is there.
+    """P42. JSON drafted in the reasoning is not part of the answer, so the answer can be parsed.
 
-    Elsewhere: the first brace is taken, which stands in the draft
+    Elsewhere: the first brace is used, which is in the draft
     (https://github.com/garrytan/gbrain/issues/4640, https://github.com/langchain-ai/langchain-google/pull/2014).
-    Here: r.text is the answer alone, whole and streamed.
+    Here: r.text is only the answer, complete and streamed.
     Seen failing: Scanner giving up on the reasoning at its first brace.
     """
     response = read_both_ways(content, field=field, provider="vllm", model=model)
@@ -101,11 +101,11 @@ def test_p42_only_the_real_json_is_the_answer(content, field, model):
 
 @pytest.mark.parametrize("lead", ["", "\n  ", "<think>Hm.</think>\n"])
 def test_p42_tags_inside_of_json_stay(lead):
-    """P42. An answer that is a JSON object keeps the tags that stand in its strings.
+    """P42. An answer that is a JSON object keeps the tags in its strings.
 
-    Elsewhere: a field of the object loses its content, or the object its end (https://github.com/HKUDS/DeepTutor/pull/675).
-    Here: a text that begins with a brace is left alone (rule S2), also behind reasoning, and in code; an array is not told
-    from a link or a footnote, and its tags count.
+    Elsewhere: a member of the object loses its content, or the object is cut off (https://github.com/HKUDS/DeepTutor/pull/675).
+    Here: a text that begins with a brace is unchanged (rule S2), also after reasoning and in code; an array cannot be
+    distinguished from a link or a footnote, so its tags count.
     Seen failing: Scanner never leaving a text alone.
     """
     answer = '{"html": "<think>a</think>b", "note": "</think>"}'
@@ -119,11 +119,11 @@ def test_p42_tags_inside_of_json_stay(lead):
     "behave", ["inline", "inline=reasoning", "inline, unclosed", "inline, stutter"]
 )
 def test_p43_nobody_grades_titles_or_speaks_a_thought(behave):
-    """P43. The answer holds no reasoning, an unclosed block makes it empty with a status, and the original is there.
+    """P43. The answer contains no reasoning; after an unclosed block it is empty, with a status; the original text is available.
 
-    Elsewhere: graders, makers of titles and voices get the thought with the answer
+    Elsewhere: graders, title generators and speech output get the reasoning with the answer
     (https://github.com/huggingface/lighteval/issues/869, https://github.com/NousResearch/hermes-agent/issues/73962).
-    Here: r.text, every form shown with "none", and settled pieces of a stream are the answer alone; iv.restore is the original.
+    Here: r.text, every output format with "none", and settled text of a stream are only the answer; iv.restore is the original.
     Seen failing: Response.text beginning with the reasoning; Events.text giving out what may still be recast.
     """
     client = emulated_client(headers={"x-innervoice-emulate": behave})
@@ -151,11 +151,11 @@ TEXTS = [
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_p44_every_cut_of_a_stream_gives_the_whole(text):
-    """P44. However a stream is cut, down to single bytes of a character, it is read as the whole is.
+    """P44. However a stream is split, even within a character, the result is that of the complete text.
 
-    Elsewhere: tags leak in streams alone, when a marker falls on a boundary
+    Elsewhere: tags leak only in streams, when a tag falls on a chunk boundary
     (https://github.com/vllm-project/vllm/issues/45687, https://github.com/vllm-project/vllm/issues/39885).
-    Here: one machine reads both, and holds back what may still become a tag.
+    Here: the same code reads both, and holds back text that may still become a tag.
     Seen failing: Scanner holding nothing back.
     """
     whole = iv.decode(completion(text), **VLLM)
@@ -179,12 +179,12 @@ def _live(model, content, **hints):
 
 
 def test_p45_the_opening_tag_stood_in_the_prompt():
-    """P45. Where only the closing tag arrives, what stood before it is reasoning, live if known, else told later.
+    """P45. If only the closing tag arrives, the text before it is reasoning: from the start if the model is known, else by a Recast.
 
-    Elsewhere: the thought is shown as the answer, with a stray tag
+    Elsewhere: the reasoning is shown as the answer, with a stray tag
     (https://github.com/open-webui/open-webui/issues/11259, https://github.com/vercel/ai/issues/4920).
-    Here: a model's card or prefix_open= makes it reasoning from the first word; else a Recast takes back what was shown
-    as text. The note says which it was.
+    Here: the model's row or prefix_open= makes it reasoning from the first word; else a Recast replaces the text that was
+    shown. The note says which it was.
     Seen failing: Decoder ignoring the card's prefix_open; Splitter only removing an orphan closer.
     """
     content = f"{THOUGHT} </think> It is 345."
@@ -207,10 +207,10 @@ def test_p45_the_opening_tag_stood_in_the_prompt():
 
 
 def test_p45_a_wrong_guess_is_taken_back():
-    """P45. A model said to start inside of its reasoning that answers at once is answered, and that is told.
+    """P45. If a model that should start inside its reasoning answers directly, the text becomes the answer, with a note.
 
-    Elsewhere: the answer stays in the reasoning box (https://github.com/theroyallab/tabbyAPI/issues/309).
-    Here: without a closer the text is the answer: a Recast, and the note prefix_withdrawn.
+    Elsewhere: the answer is shown as reasoning (https://github.com/theroyallab/tabbyAPI/issues/309).
+    Here: without a closing tag the text is the answer: a Recast, and the note prefix_withdrawn.
     Seen failing: Splitter._finish_open keeping what a card opened.
     """
     events, response = _live("qwq-32b", "It is 345.")
@@ -221,11 +221,11 @@ def test_p45_a_wrong_guess_is_taken_back():
 
 
 def test_p46_a_block_that_never_closes():
-    """P46. An opener at the head without a closer is incomplete reasoning and no answer; in mid-text it is text.
+    """P46. An unclosed tag at the beginning is incomplete reasoning and no answer; later in the text it is text.
 
-    Elsewhere: the reply is swallowed, or the thought is shown and spoken
+    Elsewhere: the answer is lost, or the reasoning is shown and spoken
     (https://github.com/open-webui/open-webui/issues/15234, https://github.com/NousResearch/hermes-agent/issues/73962).
-    Here: whole and streamed by the same rule (S4), and the part says that it is not complete.
+    Here: complete and streamed text follow the same rule (S4), and the part is marked as incomplete.
     Seen failing: Splitter._finish_open making text of both; then reasoning of both.
     """
     for lead in ("", "\n\n"):
@@ -251,12 +251,12 @@ LITERAL = [
 
 @pytest.mark.parametrize("text", LITERAL)
 def test_p47_an_answer_about_tags_is_whole(text):
-    """P47. Tags in code, fences, quotes or prose that only mention the tag lose no character of the answer.
+    """P47. Tags in code, fences, quotes or prose that only mentions them do not change the answer.
 
-    Elsewhere: the explanation ends where the tag begins, and streams and wholes disagree
+    Elsewhere: the explanation ends where the tag begins, and streamed and complete text differ
     (https://github.com/raullenchai/Rapid-MLX/issues/1778, https://github.com/posit-dev/shinychat/pull/235).
-    Here: code keeps its tags (rule S3), and so does a mention that is never closed (S4). A complete pair in prose is reasoning
-    all the same (S2: nobody can tell), and iv.restore has it.
+    Here: code keeps its tags (rule S3), and so does an unclosed mention (S4). A complete pair in prose is treated as reasoning
+    (S2: it cannot be distinguished), and iv.restore has the original.
     Seen failing: Scanner taking no notice of code; Splitter._finish_open keeping an opener in mid-text.
     """
     response = read_both_ways(text, **VLLM)
@@ -284,9 +284,9 @@ RULED = [
 def test_p48_nested_and_repeated_blocks_by_a_written_rule(text, thinking, answer):
     """P48. Nested, repeated and re-opened blocks follow a written rule, and no closing tag is left in the answer.
 
-    Elsewhere: with blocks in blocks the first closer counts, or the last, as it happens, and a stray tag stays in the reply
+    Elsewhere: with nested blocks either the first or the last closing tag counts, and a stray tag stays in the answer
     (https://github.com/kekzl/imp/pull/793, https://github.com/QwenLM/qwen-code/pull/10982).
-    Here: rule S6 of docs/inline.md, the same table whole and streamed; vectors/inline.json has it for other languages.
+    Here: rule S6 of docs/inline.md, for complete and streamed text; vectors/inline.json has the cases for other languages.
     Seen failing: Splitter counting no swallowed opener; Splitter leaving a spare closer in the text.
     """
     response = iv.split(text)

@@ -1,4 +1,4 @@
-"""P49 to P56: hostile and foreign text, and settings for reasoning that are obeyed or reported."""
+"""P49 to P56: hostile and unusual text, and reasoning settings that are applied or reported."""
 
 import json
 import time
@@ -29,12 +29,12 @@ def _seconds(size: int) -> float:
 
 
 def test_p49_ten_megabytes_of_opening_tags():
-    """P49. Ten megabytes of opening tags take ten times as long as one, and nothing piles up.
+    """P49. Ten megabytes of opening tags take ten times as long as one, and memory stays proportional.
 
     Elsewhere: a regular expression reads the rest of the text again for each opening tag, which is CVE-2026-67987
     (https://github.com/crmne/ruby_llm).
-    Here: each character is looked at a bounded number of times, at most one tag's length is held back, and what is kept grows
-    with the text.
+    Here: each character is read a bounded number of times, at most one tag's length is held back, and memory grows with the
+    text.
     Seen failing: Scanner copying a share of what it has read at every marker.
     """
     small, large = _seconds(1_000_000), _seconds(10_000_000)
@@ -63,11 +63,11 @@ HARMONY = [
 
 @pytest.mark.parametrize("text", HARMONY, ids=["with markers", "from the start", "stripped"])
 def test_p50_only_the_final_channel_is_the_answer(text):
-    """P50. Of harmony's channels only the final one is the answer, with its markers and without them.
+    """P50. Of the harmony channels only the final one is the answer, with and without its special tokens.
 
-    Elsewhere: "analysis...assistantfinal..." is shown as it came
+    Elsewhere: "analysis...assistantfinal..." is shown to the user
     (https://github.com/ml-explore/mlx-lm/pull/1867, https://github.com/odysseus-dev/odysseus/issues/4522).
-    Here: analysis is reasoning and final the answer. Commentary without a recipient is text, too (rule S1 wins over the check).
+    Here: analysis is reasoning and final is the answer. Commentary without a recipient is also text (rule S1).
     Seen failing: the row of harmony with analysis as text; without its bare headers.
     """
     response = read_both_ways(text, provider="vllm", model="openai/gpt-oss-20b")
@@ -84,10 +84,10 @@ def test_p50_only_the_final_channel_is_the_answer(text):
     ids=["with markers", "stripped"],
 )
 def test_p50_commentary_to_a_function_is_a_call(text):
-    """P50. Commentary to a function is a call, and not a word of it is text.
+    """P50. Commentary to a function is a tool call, and none of it is text.
 
-    Elsewhere: the JSON of a call ends up in the reply (https://github.com/Augustas11/macprovider/issues/743).
-    Here: an opaque part in its place with the note call_in_text; it is not run, and goes back as it came.
+    Elsewhere: the JSON of the call ends up in the answer (https://github.com/Augustas11/macprovider/issues/743).
+    Here: it is an opaque part with the note call_in_text; it is not run, and is sent back unchanged.
     Seen failing: the row of harmony without its recipient.
     """
     response = read_both_ways(text, provider="vllm", model="gpt-oss:20b")
@@ -137,11 +137,11 @@ EMPTY = {
 
 @pytest.mark.parametrize("stream", EMPTY.values(), ids=list(EMPTY))
 def test_p51_an_empty_block_of_reasoning_is_no_accident(stream):
-    """P51. Reasoning that is opened and closed without a word gives a legal sequence of events.
+    """P51. Reasoning that is opened and closed without content gives a valid sequence of events.
 
     Elsewhere: an empty block ends the stream with "reasoning part reasoning-0 not found"
     (https://github.com/vercel/ai/issues/12054, https://github.com/superagent-ai/grok-cli/issues/274).
-    Here: a start and an end, or neither; deltas only in between, and fold reads the events without their Finish.
+    Here: a start and an end, or neither, with deltas only in between; fold reads the events even without Finish.
     Seen failing: Composer.start giving no PartStart for reasoning until its first character.
     """
     *events, finish = iv.decode_stream(stream)
@@ -167,11 +167,11 @@ def test_p51_an_empty_block_of_reasoning_is_no_accident(stream):
 
 
 def test_p52_tags_that_were_meant_as_text():
-    """P52. Looking for tags is a switch, and off for hosts that separate reasoning themselves.
+    """P52. The search for tags can be switched off, and is off for hosts that separate reasoning themselves.
 
-    Elsewhere: a gateway turns the tags of a role-play into reasoning, and there is no way out
+    Elsewhere: a gateway turns the tags of a role-play into reasoning, and this cannot be disabled
     (https://github.com/router-for-me/CLIProxyAPI/issues/2803).
-    Here: inline="off" for decode, streams, the splitter, clients and the transport for SDKs; a host's row has the default.
+    Here: decode, streams, the splitter, clients and the SDK transport accept inline="off"; a host's row has the default.
     Seen failing: Decoder._looks_inside always true; Exchange and Relay not handing inline= on.
     """
     text = "<think>*ponders*</think>Well met, traveller."
@@ -216,11 +216,11 @@ def _number(body, names):
     st.none() | st.integers(1, 70_000),
 )
 def test_p53_a_budget_leaves_room_for_the_answer(model, asked, limit):
-    """P53. Whatever effort, budget and max_tokens are asked for, a valid pair is sent that leaves room for the answer.
+    """P53. For any effort, budget and max_tokens, a valid combination is sent that leaves room for the answer.
 
-    Elsewhere: budgets at or over max_tokens are refused, also for a title of twenty tokens
+    Elsewhere: budgets at or above max_tokens are refused, even for a title of twenty tokens
     (https://github.com/BerriAI/litellm/issues/9001, https://github.com/OpenHands/software-agent-sdk/issues/596).
-    Here: at least 5 % of max_tokens is left, what changed is noted and recorded, and mode strict names the rule instead.
+    Here: at least 5 % of max_tokens is left, changes are noted and recorded, and mode strict raises an error that names the rule.
     Seen failing: Compiler._fitted without its room.
     """
     fields = {"reasoning": asked, "max_tokens": limit}
@@ -242,11 +242,11 @@ def test_p53_a_budget_leaves_room_for_the_answer(model, asked, limit):
 
 
 def test_p54_one_request_for_the_whole_catalogue():
-    """P54. One request is accepted by every model of the catalogue, on is on, and off is off or said to be impossible.
+    """P54. Every model of the catalog accepts the same request; on is on, and off is off or reported as impossible.
 
-    Elsewhere: each generation of Claude wants another word, and an effort alone leaves thinking off while the log says high
+    Elsewhere: each generation of Claude needs another setting, and an effort alone leaves thinking off while the log says high
     (https://github.com/decolua/9router/pull/2635, https://github.com/lis186/ccxray/issues/450).
-    Here: enabled, adaptive, between_tools or disabled by the model's row; a model that does not reason is said not to.
+    Here: the model's row selects enabled, adaptive, between_tools or disabled; a note reports a model that cannot reason.
     Seen failing: adaptive models sent enabled; an effort sent without thinking; off_impossible and reasoning_impossible unsaid.
     """
     client = emulated_client()
@@ -271,11 +271,11 @@ def test_p54_one_request_for_the_whole_catalogue():
     ],
 )
 def test_p55_words_for_an_effort(model, asked, nearest):
-    """P55. A word that a model does not know is an error, the nearest it knows, or sent as it is; never silently another.
+    """P55. An unsupported effort is an error, becomes the closest one with a note, or is sent unchanged; never silently another.
 
-    Elsewhere: an effort that the model does not know is dropped unsaid, or refused upstream
+    Elsewhere: an unsupported effort is dropped silently, or refused by the provider
     (https://github.com/theopenco/llmgateway/pull/3028, https://github.com/vercel-labs/fx/issues/276).
-    Here: the modes strict, clamp (noted, and in wire.reasoning) and passthrough.
+    Here: the modes strict, clamp (with a note, and in wire.reasoning) and passthrough.
     Seen failing: Compiler.bend writing no note; bend raising in no mode; passthrough clamping.
     """
     request = iv.Request(model, [iv.user(QUESTION)], reasoning=asked)
@@ -309,11 +309,11 @@ OFF = [
 
 @pytest.mark.parametrize(("model", "switch"), OFF, ids=[row[0] for row in OFF])
 def test_p56_off_is_said_as_each_host_hears_it(model, switch):
-    """P56. Off is sent as the one switch that this host reads, and an answer that reasons all the same is reported.
+    """P56. Off is sent as the setting that this host supports, and a response with reasoning is reported.
 
-    Elsewhere: each server reads another switch and ignores the rest
+    Elsewhere: each server has another setting and ignores the others
     (https://github.com/ollama/ollama/issues/17969, https://github.com/freelensapp/freelens-ai-extension/issues/279).
-    Here: reasoning=False; an answer with reasoning has the note setting_ignored, a model that cannot has off_impossible.
+    Here: reasoning=False for all; a response that still reasons has the note setting_ignored, a model that always does off_impossible.
     Seen failing: asking.fields_of with one switch for all; decoding's _is_ignored without its case for off.
     """
     request = iv.Request(model, [iv.user(QUESTION)], reasoning=False)
@@ -330,10 +330,10 @@ def test_p56_off_is_said_as_each_host_hears_it(model, switch):
 
 
 def test_p56_what_cannot_be_switched_off_says_so():
-    """P56. Who asks a model to stop reasoning that cannot is told before anything is sent.
+    """P56. If reasoning cannot be switched off, this is reported before anything is sent.
 
-    Elsewhere: a switch is accepted, and the model goes on reasoning (https://github.com/Layr-Labs/d-inference/issues/639).
-    Here: the note off_impossible and the least effort, or an error in mode strict; the command line tells it of a model.
+    Elsewhere: the setting is accepted, and the model still reasons (https://github.com/Layr-Labs/d-inference/issues/639).
+    Here: the note off_impossible and the lowest effort, or an error in mode strict; `innervoice models` shows it too.
     Seen failing: Compiler._off without its note.
     """
     for model in ("minimax/MiniMax-M2", "groq/openai/gpt-oss-120b", "anthropic/claude-opus-5-5"):

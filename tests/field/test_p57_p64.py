@@ -1,4 +1,4 @@
-"""P57 to P64, without the gateway's P60 and P61: tools, parameters, tokens, caches, deadline and spans."""
+"""P57 to P64, without P60 and P61, which concern a gateway: tools, parameters, tokens, caches, timeouts and spans."""
 
 import json
 import sys
@@ -35,12 +35,12 @@ WEATHER = "What is the weather in Paris?"
 )
 @pytest.mark.parametrize("choice", ["required", "get_weather"])
 def test_p57_a_forced_tool_beside_reasoning(model, policy, choice):
-    """P57. Where a model refuses a forced tool while it reasons, a declared policy decides, and is told.
+    """P57. If a model refuses a forced tool while it reasons, a documented policy decides, with a note.
 
-    Elsewhere: a forced tool beside thinking is refused, or quietly becomes auto and breaks code which must get a call
+    Elsewhere: a forced tool with thinking is refused, or silently becomes auto and breaks code that needs a call
     (https://github.com/mastra-ai/mastra/issues/7507, https://github.com/can1357/oh-my-pi/issues/341).
-    Here: reasoning goes off where that is possible, the choice is relaxed where it is not, each with a note; mode strict
-    raises by that rule.
+    Here: reasoning is switched off if possible, else the tool choice is relaxed, each with a note; mode strict raises an
+    error.
     Seen failing: FittedRequest._fit_tools changing nothing; bend writing no note.
     """
     asked = {"tools": [TOOL], "tool_choice": choice, "reasoning": "high", "max_tokens": 9000}
@@ -57,10 +57,10 @@ def test_p57_a_forced_tool_beside_reasoning(model, policy, choice):
 
 
 def test_p57_a_schema_is_no_reason_to_stop_reasoning():
-    """P57. A schema for the answer is sent as the model's own kind of one, beside reasoning.
+    """P57. A response schema is sent in the model's own form, together with reasoning.
 
-    Elsewhere: a schema becomes a forced tool, which thinking refuses (https://github.com/tickernelz/opencode-mem/issues/253).
-    Here: response_format goes into the member that the dialect has for it, and reasoning stays on.
+    Elsewhere: a schema becomes a forced tool, which is refused with thinking (https://github.com/tickernelz/opencode-mem/issues/253).
+    Here: response_format becomes the dialect's own member, and reasoning stays on.
     Seen failing: the writers of Anthropic and Responses without response_format.
     """
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -92,11 +92,11 @@ def _sampling(wire):
     ],
 )
 def test_p58_sampling_beside_reasoning(model, reasoning, kept):
-    """P58. Temperature and top_p go where the model takes them, and are left out with a note where it does not.
+    """P58. Temperature and top_p are sent if the model accepts them, and left out with a note otherwise.
 
-    Elsewhere: a temperature that the user never set is refused beside thinking
+    Elsewhere: a default temperature that the user never set is refused with thinking
     (https://github.com/danny-avila/LibreChat/issues/11949, https://github.com/n8n-io/n8n/issues/14288).
-    Here: the model's row decides, and whether it reasons: GPT-5.1 takes them with reasoning off.
+    Here: it depends on the model's row and on whether it reasons: GPT-5.1 accepts them with reasoning off.
     Seen failing: FittedRequest._leave_out_refused removing nothing; removing without a note; removing always.
     """
     asked = {"reasoning": reasoning, "temperature": 0.3, "top_p": 0.5}
@@ -110,11 +110,11 @@ def test_p58_sampling_beside_reasoning(model, reasoning, kept):
 
 
 def test_p59_tools_and_an_effort_need_another_endpoint():
-    """P59. Tools with an effort go to Responses where Chat Completions refuses them, and are never downgraded unsaid.
+    """P59. Tools with an effort use Responses where Chat Completions refuses them, and are never silently downgraded.
 
-    Elsewhere: tools with an effort are refused since GPT-5.4, or a workaround that nobody sees sends effort none
+    Elsewhere: tools with an effort are refused since GPT-5.4, or a workaround silently sends effort none
     (https://github.com/openai/openai-openapi/issues/541, https://github.com/danny-avila/LibreChat/issues/14231).
-    Here: the models of openai are asked by Responses; who insists on chat gets reasoning off with a note, or an error in mode strict.
+    Here: openai uses Responses; with dialect="openai-chat" reasoning is switched off with a note, or an error in mode strict.
     Seen failing: FittedRequest._fit_tools looking at forced choices only; switching off without a note.
     """
     asked = {"tools": [TOOL], "reasoning": "high"}
@@ -150,11 +150,11 @@ COUNTED = {
 
 @pytest.mark.parametrize(("provider", "body"), COUNTED.values(), ids=list(COUNTED))
 def test_p62_tokens_in_one_arithmetic(provider, body, monkeypatch):
-    """P62. The same exchange has the same counts and the same cost at every provider, whatever each adds to what.
+    """P62. The same exchange has the same token counts and the same cost at every provider, however each one counts.
 
     Elsewhere: reasoning is counted twice, or not at all
     (https://github.com/latitude-dev/latitude-llm/pull/4051, https://github.com/ccusage/ccusage/pull/1499).
-    Here: output includes reasoning, input includes the cache, total is their sum; what was not told is None.
+    Here: output includes reasoning, input includes the cache, total is their sum; a count that was not reported is None.
     Seen failing: Gemini's thoughts left out of the output; xAI's chat read as OpenAI's; Anthropic's cached input not added;
     cost adding reasoning to the output.
     """
@@ -178,10 +178,10 @@ def test_p62_tokens_in_one_arithmetic(provider, body, monkeypatch):
 
 
 def test_p62_unknown_is_not_nothing():
-    """P62. A count that nobody told is None and not 0, and a conversation adds up each answer once.
+    """P62. A count that was not reported is None and not 0, and a conversation counts each response once.
 
     Elsewhere: hidden reasoning shows as 0 tokens (https://github.com/NousResearch/hermes-agent/issues/68081).
-    Here: what is unknown is None; in a stream later counts replace earlier ones, and chat.usage is the sum of its answers.
+    Here: an unknown count is None; in a stream later counts replace earlier ones, and chat.usage is the sum of all responses.
     Seen failing: Usage with 0 for a default; AnthropicReader adding up the counts of a stream; Talk.usage counting twice.
     """
     bare = iv.decode(_chat({"prompt_tokens": 10, "completion_tokens": 100}), provider="groq")
@@ -210,11 +210,11 @@ def _said(wire) -> list:
     ["anthropic/claude-opus-5-5", "openai/gpt-5.6", "gemini/gemini-3.5-flash", "deepseek/deepseek-v4-pro"],
 )  # fmt: skip
 def test_p63_replay_only_appends(model):
-    """P63. Each request of a tool loop begins with the very bytes of the one before, reasoning included.
+    """P63. Each request of a tool loop begins with exactly the bytes of the previous one, reasoning included.
 
-    Elsewhere: old reasoning is stripped between turns, and the whole prompt is read anew
+    Elsewhere: old reasoning is removed between turns, and the prompt cache is lost
     (https://github.com/zeroclaw-labs/zeroclaw/issues/10786, https://github.com/gptme/gptme/issues/2724).
-    Here: what came goes back in its place (rule H1), so that a prompt cache holds.
+    Here: reasoning is sent back in its place (rule H1), so the prompt cache stays valid.
     Seen failing: ReasoningRules.fitted omitting what is not of the last turn.
     """
     emulator, history = Emulator(), []
@@ -232,11 +232,11 @@ def test_p63_replay_only_appends(model):
 
 
 def test_p63_what_breaks_a_cache_is_told():
-    """P63. Of two requests it is told where they first differ, to the byte, and why.
+    """P63. A plan says where two requests first differ, to the byte, and why.
 
-    Elsewhere: a toggled effort or a stripped thought costs the cache, and nobody notices
+    Elsewhere: changing the effort or removing reasoning invalidates the cache unnoticed
     (https://github.com/nibor1896/Crow/issues/60, https://github.com/zeroclaw-labs/zeroclaw/issues/10786).
-    Here: iv.plan with last= gives the message, the byte of the messages, and the cause: reasoning, setting, system, tools, an edit.
+    Here: iv.plan with last= returns the message, the byte offset, and the cause: reasoning, setting, system, tools, an edit.
     Seen failing: cache_effect without the setting; without the byte; comparing texts only.
     """
     model, settings = "anthropic/claude-sonnet-4-5", {"reasoning": "high", "max_tokens": 9000}
@@ -279,11 +279,11 @@ def _no_proxies(monkeypatch):
 
 @pytest.mark.usefixtures("_no_proxies")
 def test_p64_a_long_thought_is_not_a_dead_connection():
-    """P64. A model that thinks for longer than the limit on silence is healthy as long as any byte comes.
+    """P64. A model may think for longer than the idle timeout, as long as any bytes arrive.
 
-    Elsewhere: watchdogs on visible tokens kill the run, and SDKs swallow the pings
+    Elsewhere: watchdogs on visible tokens kill the run, and SDKs hide the pings
     (https://github.com/ayunis-core/ayunis-core/pull/1245, https://github.com/2389-research/tracker/issues/577).
-    Here: comments and pings are Heartbeat events, any byte ends a silence, and a real one is a TimedOutError with its limit.
+    Here: comments and pings are Heartbeat events, any byte resets the idle timeout, and TimedOutError names the timeout.
     Seen failing: Decoder giving no Heartbeat; Deadline counting all of the call as silence.
     """
     pings = [step for _ in range(4) for step in (chunk(COMMENT), 0.1)]
@@ -306,10 +306,10 @@ def test_p64_a_long_thought_is_not_a_dead_connection():
 
 
 def test_p64_spans_tell_of_reasoning_and_not_what_was_thought(monkeypatch):
-    """P64. A span has the level and the tokens of reasoning, and no content unless it is asked for.
+    """P64. A span has the level and the tokens of reasoning, and content only if it is enabled.
 
-    Elsewhere: spans know nothing of effort or reasoning tokens (https://github.com/google/adk-python/issues/4829).
-    Here: bridges.otel.instrument writes both in the GenAI vocabulary; content by the documented variable, seals never.
+    Elsewhere: spans have neither effort nor reasoning tokens (https://github.com/google/adk-python/issues/4829).
+    Here: bridges.otel.instrument writes both as GenAI attributes; content only if the standard variable enables it, signatures never.
     Seen failing: response_attributes without reasoning tokens; instrument capturing content by default.
     """
     told: dict[str, object] = {}

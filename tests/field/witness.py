@@ -1,4 +1,4 @@
-"""An emulator that remembers what passed, and the tool, questions and edits that many situations share."""
+"""An emulator that records requests and responses, and the tool, questions and edits that many tests share."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def get_weather(city: str) -> str:
 
 
 class Witness(Emulator):
-    """Remembers the bodies it was sent, and the bytes it answered."""
+    """Records the request bodies and the response bytes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,13 +55,13 @@ class Witness(Emulator):
 
 
 def client_of(emulator: Emulator, behave: str = "", **settings: Any) -> iv.Client:
-    """A client of an emulator whose models behave so."""
+    """A client of an emulator with these behaviors."""
     headers = {"x-innervoice-emulate": behave} if behave else {}
     return emulated_client(emulator, headers=headers, **settings)
 
 
 def answer_calls(message: iv.Message) -> list[iv.Message]:
-    """The results of the calls of a turn."""
+    """The tool results for the calls of a turn."""
     return [
         iv.tool_result(call.id, get_weather(json.loads(call.arguments)["city"]))
         for call in message.tool_calls
@@ -69,18 +69,18 @@ def answer_calls(message: iv.Message) -> list[iv.Message]:
 
 
 def stored(history: list[iv.Message]) -> list[iv.Message]:
-    """The history after a night in a file."""
+    """The history after storage as JSON."""
     return list(iv.from_json(iv.to_json(history).decode()))
 
 
 def turns_of(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The turns of the model in the body of a request, whatever its dialect calls them."""
+    """The assistant turns in a request body, in any dialect."""
     messages = body.get("messages") or body.get("contents") or []
     return [message for message in messages if message["role"] in ("assistant", "model")]
 
 
 def changed(message: iv.Message, edit: Callable[[dict[str, Any]], Any]) -> iv.Message:
-    """The message with its first block of thinking edited, as a careless program edits it."""
+    """The message with its first thinking block edited."""
     thought = next(part for part in message.parts if isinstance(part, iv.Thinking))
     assert thought.origin
     block = json.loads(json.dumps(thought.origin.block))
@@ -92,7 +92,7 @@ def changed(message: iv.Message, edit: Callable[[dict[str, Any]], Any]) -> iv.Me
 
 
 def frames_of(raw: bytes) -> Iterator[dict[str, Any]]:
-    """The JSON of the frames of a captured stream."""
+    """The JSON of each frame of a captured stream."""
     for line in raw.decode().splitlines():
         if line.startswith("data: {"):
             yield json.loads(line.removeprefix("data: "))

@@ -1,4 +1,4 @@
-"""Texts that try to be something else than text."""
+"""Texts that try to break out of a renderer."""
 
 from hypothesis import strategies as st
 
@@ -14,4 +14,4 @@ PIECES = [
 ]  # fmt: skip
 
 hostile = st.lists(st.sampled_from(PIECES), max_size=14).map("".join) | st.text(max_size=60)
-"""Pieces that mean something to some renderer, in any order; or anything at all."""
+"""Pieces with a meaning in some renderer, in any order, or arbitrary text."""

@@ -1,4 +1,4 @@
-"""A small terminal: reads what was written to it, and tells what a person would see."""
+"""A small terminal emulator: reads the output and shows what a user would see."""
 
 import re
 
@@ -6,7 +6,7 @@ _SEQUENCE = re.compile(r"\x1b\[([?0-9;]*)([A-Za-z])")
 
 
 class Terminal:
-    """Understands what rich writes: colours, the cursor up and to the left, the clearing of a line."""
+    """Understands the escape sequences of rich: colors, cursor up and left, clearing a line."""
 
     def __init__(self, width=60, height=20):
         self.width = width
@@ -15,7 +15,7 @@ class Terminal:
         self.row = 0
         self.column = 0
         self.highest = 0
-        """The row that the top of the screen stands at; none above it can be reached."""
+        """The row at the top of the screen; rows above it cannot be reached."""
         self.unknown = []
 
     def write(self, text):

@@ -1,10 +1,10 @@
-"""Streams to be shown, and a clock that goes by itself."""
+"""Streams to display, and a manual clock."""
 
 import innervoice as iv
 
 
 class Clock:
-    """Goes on by hand."""
+    """A clock that the test advances."""
 
     def __init__(self):
         self.now = 0.0
@@ -18,7 +18,7 @@ def finish(*parts, **fields):
 
 
 def stream(*parts, size=7, **fields):
-    """The events of an answer that comes part by part, in small pieces."""
+    """The events of a response that arrives part by part, in small pieces."""
     for index, part in enumerate(parts):
         yield iv.PartStart(index, part.type)
         text = getattr(part, "text", "")
@@ -40,4 +40,4 @@ RECAST = [
     iv.PartEnd(1, iv.Text("\n\nIt is 345.")),
     finish(iv.Thinking("Let me see, 345.\n"), iv.Text("\n\nIt is 345.")),
 ]
-"""What was shown as the answer turns out to be reasoning."""
+"""Text that was shown as the answer turns out to be reasoning."""

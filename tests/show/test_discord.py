@@ -25,7 +25,7 @@ def units(text):
 
 
 def read(message):
-    """What Discord makes of a message: its spoilers, its code, and the rest, escapes undone."""
+    """A message as Discord parses it: spoilers, code and the rest, without escapes."""
     spoilers, code, rest = [], [], []
     position = 0
     while position < len(message):

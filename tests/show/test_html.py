@@ -12,7 +12,7 @@ from show.hostile import hostile
 
 
 class Reader(HTMLParser):
-    """What a browser would make of it."""
+    """The document as a browser would parse it."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)

@@ -1,4 +1,4 @@
-"""Where a live stream is shown."""
+"""`Live` chooses between a terminal and plain text."""
 
 import io
 import subprocess

@@ -1,4 +1,4 @@
-"""Markdown: reasoning folded away, and nothing in it that could unfold it."""
+"""Markdown: collapsed reasoning, with nothing in it that could break out."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""Plain text: reasoning quoted, so that it cannot pass for the answer."""
+"""Plain text: quoted reasoning, which cannot be mistaken for the answer."""
 
 from hypothesis import given
 

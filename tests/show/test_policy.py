@@ -1,4 +1,4 @@
-"""What of a response is shown, by one word."""
+"""How much of a response each policy shows."""
 
 import pytest
 

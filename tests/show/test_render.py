@@ -1,4 +1,4 @@
-"""One function for every form."""
+"""`render` for every form."""
 
 import pytest
 

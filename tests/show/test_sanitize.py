@@ -1,4 +1,4 @@
-"""Markdown of a model that may stand before anything."""
+"""A model's Markdown that is safe before any other text."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A stream in a pipe: text that only grows, and no control characters."""
+"""A stream in a pipe: append-only text without control characters."""
 
 import io
 
@@ -14,7 +14,7 @@ from show.streams import RECAST, THOUGHT, Clock, finish, stream
 
 
 def piped(events, seconds=0.0, **options):
-    """What is written, and after how many events which part of it."""
+    """The written text, and how much of it was written after each event."""
     clock, file = Clock(), io.StringIO()
     with Live(file=file, clock=clock, **options) as live:
         for event in events:

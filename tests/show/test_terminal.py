@@ -1,4 +1,4 @@
-"""A stream on a terminal: what a person sees while it comes, and what stays."""
+"""A stream on a terminal: what a user sees while it arrives, and what stays."""
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +15,7 @@ rich_console = pytest.importorskip("rich.console")
 
 
 def shown(events, seconds=0.0, width=60, height=12, rate=0.0, **options):
-    """The terminal at the end, and what was seen after each event."""
+    """The terminal at the end, and the screen after each event."""
     terminal, clock, seen = Terminal(width, height), Clock(), []
     console = rich_console.Console(
         file=terminal, force_terminal=True, width=width, height=height, _environ={}

@@ -1,4 +1,4 @@
-"""Nothing that acts on a display is left in a text that is shown."""
+"""Text to be shown contains no character that affects the display."""
 
 import unicodedata
 

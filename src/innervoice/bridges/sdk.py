@@ -150,7 +150,7 @@ class _RelayedExchange:
 
     def __init__(self, relay: Relay, module: Any, request: Any, body: bytes) -> None:
         self._relay, self._module, self._request = relay, module, request
-        self._asked = body
+        self._body = body
         self._url = str(request.url)
         headers = request.headers
         # Another API key is another caller, who must not get this caller's reasoning.
@@ -175,19 +175,19 @@ class _RelayedExchange:
             given.method,
             given.url,
             headers=headers,
-            content=self._relay.outgoing(self._url, self._asked, self._scope),
+            content=self._relay.outgoing(self._url, self._body, self._scope),
             extensions=given.extensions,
         )
 
     def stream(self) -> StreamRelay:
         """The relay for a streamed response."""
-        return self._relay.stream(self._url, self._model, asked=self._asked, scope=self._scope)
+        return self._relay.stream(self._url, self._model, asked=self._body, scope=self._scope)
 
     def whole(self, answer: Any, body: bytes) -> Any:
         """A complete response, as the program receives it."""
         if answer.status_code == 200:
             body = self._relay.incoming(
-                self._url, self._model, body, asked=self._asked, scope=self._scope
+                self._url, self._model, body, asked=self._body, scope=self._scope
             )
         return self._module.Response(answer.status_code, headers=_headers(answer), content=body)
 

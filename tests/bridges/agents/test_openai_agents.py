@@ -1,4 +1,4 @@
-"""The OpenAI Agents SDK on DeepSeek and Kimi: refused in the second turn, and not so with our transport."""
+"""The OpenAI Agents SDK with DeepSeek and Kimi: refused in the second turn, but not with our transport."""
 
 import asyncio
 
@@ -47,7 +47,7 @@ class TestAgents:
         assert "Paris: sunny. Rome: sunny. Oslo: sunny." == text
 
     def test_without_it(self, emulator, provider, model, streamed):
-        """Known to keep reasoning_content for some names of models only; the others are refused."""
+        """The SDK keeps reasoning_content only for some model names; requests for others are refused."""
         if provider == "deepseek":
             pytest.skip("the Agents SDK gives DeepSeek its field back by the model's name")
         with pytest.raises(openai.BadRequestError, match="reasoning_content"):

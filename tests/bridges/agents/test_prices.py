@@ -1,4 +1,4 @@
-"""What an answer cost (F11): reasoning is a part of the output, and is paid once."""
+"""The cost of a response (F11): reasoning is part of the output and is counted once."""
 
 from decimal import Decimal
 

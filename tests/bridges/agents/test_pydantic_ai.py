@@ -1,4 +1,4 @@
-"""pydantic-ai: its messages to ours and back, and its agent on a host it does not know."""
+"""pydantic-ai: its messages to ours and back, and its agent with a host that it does not support."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ def history(model="anthropic/claude-sonnet-4-5"):
 
 
 def test_there_and_back():
-    """Through pydantic-ai's own JSON, with nothing lost."""
+    """A history survives pydantic-ai's own JSON without loss."""
     given = history()
     made = iv.convert(given, to="pydantic-ai")
     stored = theirs.ModelMessagesTypeAdapter.dump_json(made)
@@ -40,7 +40,7 @@ def test_there_and_back():
 
 
 def test_thinking_that_pydantic_ai_read():
-    """A history that its own Anthropic model made: the signature is home, and goes back."""
+    """A history of its own Anthropic model: the signature is sent back to Anthropic."""
     thought = theirs.ThinkingPart("R", signature="s" * 40, provider_name="anthropic")
     call = theirs.ToolCallPart("get_weather", {"city": "Paris"}, "toolu_1")
     made = theirs.ModelResponse(parts=[thought, call], model_name="claude-sonnet-4-5", provider_name="anthropic")  # fmt: skip
@@ -86,7 +86,7 @@ def test_its_anthropic_model_runs_against_the_emulator(emulator):
 
 @pytest.mark.parametrize("bridged", [True, False])
 def test_its_plain_chat_model_on_kimi(emulator, bridged):
-    """Told to send no reasoning back, it is refused; the transport puts the field there."""
+    """Without returned reasoning the request is refused; the transport adds the field."""
 
     async def main():
         async with sdk.async_client("moonshot") if bridged else httpx2.AsyncClient() as http:

@@ -13,7 +13,7 @@ WEATHER = {"Paris": "21 °C", "Rome": "27 °C", "Oslo": "9 °C"}
 
 
 class Kept(Emulator):
-    """An emulator that remembers what it was asked."""
+    """An emulator that records its requests."""
 
     def __init__(self):
         super().__init__()
@@ -32,7 +32,7 @@ def emulator():
 
 @pytest.fixture
 def clients(emulator):
-    """The clients of a model that asks the emulator."""
+    """The clients of a model that uses the emulator."""
     return {
         "client": emulated_client(emulator),
         "async_client": emulated_async_client(emulator),
@@ -41,7 +41,7 @@ def clients(emulator):
 
 @pytest.fixture
 def tool():
-    """The tool of the question, as a dict, so that every way sends the same."""
+    """The tool as a dict, so that every client sends the same."""
     schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
     inner = {"name": "get_weather", "description": "Weather.", "parameters": schema}
     return {"type": "function", "function": inner}
@@ -49,7 +49,7 @@ def tool():
 
 @pytest.fixture
 def loop():
-    """Asks the question, and runs the tool until there is an answer."""
+    """Sends the question and runs the tool until there is an answer."""
     messages = pytest.importorskip("langchain_core.messages")
 
     async def run(ask, question=QUESTION, history=()):

@@ -1,4 +1,4 @@
-"""The model's own settings: what it sends, what it refuses, how it makes objects."""
+"""The settings of the model: what it sends, what it rejects, structured output."""
 
 import copy
 import json
@@ -23,7 +23,7 @@ class City(pydantic.BaseModel):
 
 
 class Scripted:
-    """A client that keeps what it is asked, and always answers the same."""
+    """A client that records its requests and always returns the same response."""
 
     def __init__(self, text):
         self.text = text
@@ -99,7 +99,7 @@ def test_keys_are_not_shown():
 
 
 async def test_a_client_that_does_not_await_is_used_in_a_thread(clients):
-    """Who passes one client may await all the same."""
+    """A model with only a sync client also works async."""
     chat = bridge.ChatInnervoice(model="deepseek/deepseek-v4-pro", client=clients["client"])
     whole = await chat.ainvoke("What is 15 * 23?")
     chunks = [chunk async for chunk in chat.astream("What is 15 * 23?")]
@@ -114,7 +114,7 @@ def test_models_can_be_copied_and_stored():
 
 
 def test_traced(clients):
-    """A client with spans is a client."""
+    """An instrumented client can be used as the client."""
     trace = pytest.importorskip("opentelemetry.sdk.trace")
     memory = pytest.importorskip("opentelemetry.sdk.trace.export.in_memory_span_exporter")
     export = pytest.importorskip("opentelemetry.sdk.trace.export")
@@ -144,7 +144,7 @@ def test_traced(clients):
     ],
 )
 def test_usual_method(model, method):
-    """A call that can be forced, else the schema, where the dialect has one."""
+    """A forced tool call if possible, else a response schema if the dialect has one."""
     assert method == structured.usual_method(model)
 
 
@@ -172,7 +172,7 @@ def test_raw_and_what_cannot_be_parsed():
 
 
 def test_function_calling(clients, emulator):
-    """At a model that reasons only unforced, the notes say so."""
+    """If a model does not reason during a forced call, a note says so."""
     chat = bridge.ChatInnervoice(model="deepseek/deepseek-v4-pro", reasoning="high", **clients)
     made = chat.with_structured_output(City, include_raw=True)
     result = made.invoke("Tell me about 'Rome' and 3.")

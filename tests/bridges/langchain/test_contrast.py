@@ -46,7 +46,7 @@ def asking(chat, *, streamed):
 
 @STREAMED
 async def test_without_us(server, tool, loop, streamed):
-    """The reasoning is lost on the way in, and its host refuses the second turn for want of it."""
+    """ChatOpenAI drops the reasoning, and the host refuses the second turn."""
     chat = langchain_openai.ChatOpenAI(
         model=MODEL, base_url=server.base_url("deepseek"), api_key="key", max_retries=0
     )
@@ -59,7 +59,7 @@ async def test_without_us(server, tool, loop, streamed):
 
 @STREAMED
 async def test_with_us(server, tool, loop, streamed):
-    """The same, and it is not lost and not refused."""
+    """With ChatInnervoice it is not lost and not refused."""
     chat = bridge.ChatInnervoice(
         model=f"deepseek/{MODEL}", base_url=server.base_url("deepseek"), api_key="key"
     )
@@ -72,7 +72,7 @@ async def test_with_us(server, tool, loop, streamed):
 
 
 async def test_many_hosts_at_once(server):
-    """One model asks several hosts, each at its address, and awaits them."""
+    """One model calls several hosts, each at its base URL, async."""
     chat = bridge.ChatInnervoice(model="anthropic/claude-opus-5-5", base_urls=base_urls(server.url))
     others = [None, "openai/gpt-5.6", "gemini/gemini-3-pro-preview", "claude-sonnet-4-5"]
     answers = [await chat.ainvoke("What is 15 * 23?", model=other) for other in others]

@@ -32,12 +32,12 @@ LOST = {
 
 
 def through_json(message):
-    """A message that was dumped and loaded again."""
+    """The message after `dumpd` and `load`."""
     return load.loads(load.dumps(message), allowed_objects="messages")
 
 
 def through_dicts(message):
-    """The same by way of the older form."""
+    """The same with the older format."""
     return core.messages_from_dict(core.messages_to_dict([message]))[0]
 
 
@@ -58,7 +58,7 @@ async def astream(model, history):
 
 
 async def stream_events(model, history):
-    """The third way to stream, which puts messages together from events of blocks."""
+    """The third streaming API, which builds messages from block events."""
     return model.bound.stream_events(history, version="v3", **model.kwargs).output
 
 
@@ -69,7 +69,7 @@ WAYS = [invoke, ainvoke, stream, astream, stream_events]
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("stored", [through_json, through_dicts])
 async def test_loop(model, way, stored, clients, tool, loop, direct, emulator):
-    """What is sent is, to the last member, what a conversation of our own sends."""
+    """The request bodies equal those of our own conversation."""
     chat = bridge.ChatInnervoice(model=model, reasoning="high", **clients).bind_tools([tool])
 
     async def ask(history):
@@ -87,7 +87,7 @@ async def test_loop(model, way, stored, clients, tool, loop, direct, emulator):
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 async def test_away_and_back(way, clients, tool, loop, emulator):
-    """Seals stay in the history while another provider answers, and are back when it returns."""
+    """Seals stay in the history while another provider answers, and are sent again afterwards."""
     home, abroad = "anthropic/claude-opus-5-5", "openai/gpt-5.6"
     chat = bridge.ChatInnervoice(model=home, reasoning="high", **clients)
 
@@ -113,6 +113,6 @@ async def test_away_and_back(way, clients, tool, loop, emulator):
 
 
 def signatures(message):
-    """What Claude signed of a message."""
+    """The signed blocks of a message."""
     blocks = message.content if isinstance(message, core.AIMessage) else []
     return [block["extras"]["signature"] for block in blocks if block["type"] == "reasoning"]

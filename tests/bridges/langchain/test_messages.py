@@ -1,4 +1,4 @@
-"""Answers as LangChain's messages, and back: whole, streamed, changed by people, and made by others."""
+"""Responses as LangChain messages and back: complete, streamed, edited, and from other integrations."""
 
 import operator
 from functools import reduce
@@ -39,7 +39,7 @@ def client():
 
 
 def ask(client, model, question, tool):
-    """An answer and the events that it came in."""
+    """A response and its events."""
     fields = {"reasoning": iv.Reasoning("high", show="summary"), "tools": [tool]}
     with client.stream(model, question, **fields) as events:
         found = list(events)
@@ -53,7 +53,7 @@ def stored(message):
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("model", MODELS)
 def test_there_and_back(client, model, question, tool):
-    """Nothing of an answer is lost in a message, nor in the sum of its chunks."""
+    """A response survives conversion to a message, and to the sum of its chunks, without loss."""
     response, events = ask(client, model, question, tool)
     whole = stored(bridge.from_innervoice(response))
     made = ai_message.AIMessageChunker(response.provider)
@@ -91,7 +91,7 @@ def test_what_people_see(client, tool):
 
 
 def test_seals_are_stored_once(client, tool):
-    """So they cannot come to differ."""
+    """Nothing is stored twice that could get out of sync."""
     response, _ = ask(client, "anthropic/claude-opus-5-5", QUESTIONS[0], tool)
     seal = response.parts[0].origin.block["signature"]
 
@@ -121,7 +121,7 @@ def test_removed_seal(client, tool):
 
 
 def test_changed_call(client, tool):
-    """A human in the loop changes `tool_calls`, and nothing else."""
+    """A human in the loop edits only `tool_calls`."""
     response, _ = ask(client, "gemini/gemini-3-pro-preview", QUESTIONS[1], tool)
     message = bridge.from_innervoice(response)
     message.tool_calls[0]["args"] = {"city": "Oslo"}
@@ -132,7 +132,7 @@ def test_changed_call(client, tool):
 
 
 def test_removed_reasoning(client, tool):
-    """Who keeps nothing but the calls still has their seals."""
+    """A message that keeps only its tool calls still has their seals."""
     response, _ = ask(client, "gemini/gemini-3-pro-preview", QUESTIONS[1], tool)
     message = bridge.from_innervoice(response)
     message.content = [block for block in message.content if block["type"] != "reasoning"]
@@ -176,7 +176,7 @@ def chunks_of(*events):
 
 
 def test_a_cut_stream_is_never_sent_as_sealed():
-    """Who stops reading has what came, and knows that it is not whole."""
+    """A stream that is not read to the end gives an incomplete message."""
     begun = iv.ToolCall("call_1", "weather", complete=False)
     events = [
         iv.PartStart(0, "thinking"),
@@ -193,7 +193,7 @@ def test_a_cut_stream_is_never_sent_as_sealed():
 
 
 def test_recast():
-    """Text that turned out to be reasoning is withdrawn from the history, and stays in the sum's text."""
+    """Text that turned out to be reasoning is left out of the history, but stays in the text of the sum."""
     parts = (iv.Thinking("It is late, I think."), iv.Text("Good night."))
     events = [
         iv.PartStart(0, "text"),
@@ -210,7 +210,7 @@ def test_recast():
 
 
 def test_recast_that_only_adds():
-    """A code span that was not closed after all: what was shown goes on, and calls are not made twice."""
+    """After a recast because of an unclosed code span, blocks continue and calls are not repeated."""
     call = iv.ToolCall("call_1", "weather", "{}")
     parts = (iv.Text("a ` b"), iv.Thinking("c"), call)
     events = [
@@ -244,7 +244,7 @@ def test_a_name_that_came_late():
 
 
 def test_arguments_with_blanks():
-    """Claude writes blanks between the members of an object, which the part has not."""
+    """Claude streams arguments with white space that the part does not have."""
     call = iv.ToolCall("call_1", "weather", '{"city":"Rome","days":10}')
     events = [
         iv.PartStart(0, "tool_call", call.replace(arguments="", complete=False)),
@@ -307,7 +307,7 @@ FOREIGN = {
 
 @pytest.mark.parametrize("case", FOREIGN)
 def test_messages_of_others(case):
-    """Their reasoning is read, and goes back to its provider in a later request."""
+    """Reasoning of other integrations is read, and sent back to its provider in a later request."""
     target, content, extra = FOREIGN[case]
     provider, _, name = target.partition("/")
     message = core.AIMessage(

@@ -23,7 +23,7 @@ EMIT = "OTEL_INSTRUMENTATION_GENAI_EMIT_EVENT"
 
 
 class Traced:
-    """A client whose spans and events are kept."""
+    """A client whose spans and events are recorded."""
 
     def __init__(self, make=emulated_client, **settings):
         self.spans, self.records = (
@@ -95,7 +95,7 @@ def test_stream_of_text(kind):
 
 
 def test_stream_that_is_left():
-    """It was cut off, though nothing went wrong."""
+    """The stream was left early, without an error."""
     traced = Traced()
     with traced.client.stream(MODEL, QUESTION) as events:
         next(events)
@@ -120,7 +120,7 @@ async def test_async():
 
 
 def test_conversation():
-    """Every round of it has a span of its own."""
+    """Every round of a conversation has its own span."""
 
     def get_weather(city: str) -> str:
         return f"{city}: nice"
@@ -249,7 +249,7 @@ def test_vocabulary(vocabulary):
 
 @pytest.mark.parametrize("show", ["full", "none"])
 def test_seals_are_never_told(show):
-    """Not in all vocabularies and with all content; and reasoning only if the policy says so."""
+    """No seals in any vocabulary, even with all content; reasoning only if the policy allows it."""
     traced = Traced(vocabulary="both", capture="SPAN_AND_EVENT", show=show)
     first = traced.client.ask(MODEL, QUESTION, reasoning=REASONING)
     traced.client.ask(MODEL, [iv.user(QUESTION), first, iv.user("And 2 * 2?")], reasoning=REASONING)

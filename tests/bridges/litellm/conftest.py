@@ -1,4 +1,4 @@
-"""Fixtures: the drop-in over an emulator without a socket, and both modules over one with a socket."""
+"""Fixtures: the bridge with an emulator in this process, and both modules with an emulator behind a socket."""
 
 import os
 
@@ -15,7 +15,7 @@ _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy
 
 @pytest.fixture(autouse=True)
 def _as_it_was(monkeypatch):
-    """No proxies, and flags and the registry of models as they were before."""
+    """Removes proxies, and restores flags and the model registry."""
     for name in _PROXIES:
         monkeypatch.delenv(name, raising=False)
     for name in list(os.environ):
@@ -32,7 +32,7 @@ def _as_it_was(monkeypatch):
 
 @pytest.fixture
 def line(monkeypatch):
-    """The drop-in, its requests answered in this process and written down."""
+    """The bridge, with its requests answered and recorded in this process."""
     emulator = Served()
     monkeypatch.setattr(ours, "client_session", embedded_http(emulator))
     monkeypatch.setattr(ours, "aclient_session", embedded_async_http(emulator))
@@ -48,7 +48,7 @@ def _server():
 
 @pytest.fixture(params=["from litellm", "to litellm"])
 def pair(request, _server):
-    """The two modules at one server, in either order."""
+    """Both modules with the same server, in either order."""
     server, emulator = _server
     lines = [Line(module, emulator, base_urls(server.url)) for module in (real_litellm(), ours)]
     return lines if request.param == "from litellm" else lines[::-1]
@@ -56,7 +56,7 @@ def pair(request, _server):
 
 @pytest.fixture(params=["innervoice", "litellm"])
 def both(request, _server):
-    """The drop-in and the real litellm, asked over a socket."""
+    """The bridge and the real litellm, over a socket."""
     server, emulator = _server
     module = ours if request.param == "innervoice" else real_litellm()
     emulator.bodies.clear()

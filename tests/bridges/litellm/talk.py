@@ -1,4 +1,4 @@
-"""Talking through litellm's surface: questions, tools, a loop whose history goes through JSON, and what was sent."""
+"""Conversations with litellm's API: questions, tools, a loop whose history goes through JSON, and the sent bodies."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ SUM = {"role": "user", "content": "What is 15 * 23?"}
 
 
 class Served(Emulator):
-    """An emulator that keeps the bodies it was sent."""
+    """An emulator that records request bodies."""
 
     def __init__(self):
         super().__init__()
@@ -45,7 +45,7 @@ class Served(Emulator):
 
 @dataclass
 class Line:
-    """A module with litellm's surface, and the emulator at its other end."""
+    """A module with litellm's API, and the emulator that it uses."""
 
     module: object
     emulator: Served
@@ -67,7 +67,7 @@ class Line:
         return list(self.ask(model, messages, stream=True, **more))
 
     def whole(self, model, messages, *, how="whole", **more):
-        """The answer, asked for whole or streamed, awaited or not."""
+        """The response: complete or streamed, sync or async."""
         if how == "whole":
             return self.ask(model, messages, **more)
         if how == "streamed":
@@ -86,17 +86,17 @@ class Line:
 
     @property
     def body(self):
-        """What was sent last."""
+        """The last request body."""
         return self.emulator.bodies[-1]
 
 
 def through_json(messages):
-    """A history as it comes out of a file."""
+    """A history after storage as JSON."""
     return json.loads(json.dumps(messages))
 
 
 def results(message):
-    """The results of the calls of a message, in litellm's form."""
+    """The tool results for the calls of a message, in litellm's form."""
     return [
         {
             "role": "tool",
@@ -108,7 +108,7 @@ def results(message):
 
 
 def turn(line, model, history, *, how="whole", **more):
-    """Asks until no tool is wanted; every message is stored as JSON in between. Gives the history and the answers."""
+    """Runs a tool loop, with every message stored as JSON; returns the history and the responses."""
     answers = []
     for _ in range(6):
         response = line.whole(model, history, how=how, tools=TOOLS, **more)
@@ -122,7 +122,7 @@ def turn(line, model, history, *, how="whole", **more):
 
 
 def real_litellm():
-    """The real litellm, or a skip."""
+    """The real litellm; skips the test if it is not installed."""
     # Without these it asks the network for its prices, and prints hints.
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     module = pytest.importorskip(

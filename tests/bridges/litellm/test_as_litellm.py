@@ -1,4 +1,4 @@
-"""litellm's documented behaviour, asked of the real one and of the drop-in.
+"""litellm's documented behavior, tested with the real litellm and with the bridge.
 
 The real one lives in its own environment (`scripts/setup litellm`); elsewhere its half is skipped.
 """
@@ -33,7 +33,7 @@ def place(both, name):
 
 @pytest.fixture(params=TARGETS)
 def target(request):
-    """A model, and what is asked of its reasoning."""
+    """A model and its reasoning setting."""
     return TARGETS[request.param]
 
 
@@ -118,7 +118,7 @@ def test_a_stream(both, target):
 
 @pytest.mark.parametrize("name", ["claude", "gemini", "deepseek"])
 def test_streamed_reasoning(both, name):
-    """Reasoning comes in deltas of its own."""
+    """Reasoning arrives in separate deltas."""
     model, options = TARGETS[name]
     chunks = both.chunks(model, [SUM], **options)
     thought = "".join(
@@ -129,7 +129,7 @@ def test_streamed_reasoning(both, name):
 
 
 def test_the_chunks_put_together(both, target):
-    """`stream_chunk_builder` gives what would have come whole."""
+    """`stream_chunk_builder` returns the same as a request without streaming."""
     model, options = target
     chunks = both.chunks(
         model, [QUESTION], tools=TOOLS, stream_options={"include_usage": True}, **options
@@ -147,7 +147,7 @@ def test_the_chunks_put_together(both, target):
 
 
 def test_blocks_put_together(both):
-    """Signed blocks come out of the chunks as they would have come whole."""
+    """Signed blocks from chunks equal those of a request without streaming."""
     chunks = both.chunks(CLAUDE, [SUM], **THINKING)
     built = both.module.stream_chunk_builder(chunks, messages=[SUM])
     (block,) = built.choices[0].message.thinking_blocks
@@ -158,7 +158,7 @@ def test_blocks_put_together(both):
 
 
 def test_usage_of_a_stream(both):
-    """With `include_usage` one more chunk comes, with the tokens."""
+    """With `include_usage` there is one more chunk, with the usage."""
     options = {"stream_options": {"include_usage": True}}
     chunks = both.chunks("deepseek/deepseek-v4", [SUM], **options)
 
@@ -204,7 +204,7 @@ def test_unsupported_parameters(both):
 
 
 def test_a_provider_s_own_parameters(both):
-    """What OpenAI does not know goes into the body."""
+    """Parameters that OpenAI does not have are added to the body."""
     both.ask(CLAUDE, [SUM], max_tokens=100, top_k=3)
     assert 3 == both.body["top_k"]
 
@@ -282,14 +282,14 @@ def test_mocked_errors(both, mock, name, status):
 
 
 def test_a_refusal(both):
-    """What the model refuses is a bad request, whoever finds it out."""
+    """A request that the model refuses raises BadRequestError, before or after it is sent."""
     with pytest.raises(both.module.BadRequestError, match="top_k") as caught:
         both.ask("anthropic/claude-opus-5-5", [SUM], top_k=3, max_tokens=4000)
     assert 400 == caught.value.status_code
 
 
 def test_nobody_answers(both):
-    """No server: an error that a retry may mend. Of which kind it is differs among litellm's providers."""
+    """No server: a retryable error, whose class depends on litellm's provider."""
     errors = (both.module.APIConnectionError, both.module.InternalServerError)
     with pytest.raises(errors) as caught:
         both.ask("openai/gpt-4o", [SUM], api_base="http://127.0.0.1:9", num_retries=0)
@@ -298,7 +298,7 @@ def test_nobody_answers(both):
 
 
 def test_an_unknown_provider(both):
-    """A bare name that says nothing."""
+    """A model name without a recognizable provider."""
     with pytest.raises(both.module.BadRequestError, match="LLM Provider NOT provided"):
         both.module.completion(model="nobody-knows-this", messages=[SUM])
 
@@ -336,14 +336,14 @@ def test_positions(both, name):
 
 
 def test_an_api_error(both):
-    """This one begins with its status."""
+    """The first argument of APIError is the status."""
     error = both.module.APIError(503, "went wrong", "openai", "gpt-4o")
     assert (503, "openai", "gpt-4o") == (error.status_code, error.llm_provider, error.model)
     assert "went wrong" in str(error)
 
 
 def test_kinship(both):
-    """Code that retries sorts by `isinstance`."""
+    """Retry code checks errors with `isinstance`."""
     errors = place(both, "exceptions")
     limited = errors.RateLimitError("m", "p", "n")
     late = errors.Timeout("m", "n", "p")
@@ -387,7 +387,7 @@ def test_a_chunk_by_hand(both):
 
 
 def test_dicts_become_objects(both):
-    """Choices, messages, calls and usage may be given as dicts."""
+    """Choices, messages, calls and usage may be dicts."""
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     response = both.module.ModelResponse(
         choices=[{"message": {"role": "assistant", "content": None, "tool_calls": [call]}}],
@@ -402,7 +402,7 @@ def test_dicts_become_objects(both):
 
 
 def test_members_that_are_not_there(both):
-    """Reasoning that nobody sent is no member."""
+    """A message without reasoning has no reasoning member."""
     message = both.module.Message(content="hi")
     assert "reasoning_content" not in message
     assert message.get("reasoning_content") is None
@@ -412,7 +412,7 @@ def test_members_that_are_not_there(both):
 
 
 def test_finish_reasons(both):
-    """Other providers' words become OpenAI's."""
+    """Finish reasons of other providers become OpenAI's."""
     kind = place(both, "types.utils").Choices
     words = {"end_turn": "stop", "max_tokens": "length", "tool_use": "tool_calls"}
     assert words == {word: kind(finish_reason=word).finish_reason for word in words}
@@ -449,7 +449,7 @@ def test_what_is_known_of_a_model(both):
 
 
 def test_what_is_unknown(both):
-    """Look-ups of abilities say no, the others raise."""
+    """For an unknown model, `supports_...` is False and the other look-ups raise."""
     module = both.module
     for name in ("supports_vision", "supports_function_calling", "supports_response_schema"):
         assert getattr(module, name)("nobody-knows-this") is False
@@ -463,7 +463,7 @@ def test_what_is_unknown(both):
 
 
 def test_registration(both):
-    """What is registered is seen by all look-ups, and undone by putting `model_cost` back."""
+    """All look-ups see registered models; restoring `model_cost` removes them."""
     module = both.module
     before = dict(module.model_cost)
     module.register_model(
@@ -571,7 +571,7 @@ def test_supported_parameters(both):
 
 
 class Words:
-    """A tokenizer that both take: every word and every sign is a token."""
+    """A tokenizer for both modules: every word and every punctuation character is a token."""
 
     def encode(self, text, **_):
         return text.replace("{", " { ").replace("}", " } ").split()
@@ -658,7 +658,7 @@ def test_tools_count(both, system, choice, more):
 
 
 def test_counting_needs_something(both):
-    """One of the two, not both and not none."""
+    """Exactly one of the two arguments is required."""
     with pytest.raises(ValueError, match="must be provided"):
         both.module.token_counter(model="gpt-4o")
     with pytest.raises(ValueError, match="cannot both"):

@@ -1,4 +1,4 @@
-"""The arguments of `completion`: what of them reaches the wire, and where."""
+"""The arguments of `completion`, and where they appear in the request."""
 
 import asyncio
 import json
@@ -55,7 +55,7 @@ FORM = {"type": "json_schema", "json_schema": {"name": "number", "schema": SCHEM
     ],
 )
 def test_places(line, model, given, expected):
-    """Each of OpenAI's parameters stands where the dialect has it."""
+    """Each of OpenAI's parameters is at the dialect's path."""
     line.ask(model, [SUM], **given)
 
     assert expected == {name: line.body[name] for name in expected}
@@ -79,7 +79,7 @@ def test_tools_and_choices(line):
 
 
 def test_schemas(line):
-    """A schema, a class of pydantic's, plain JSON, and what Claude does not take."""
+    """A schema, a pydantic class, plain JSON, and formats that Claude does not support."""
 
     class Number:
         @classmethod
@@ -138,7 +138,7 @@ def test_claude_s_reasoning(line, model, given, expected):
 
 
 def test_reasoning_elsewhere(line):
-    """Gemini shows what it thought if asked to think; OpenAI takes a dict, too."""
+    """A Gemini request with an effort also asks for visible reasoning; OpenAI also accepts a dict."""
     line.ask("gemini/gemini-2.5-pro", [SUM], thinking={"type": "enabled", "budget_tokens": 1000})
     assert {"thinkingBudget": 1000, "includeThoughts": True} == line.body["generationConfig"][
         "thinkingConfig"
@@ -194,7 +194,7 @@ def test_reasoning_elsewhere(line):
     ],
 )
 def test_addresses(line, model, given, path):
-    """The dialect goes by the model and by what is asked; the address as litellm's users write it."""
+    """Model and parameters decide the dialect; base URLs are accepted as litellm users write them."""
     options = {"api_base": "http://emulator/openai/v1", **given}
     if model.startswith("anthropic") and "api_base" not in given:
         options.pop("api_base")
@@ -205,7 +205,7 @@ def test_addresses(line, model, given, path):
 
 @pytest.mark.parametrize("how", ["whole", "streamed", "awaited"])
 def test_a_server_without_responses(line, how):
-    """A server of one's own that speaks OpenAI's chat alone is asked there, after it said so."""
+    """For a self-hosted server without Responses, the request is sent again as chat completions."""
     usual = line.emulator.reply
 
     def reply(method, path, headers, body):
@@ -221,7 +221,7 @@ def test_a_server_without_responses(line, how):
 
 
 def test_secrets_stay_out_of_the_body(line):
-    """Arguments about the road are no parameters of a model, known or not."""
+    """Connection settings never go into the request body, even unknown ones."""
     given = {
         "aws_profile_name": "p",
         "azure_ad_token": "t",
@@ -244,14 +244,14 @@ def test_an_address_of_the_environment(line, monkeypatch):
 
 
 def test_an_address_of_a_bare_name(line, monkeypatch):
-    """The variable is that of the provider whose the name is."""
+    """The environment variable belongs to the provider of the model."""
     monkeypatch.setenv("ANTHROPIC_API_BASE", "http://emulator/anthropic")
     litellm.completion("claude-haiku-4-5", [SUM], api_key="any")
     assert "/anthropic/v1/messages" == line.emulator.paths[-1]
 
 
 def test_strict_schemas():
-    """Closed at every level; a member may be called as a word of the schema's own."""
+    """Strict at every level; a property may have the name of a keyword."""
     inner = {"type": "object", "properties": {"default": {"type": "string", "default": "x"}}}
     schema = {"$defs": {"inner": inner}, "properties": {"a": {"anyOf": [inner, {"type": "null"}]}}}
     closed = {
@@ -270,7 +270,7 @@ def test_strict_schemas():
 
 
 def test_flags(line):
-    """Keys and an address may be flags."""
+    """API key and base URL may be set as flags."""
     litellm.api_key, litellm.api_base = "sk-of-a-flag", "http://emulator/groq/openai/v1"
     litellm.completion("groq/openai/gpt-oss-20b", [SUM])
 
@@ -279,7 +279,7 @@ def test_flags(line):
 
 
 def test_a_client_of_an_sdk(line):
-    """Its key and address are used; it sends nothing itself."""
+    """The API key and base URL of an SDK client are used; the client itself sends nothing."""
     client = SimpleNamespace(api_key="sk-of-the-client", base_url="http://emulator/openai/v1/")
     response = litellm.completion("openai/gpt-4o", [SUM], client=client)
 
@@ -288,7 +288,7 @@ def test_a_client_of_an_sdk(line):
 
 
 def test_a_client_of_httpx(line, monkeypatch):
-    """One that can send is sent with."""
+    """An HTTP client is used to send the request."""
     http = litellm.client_session
     monkeypatch.setattr(litellm, "client_session", None)
     line.ask("openai/gpt-4o", [SUM], client=http)
@@ -304,7 +304,7 @@ def test_headers(line):
 
 
 def test_variables_of_aws():
-    """Arguments that stand for the environment reach the client, and not the body."""
+    """Arguments that override environment variables reach the client, and not the body."""
     call = completion_call(
         "bedrock/us.anthropic.claude-opus-5-5",
         [SUM],
@@ -332,7 +332,7 @@ def test_deadline(given, expected):
 
 
 def test_what_is_left_out_is_said(line):
-    """litellm's own machinery: nothing of it is sent, and each has its reason."""
+    """Settings of litellm itself are not sent, and a note gives the reason for each."""
     given = {
         "metadata": {"trace": 1},
         "caching": True,
@@ -348,7 +348,7 @@ def test_what_is_left_out_is_said(line):
 
 
 def test_dropping(line):
-    """By the call, by the flag, by name; or an error that names them."""
+    """Parameters are dropped by argument, by flag, or by name; otherwise the error names them."""
     model, given = "anthropic/claude-haiku-4-5", {"logit_bias": {"1": 1}, "seed": 4}
     with pytest.raises(litellm.UnsupportedParamsError, match=r"\['logit_bias', 'seed'\]") as caught:
         line.ask(model, [SUM], **given)
@@ -384,7 +384,7 @@ def test_none_is_not_given(line):
 
 
 def test_our_notes_are_hidden_facts(line):
-    """What our core changed is told beside the answer."""
+    """Notes about changed settings are in `_hidden_params`."""
     response = line.ask("anthropic/claude-opus-5-5", [SUM], temperature=0.3)
 
     assert "temperature" not in line.body
@@ -402,7 +402,7 @@ def test_the_cost_of_an_answer_is_a_hidden_fact(line):
 
 
 def test_callbacks_are_not_run(line, monkeypatch):
-    """Who sets callbacks is told that nobody runs them."""
+    """Setting callbacks causes a warning that they are not run."""
     monkeypatch.setattr(litellm, "success_callback", ["langfuse"])
     with pytest.warns(UserWarning, match="does not run them"):
         line.ask("deepseek/deepseek-v4", [SUM])
@@ -412,7 +412,7 @@ def test_callbacks_are_not_run(line, monkeypatch):
 
 
 def test_mocks():
-    """Texts, dicts, responses, tools, several choices; awaited or not; nobody is asked."""
+    """Mocks: texts, dicts, responses, tools, several choices; sync and async; no request is sent."""
     ask = litellm.completion
     assert ["hi", "hi"] == [
         choice.message.content for choice in ask("gpt-4o", [SUM], mock_response="hi", n=2).choices
@@ -469,7 +469,7 @@ def test_mocks():
     ],
 )
 def test_absent_names(name, monkeypatch):
-    """They are there, can be patched, and say at the call that they do nothing."""
+    """Unsupported names exist, can be patched, and raise when called."""
     with pytest.raises(NotImplementedError, match=rf"no {name}"):
         getattr(litellm, name)(model="x", input=["y"])
     monkeypatch.setattr(litellm, name, lambda **_: 1)
@@ -477,7 +477,7 @@ def test_absent_names(name, monkeypatch):
 
 
 def test_functions_can_be_patched(monkeypatch):
-    """They are plain attributes of the top module."""
+    """Flags are plain attributes of the package."""
     for name in (
         "completion",
         "acompletion",

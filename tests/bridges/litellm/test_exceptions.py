@@ -1,4 +1,4 @@
-"""Exceptions: made by hand in every order, and made of ours."""
+"""Exceptions: their argument orders, and the mapping from our errors."""
 
 import pickle
 
@@ -212,7 +212,7 @@ def test_the_host_s_own_answer():
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_refusal_of_the_host(line, stream):
-    """The cause is our error, which knows more; a stream is refused at the call."""
+    """The cause is our error; a refused stream raises at the call."""
     with pytest.raises(litellm.BadRequestError, match="top_k") as caught:
         line.ask("anthropic/claude-opus-5-5", [SUM], top_k=3, stream=stream)
 
@@ -232,7 +232,7 @@ def test_a_busy_host(line):
     [("fail=6", litellm.ServiceUnavailableError), ("cut=6", litellm.APIConnectionError)],
 )
 def test_a_stream_that_breaks_off(line, behaviour, kind):
-    """What came is given out; then the error."""
+    """Received chunks are passed on before the error is raised."""
     stream = line.ask("anthropic/claude-haiku-4-5", [SUM], stream=True, behaviour=behaviour)
     with pytest.raises(kind):
         list(stream)
@@ -240,13 +240,13 @@ def test_a_stream_that_breaks_off(line, behaviour, kind):
 
 
 def test_no_key():
-    """Which variable would hold it is said."""
+    """The error names the environment variable."""
     with pytest.raises(litellm.AuthenticationError, match="DEEPSEEK_API_KEY"):
         litellm.completion("deepseek/deepseek-v4", [SUM])
 
 
 def test_rules_of_ours(line):
-    """A request that cannot be made is refused here, by the rule it breaks."""
+    """A request that breaks a rule raises before it is sent, and names the rule."""
     with pytest.raises(litellm.BadRequestError, match="prefill_refused"):
         line.ask("anthropic/claude-opus-5-5", [SUM, {"role": "assistant", "content": "It"}])
     with pytest.raises(litellm.BadRequestError, match="effort must be one of"):

@@ -1,4 +1,4 @@
-"""Histories that came from elsewhere: litellm's own, with its seals in its own places, and turns that were edited."""
+"""Histories written by litellm itself, and edited turns."""
 
 import json
 
@@ -20,7 +20,7 @@ def asked(line, model=CLAUDE, **options):
 
 
 def without_ours(message, **changes):
-    """The turn as litellm leaves it: in its own shapes alone."""
+    """The turn as litellm stores it, without our key."""
     fields = {**(message["provider_specific_fields"] or {})}
     fields.pop("innervoice", None)
     return {**message, "provider_specific_fields": fields or None, **changes}
@@ -31,7 +31,7 @@ def without_ours(message, **changes):
 
 @pytest.mark.parametrize("behaviour", [None, "redact"])
 def test_claude(line, behaviour):
-    """Blocks of thinking go back from `thinking_blocks` alone."""
+    """Thinking blocks are sent back from `thinking_blocks` alone."""
     message = without_ours(asked(line, **THINKING, behaviour=behaviour))
     line.ask(CLAUDE, [QUESTION, message, *results(message)], tools=TOOLS, **THINKING)
 
@@ -57,7 +57,7 @@ def test_claude_on_bedrock(line):
 
 @pytest.mark.parametrize("where", ["field", "id"])
 def test_gemini(line, where):
-    """A signature goes back from the call's own field, or from the id where litellm hides it."""
+    """A signature is sent back from the call's own field, or from the id where litellm puts it."""
     model = "gemini/gemini-3-pro"
     message = without_ours(asked(line, model))
     call = message["tool_calls"][0]
@@ -141,7 +141,7 @@ def answered(line, **options):
 
 
 def test_an_edited_answer_is_sent_as_it_is_now(line):
-    """The text is the user's to change; the reasoning behind it stays sealed."""
+    """Text may be edited; the reasoning stays signed."""
     turn = answered(line)
     turn["content"] = "Rain, I fear."
     line.ask(CLAUDE, [QUESTION, turn, SUM], **THINKING)
@@ -154,7 +154,7 @@ def test_an_edited_answer_is_sent_as_it_is_now(line):
 
 @pytest.mark.parametrize("edit", ["changed", "one removed", "all removed"])
 def test_edited_reasoning_loses_its_seal(line, edit):
-    """Claude refuses a run of blocks of which one was changed or is missing, so none of it is sent."""
+    """Claude refuses blocks if one was edited or is missing, so none of them is sent."""
     turn = answered(line, behaviour="pieces=2")
     blocks = turn["thinking_blocks"]
     if edit == "changed":
@@ -169,7 +169,7 @@ def test_edited_reasoning_loses_its_seal(line, edit):
 
 
 def test_what_is_said_of_sealed_reasoning_may_change(line):
-    """`reasoning_content` repeats the blocks for people; the blocks are what counts."""
+    """`reasoning_content` only repeats the blocks, so an edit to it has no effect."""
     turn = answered(line)
     turn["reasoning_content"] = "In short: sun."
     line.ask(CLAUDE, [QUESTION, turn, SUM], **THINKING)
@@ -178,7 +178,7 @@ def test_what_is_said_of_sealed_reasoning_may_change(line):
 
 
 def test_an_edited_field(line):
-    """A plain field has no seal, so it is sent as it is now."""
+    """A plain field has no signature, so its edited text is sent."""
     turn = asked(line, "deepseek/deepseek-v4")
     turn["reasoning_content"] = "In short: two calls."
     line.ask("deepseek/deepseek-v4", [QUESTION, turn, *results(turn)], tools=TOOLS)
@@ -187,7 +187,7 @@ def test_an_edited_field(line):
 
 
 def test_an_edited_call(line):
-    """A call that was changed is sent as it is now, its sibling as it came."""
+    """An edited call is sent as edited, the other call unchanged."""
     turn = asked(line, "openai/gpt-5.6", reasoning_effort="low")
     turn["tool_calls"][0]["function"]["arguments"] = '{"city":"Oslo"}'
     (_, read) = messages_from_litellm([QUESTION, turn], "openai-responses")
@@ -198,7 +198,7 @@ def test_an_edited_call(line):
 
 
 def test_missing_members_were_not_edited(line):
-    """Who copies only some members keeps the seals, as long as ours is among them."""
+    """A message with only some members keeps its seals, if our key is among them."""
     message = asked(line, **THINKING)
     kept = {name: message[name] for name in ("role", "content", "provider_specific_fields")}
     (_, read) = messages_from_litellm([QUESTION, kept], "anthropic")
@@ -208,7 +208,7 @@ def test_missing_members_were_not_edited(line):
 
 @pytest.mark.parametrize("kept", [{"type": "text", "text": "x"}, {"type": "message"}, 7, "x", []])
 def test_a_spoiled_key_falls_back(kept):
-    """What stands under our key and is no turn is left aside."""
+    """A value under our key that is not a turn is ignored."""
     turn = {"role": "assistant", "content": "Hi.", "provider_specific_fields": {"innervoice": kept}}
     (read,) = messages_from_litellm([turn], "anthropic")
 
@@ -264,7 +264,7 @@ def test_blocks_stay_as_they_are_in_chat():
 
 
 def test_marks_for_the_cache(line):
-    """Claude gets its marks, in the system prompt and in the messages; OpenAI refuses them and gets none."""
+    """Claude gets `cache_control` in the system prompt and the messages; OpenAI would reject it and does not."""
     mark = {"cache_control": {"type": "ephemeral"}}
     messages = [
         {"role": "system", "content": [{"type": "text", "text": "Be brief.", **mark}]},
@@ -290,7 +290,7 @@ def test_objects_are_messages(line):
 
 @pytest.mark.parametrize("messages", ["Hi", {"role": "user"}, ["Hi"], [3]])
 def test_what_is_no_list_of_messages(line, messages):
-    """A mistake of the caller's is litellm's bad request."""
+    """Invalid messages raise litellm's BadRequestError."""
     with pytest.raises(litellm.BadRequestError):
         line.ask("openai/gpt-4o", messages)
 

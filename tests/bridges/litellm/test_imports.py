@@ -1,4 +1,4 @@
-"""What importing loads, and that every name stands where litellm has it."""
+"""Which modules an import loads, and that every name is where litellm has it."""
 
 import subprocess
 import sys
@@ -84,13 +84,13 @@ def test_names():
 
 
 def test_nobody_else_loads_it():
-    """Neither the package nor the folder of bridges brings the drop-in."""
+    """Importing `innervoice` or `innervoice.bridges` does not load the bridge."""
     loaded = run("import sys, innervoice, innervoice.bridges; print(*sys.modules)")
     assert not any(name.startswith("innervoice.bridges.litellm") for name in loaded)
 
 
 def test_it_loads_little():
-    """Neither an HTTP client nor a package of another's."""
+    """No HTTP client and no third-party package."""
     loaded = run("import sys, innervoice.bridges.litellm; print(*sys.modules)")
     assert not loaded & {
         "httpx2",

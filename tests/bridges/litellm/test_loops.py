@@ -1,4 +1,4 @@
-"""Tool loops of three turns, stored as JSON after every message: at home, and away and back."""
+"""Tool loops of three turns, stored as JSON after every message: with one provider, and with a switch and back."""
 
 import re
 from dataclasses import replace
@@ -32,7 +32,7 @@ SEALS = ("signature", "data", "encrypted_content", "thoughtSignature", "redacted
 
 
 def seals_of(value):
-    """Every seal in what was sent."""
+    """All seals in a request body."""
     if isinstance(value, dict):
         own = [value[name] for name in SEALS if isinstance(value.get(name), str)]
         return own + [seal for item in value.values() for seal in seals_of(item)]
@@ -43,13 +43,13 @@ def seals_of(value):
 
 @pytest.fixture(params=TARGETS)
 def target(request):
-    """A model and what is asked of its reasoning."""
+    """A model and its reasoning setting."""
     return TARGETS[request.param]
 
 
 @pytest.mark.parametrize("how", HOWS)
 def test_three_turns_at_home(line, target, how):
-    """The emulator refuses lost, edited and moved seals, so that an answer at the end says they all came back."""
+    """The emulator refuses lost, edited and moved seals, so an answer at the end proves that all were sent back."""
     model, options = target
     history = [{"role": "system", "content": "Be brief."}, QUESTION]
     for question in (SECOND, SUM, None):
@@ -68,7 +68,7 @@ def test_three_turns_at_home(line, target, how):
 @pytest.mark.parametrize("how", ["whole", "streamed"])
 @pytest.mark.parametrize("away", ["openai", "gemini", "deepseek", "enabled"])
 def test_away_and_back(line, target, away, how):
-    """Elsewhere no seal of another is sent; back at home all of them are."""
+    """Another provider gets no seals; after the return all of them are sent."""
     model, options = target
     other, others = TARGETS[away]
     history, _ = turn(line, model, [QUESTION], how=how, **options)
@@ -87,7 +87,7 @@ def test_away_and_back(line, target, away, how):
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_reasoning_of_another_host_stays_behind(line, kept):
-    """A plain field says not whose it is: with our key it stays behind, and without it goes to any host, as with litellm."""
+    """A plain field has no origin: with our key other hosts do not get it, without the key they do, as with litellm."""
     first = line.ask("deepseek/deepseek-v4", [QUESTION], tools=TOOLS).choices[0].message
     history = through_json([QUESTION, first.model_dump(), *results(first)])
     if not kept:
@@ -98,7 +98,7 @@ def test_reasoning_of_another_host_stays_behind(line, kept):
 
 
 def test_the_history_is_plain_json(line):
-    """What is stored has litellm's shapes, and one key of ours."""
+    """A stored message has litellm's members, and one key of ours."""
     model, options = TARGETS["redacted"]
     history, _ = turn(line, model, [QUESTION], **options)
     call = next(message for message in history if message.get("tool_calls"))
@@ -110,7 +110,7 @@ def test_the_history_is_plain_json(line):
 
 @pytest.mark.parametrize("how", ["whole", "streamed"])
 def test_calls_without_ids(line, how):
-    """Older servers give calls no ids; those that are shown are unique, and are not sent back with the call."""
+    """If a server sends calls without ids, unique ids are shown, and are not sent back with the call."""
     usual = line.emulator.reply
 
     def reply(*request):

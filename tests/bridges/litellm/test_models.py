@@ -1,4 +1,4 @@
-"""What is known of models, what they cost, and which parameters they take."""
+"""Facts about models, their prices, and the parameters that they support."""
 
 import sys
 from types import SimpleNamespace
@@ -43,7 +43,7 @@ def test_the_table():
 
 @pytest.mark.parametrize("name", ALL)
 def test_abilities(name):
-    """As registered, and False for what nobody registered."""
+    """As registered, and False for an unregistered model."""
     ability = getattr(litellm, name)
     assert ability is getattr(utils, name)
     assert ability("nobody-knows-this") is False
@@ -55,7 +55,7 @@ def test_abilities(name):
 
 
 def test_reasoning_is_known_from_our_rows():
-    """What nobody registered, but our own rows of models know."""
+    """An unregistered model, according to catalog/models.toml."""
     assert litellm.supports_reasoning("deepseek/deepseek-v4")
     assert litellm.supports_reasoning("openrouter/anthropic/claude-opus-5")
     assert not litellm.supports_reasoning("openai/gpt-4o-2099-01-01")
@@ -76,7 +76,7 @@ def test_registration_merges_and_keeps_every_field():
 
 
 def test_the_registry_is_a_plain_dict():
-    """Clearing it forgets, putting it back remembers; another dict may take its place."""
+    """Clearing, restoring or replacing `model_cost` takes effect at once."""
     before = dict(litellm.model_cost)
     litellm.model_cost.clear()
     with pytest.raises(litellm.ModelNotMappedError, match="isn't mapped"):
@@ -157,7 +157,7 @@ def test_tiers(asked, expected):
 
 
 def test_an_unknown_price(monkeypatch):
-    """No price is no price; a registered model without one is free, as in litellm."""
+    """A model of ours without a price raises; a registered model without a price is free, as in litellm."""
     monkeypatch.setitem(sys.modules, "genai_prices", None)
     with pytest.raises(litellm.ModelNotMappedError, match=r"innervoice\[prices\]"):
         litellm.cost_per_token("gpt-4o", 10, 5)
@@ -173,7 +173,7 @@ def test_an_unknown_price(monkeypatch):
 
 
 def test_prices_of_the_extra(monkeypatch):
-    """genai-prices is asked where nothing was registered."""
+    """genai-prices is used if nothing was registered."""
     asked = []
 
     def calc_price(usage, model_ref, provider_id):
@@ -217,7 +217,7 @@ def test_what_an_answer_cost():
 
 
 def test_supported_parameters_never_raise():
-    """A list, or None where nobody knows who answers."""
+    """A list, or None for an unknown provider."""
     assert litellm.get_supported_openai_params("nobody-knows-this") is None
     assert litellm.get_supported_openai_params("x", custom_llm_provider="nobody") is None
     assert litellm.get_supported_openai_params("", "") is None
@@ -233,7 +233,7 @@ def test_supported_parameters_never_raise():
 
 
 def test_optional_parameters():
-    """`litellm.utils.get_optional_params`: what a provider does not take is dropped or refused."""
+    """`litellm.utils.get_optional_params`: unsupported parameters are dropped or raise."""
     given = {"temperature": 0.1, "logit_bias": {"a": 1}, "tools": None}
     with pytest.raises(litellm.UnsupportedParamsError, match="logit_bias"):
         get_optional_params("claude-sonnet-4-5", "anthropic", **given)

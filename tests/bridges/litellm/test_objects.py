@@ -1,4 +1,4 @@
-"""Objects that are dicts, too: at every level, by assignment, in dumps, and without showing a seal."""
+"""Objects that also behave like dicts: at every level, by assignment, in dumps, and without printing a seal."""
 
 import copy
 import json
@@ -45,7 +45,7 @@ def full_response():
 
 
 def test_items_and_attributes_are_one():
-    """What is written one way is read the other, at every level."""
+    """Attributes and items are the same, at every level."""
     response = full_response()
     response["choices"][0]["message"]["content"] = "x"
     response.choices[0].message["tool_calls"][0].function["arguments"] = '{"a": 1}'
@@ -63,7 +63,7 @@ def test_items_and_attributes_are_one():
 
 
 def test_what_is_missing():
-    """An item that is not there is missing in both ways of saying so."""
+    """A missing item raises an error that is both KeyError and AttributeError."""
     message = litellm.Message("hi")
     for kind in (KeyError, AttributeError):
         with pytest.raises(kind):
@@ -106,7 +106,7 @@ def test_extra_members():
 
 
 def test_values():
-    """Equal by content, copied, pickled, remade."""
+    """Equality, copying, pickling and validation."""
     response = full_response()
 
     assert full_response() == response != litellm.ModelResponse()
@@ -124,7 +124,7 @@ def test_values():
 
 
 def test_no_seal_is_printed():
-    """`repr` says how large a seal is, and no more."""
+    """`repr` prints only the size of a seal."""
     shown = repr(full_response())
 
     assert "SECRET" not in shown
@@ -151,7 +151,7 @@ def test_an_empty_response():
 
 
 def test_choices_of_both_kinds():
-    """A dict with a delta is a piece, with a message a whole."""
+    """A dict with a delta becomes a chunk choice, one with a message a complete choice."""
     whole, piece = litellm.ModelResponse(
         choices=[{"message": {"content": "a"}}, {"delta": {"content": "b"}}]
     ).choices
@@ -169,7 +169,7 @@ def test_native_words_are_kept():
 
 
 def test_calls():
-    """Arguments are text; an id is made where none is."""
+    """Arguments are text; a missing id is generated."""
     assert '{"a": 1}' == Function({"a": 1}, "f").arguments
     assert "" == Function(name="f").arguments
     call = ChatCompletionMessageToolCall({"name": "f", "arguments": "{}"})
@@ -195,7 +195,7 @@ def test_usage_details():
 
 
 def test_what_is_assigned_stays_as_it_is():
-    """As in litellm: only constructors make objects of dicts."""
+    """As in litellm, only constructors convert dicts to objects."""
     response = EmbeddingResponse()
     response["data"] = [{"embedding": [0]}]
     response["usage"] = {"usage": {"prompt_tokens": 6}}
@@ -207,7 +207,7 @@ def test_what_is_assigned_stays_as_it_is():
 
 
 def test_our_core_reads_them():
-    """A response in litellm's shape is an answer like any other."""
+    """`decode` reads a litellm response."""
     read = decode(full_response(), provider="deepseek")
 
     assert "hm" == read.thinking

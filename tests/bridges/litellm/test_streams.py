@@ -31,7 +31,7 @@ TARGETS = {
 
 
 def shown(message):
-    """What a message shows, without ids and seals, which differ from call to call."""
+    """The visible members of a message, without ids and seals, which differ from call to call."""
     dumped = message.model_dump()
     blocks = [
         (block["type"], block.get("thinking")) for block in dumped.get("thinking_blocks") or ()
@@ -45,7 +45,7 @@ def shown(message):
 @pytest.mark.parametrize("question", [QUESTION, SUM], ids=["calls", "text"])
 @pytest.mark.parametrize("name", TARGETS)
 def test_streamed_is_whole(line, name, question):
-    """The chunks put together are what would have come whole."""
+    """The joined chunks equal a response without streaming."""
     model, options = TARGETS[name]
     whole = line.ask(model, [question], tools=TOOLS, **options)
     chunks = line.chunks(model, [question], tools=TOOLS, **options)
@@ -79,7 +79,7 @@ def test_redacted_blocks_one_by_one(line):
 
 
 def test_reasoning_in_the_text(line):
-    """Tags do not come through: what they hold is reasoning, and the rest is the answer."""
+    """Tags are removed: their content is reasoning, and the rest is the answer."""
     chunks = line.chunks("vllm/qwen3-8b", [SUM])
     text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
     thought = "".join(chunk.choices[0].delta.get("reasoning_content") or "" for chunk in chunks)
@@ -90,7 +90,7 @@ def test_reasoning_in_the_text(line):
 
 
 def test_reasoning_that_shows_too_late(line):
-    """A closing tag without an opening one: what was given out as text was reasoning, and the builder knows it."""
+    """After a closing tag without an opening tag, the builder treats the earlier text as reasoning."""
     usual = line.emulator.reply
 
     def reply(*request):
@@ -107,7 +107,7 @@ def test_reasoning_that_shows_too_late(line):
 
 
 def test_usage(line):
-    """Asked for, it is one more chunk; unasked, the builder knows it all the same."""
+    """Usage is one more chunk on request; the builder has it in any case."""
     model = "deepseek/deepseek-v4"
     plain = line.chunks(model, [SUM])
     told = line.chunks(model, [SUM], stream_options={"include_usage": True})
@@ -168,7 +168,7 @@ def test_blocks_of_litellm_s_own_chunks():
 
 
 def test_calls_in_pieces():
-    """Pieces belong together by their index, also where they alternate."""
+    """Pieces of tool calls are joined by index, even if they alternate."""
     pieces = [
         {"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": ""}},
         {"index": 1, "id": "b", "type": "function", "function": {"name": "g", "arguments": ""}},
@@ -190,7 +190,7 @@ def test_calls_in_pieces():
 
 
 def test_other_members():
-    """Signatures of a message add up; an old call is joined; choices stay apart."""
+    """Signatures are collected, an old-style function call is joined, choices stay separate."""
     two = chunk(content="b")
     two["choices"][0]["index"] = 1
     built = stream_chunk_builder(
@@ -218,7 +218,7 @@ def test_no_chunks():
 
 
 def test_chunks_through_json(line):
-    """Chunks that were stored are put together just so; seals are in them."""
+    """Stored chunks can be joined too, seals included."""
     chunks = line.chunks(CLAUDE, [QUESTION], tools=TOOLS, **THINKING)
     stored = json.loads(json.dumps([item.model_dump() for item in chunks]))
 
@@ -229,7 +229,7 @@ def test_chunks_through_json(line):
 
 
 def test_closing(line):
-    """A stream that is left early closes its connection."""
+    """Leaving a stream early closes its connection."""
     stream = line.ask(CLAUDE, [SUM], stream=True, **THINKING)
     assert isinstance(stream, CustomStreamWrapper)
     next(stream)
@@ -259,7 +259,7 @@ def test_closing_what_is_awaited(line):
 
 
 def test_a_wrapper_by_hand():
-    """Around any chunks, awaited or not."""
+    """The wrapper works with any chunks, sync or async."""
     chunks = [litellm.ModelResponse(stream=True) for _ in range(2)]
 
     async def source():

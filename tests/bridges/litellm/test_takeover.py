@@ -1,4 +1,4 @@
-"""A conversation that one begins and the other goes on with: a tool loop in the middle, stored as JSON in between."""
+"""A conversation that one module begins and the other continues in the middle of a tool loop, stored as JSON."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Counting tokens: the formula with a stub, an estimate that says so, and exact where the vocabulary is at hand."""
+"""Counting tokens: the formula with a stub, marked estimates, and exact counts if the vocabulary is available."""
 
 import os
 from pathlib import Path
@@ -32,7 +32,7 @@ def counted(**asked):
 
 @pytest.fixture
 def no_vocabulary(monkeypatch):
-    """tiktoken may be there, but not what it would fetch."""
+    """tiktoken may be installed, but without a cached vocabulary."""
     monkeypatch.setattr(tokens, "_is_at_hand", lambda name: False)
     tokens._loaded.cache_clear()
     yield
@@ -69,7 +69,7 @@ def test_calls_and_reasoning():
 
 
 def test_blocks():
-    """Text, an image at its usual price, and Anthropic's blocks."""
+    """Text, an image at low detail, and Anthropic's blocks."""
     blocks = [
         {"type": "text", "text": "abc"},
         {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}},
@@ -99,7 +99,7 @@ def test_a_stub_is_no_estimate():
 
 
 def test_an_estimate_says_so(no_vocabulary):
-    """Without the vocabulary the number is a guess, near what it would be."""
+    """Without the vocabulary the number is an estimate, close to the real count."""
     found = litellm.token_counter(model="gpt-4o", messages=MESSAGES)
 
     assert found.estimated
@@ -111,7 +111,7 @@ def test_an_estimate_says_so(no_vocabulary):
 
 
 def test_nothing_is_fetched(monkeypatch, tmp_path):
-    """Where the file is not, tiktoken is not asked."""
+    """Without the cached file tiktoken is not used."""
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     assert not tokens._is_at_hand("cl100k_base")
 
@@ -121,7 +121,7 @@ def test_nothing_is_fetched(monkeypatch, tmp_path):
 
 @pytest.fixture
 def real(monkeypatch):
-    """The real litellm, and its vocabulary at our hand."""
+    """The real litellm, whose vocabulary we also use."""
     module = real_litellm()
     folder = Path(module.__file__).parent / "litellm_core_utils" / "tokenizers"
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", os.environ.get("TIKTOKEN_CACHE_DIR", str(folder)))
@@ -133,7 +133,7 @@ def real(monkeypatch):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("model", ["gpt-4o", "gpt-3.5-turbo", "gemini/gemini-2.5-pro"])
 def test_the_same_numbers(real, model):
-    """Where tiktoken's vocabulary is at hand, the numbers are litellm's."""
+    """With tiktoken's vocabulary the numbers equal litellm's."""
     pieces = [message["content"] for message in MESSAGES if isinstance(message["content"], str)]
     for text in (*pieces, "<think>naïve café</think> 東京 12345"):
         assert real.token_counter(model=model, text=text) == litellm.token_counter(

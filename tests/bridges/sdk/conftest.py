@@ -1,4 +1,4 @@
-"""An emulator that the SDKs of these tests talk to."""
+"""An emulator for the SDKs."""
 
 import os
 from unittest.mock import patch

@@ -1,4 +1,4 @@
-"""The plain OpenAI SDK against hosts whose reasoning it does not know, with the transport and without."""
+"""The plain OpenAI SDK with hosts whose reasoning it does not support, with and without the transport."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ def connect(server, provider, **settings):
 
 
 def careless(message):
-    """What an agent keeps of a message that knows nothing of reasoning."""
+    """The members that an agent without reasoning support keeps."""
     kept = {"role": "assistant", "content": message["content"]}
     if message["tool_calls"]:
         kept["tool_calls"] = message["tool_calls"]
@@ -111,7 +111,7 @@ def test_with_it_the_loop_goes_through(emulator, provider, model, turn):
 
 @turns
 def test_markup_leaves_the_text(emulator, turn):
-    """MiniMax M2 writes its reasoning into the content; it goes back there, and the agent never sees it."""
+    """MiniMax M2 writes its reasoning into the content; it is sent back there, and the agent never sees it."""
     with connect(emulator, "minimax", http_client=sdk.client("minimax")) as client:
         text, thoughts, messages = agent(turn, client, "MiniMax-M2")
     assert "<think>" not in json.dumps(messages)
@@ -124,7 +124,7 @@ def test_markup_leaves_the_text(emulator, turn):
 
 @turns
 def test_a_history_that_was_never_seen(emulator, turn):
-    """A program that was started again: the demanded field is sent empty."""
+    """After a restart of the program, the required field is sent empty."""
     with connect(emulator, "deepseek", http_client=sdk.client("deepseek")) as client:
         *_, messages = agent(turn, client, "deepseek-v4-pro")
     more = [*messages, {"role": "user", "content": "And the weather in Lima?"}]

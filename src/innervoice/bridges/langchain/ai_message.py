@@ -107,7 +107,7 @@ class _ShownPart(FoldedPart):
     def __init__(self, part: Part) -> None:
         super().__init__(part)
         self.block: int | None = None
-        self.told_name = ""
+        self.sent_name = ""
         """The name of the tool call in the first slice; the final name may be longer."""
 
     def end(self, part: Part) -> None:
@@ -177,7 +177,7 @@ class AIMessageChunker:
             if before is not None:
                 withdrawn.remove(before)
                 shown.block, shown.pieces = before.block, before.pieces
-                shown.told_name = before.told_name
+                shown.sent_name = before.sent_name
             rest = shown.rest(shown.part)
             if rest:
                 shown.add(rest)
@@ -216,7 +216,7 @@ class AIMessageChunker:
         block = self._slice(shown, shown.rest(part))
         if isinstance(part, ToolCall) and not first:
             # LangChain concatenates names too, and part of a name may arrive late.
-            block["name"] = part.name.removeprefix(shown.told_name) or None
+            block["name"] = part.name.removeprefix(shown.sent_name) or None
         return {**block, "extras": extras_of(part, at)}
 
     # ---- blocks --------------------------------------------------------------------------------
@@ -232,7 +232,7 @@ class AIMessageChunker:
             block["id"] = shown.part.id if first else None
             block["name"] = shown.part.name if first else None
             if first:
-                shown.told_name = shown.part.name
+                shown.sent_name = shown.part.name
         return block
 
     def _chunk(self, blocks: list[dict[str, Any]], **more: Any) -> AIMessageChunk:

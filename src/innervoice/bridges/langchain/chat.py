@@ -93,13 +93,13 @@ class ChatInnervoice(BaseChatModel):
 
     @property
     def _identifying_params(self) -> dict[str, Any]:
-        named = {name: getattr(self, name) for name in (*_SETTINGS, "base_url")}
-        told = {name: value for name, value in named.items() if value is not None}
-        return {"model": self.model, **told}
+        settings = {name: getattr(self, name) for name in (*_SETTINGS, "base_url")}
+        present = {name: value for name, value in settings.items() if value is not None}
+        return {"model": self.model, **present}
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> Any:
         params = super()._get_ls_params(stop=stop, **kwargs)
-        provider, name = names_of(None, self._named(kwargs.get("model")))
+        provider, name = names_of(None, self._model_id(kwargs.get("model")))
         return {**params, "ls_provider": provider or "innervoice", "ls_model_name": name}
 
     # ---- requests --------------------------------------------------------------------------------
@@ -165,12 +165,12 @@ class ChatInnervoice(BaseChatModel):
     def _request(self, stop: list[str] | None, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """The model id and the fields of a request."""
         own = {name: getattr(self, name) for name in _SETTINGS}
-        told = {name: value for name, value in given.items() if name not in ("model", "stream")}
-        fields = {**own, "stop": stop if stop is not None else self.stop or None, **told}
+        passed = {name: value for name, value in given.items() if name not in ("model", "stream")}
+        fields = {**own, "stop": stop if stop is not None else self.stop or None, **passed}
         known = {name: value for name, value in fields.items() if value is not None}
-        return self._named(given.get("model")), known
+        return self._model_id(given.get("model")), known
 
-    def _named(self, model: str | None) -> str:
+    def _model_id(self, model: str | None) -> str:
         """The model id of a call; a name without a provider belongs to the provider of `self.model`."""
         provider, _ = names_of(None, self.model)
         if not model or names_of(None, model)[0] or provider is None:

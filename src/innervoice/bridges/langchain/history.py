@@ -266,7 +266,7 @@ def _media(mime: str | None, url: str) -> Media:
 
 def _written(message: Message) -> list[BaseMessage]:
     if message.role == "assistant":
-        return [answer_message(_told(message))]
+        return [answer_message(_as_response(message))]
     if message.role == "system":
         return [SystemMessage(message.text)]
     results: list[BaseMessage] = [
@@ -282,7 +282,7 @@ def _written(message: Message) -> list[BaseMessage]:
     return [*results, HumanMessage(_shown(said))] if said or not results else results
 
 
-def _told(message: Message) -> Response:
+def _as_response(message: Message) -> Response:
     """A message of the model as a response."""
     origin = message.origin or next((part.origin for part in message.parts if part.origin), None)
     return Response(

@@ -33,7 +33,7 @@ _PROBE = {
 
 def usual_method(model: str, **settings: Any) -> Method:
     """The default method: a forced tool call, or a response schema where the model cannot be forced."""
-    # A strict schema: a host that cannot enforce one which allows any value gets it as an instruction.
+    # The probe must be a strict schema: one that allows any value would be sent as an instruction.
     form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": _PROBE}}
     request = Request(
         model,
@@ -47,9 +47,13 @@ def usual_method(model: str, **settings: Any) -> Method:
         notes = encode(request).notes
     except UsageError:  # unknown provider
         return "function_calling"
-    bent = {note.code for note in notes} | {(note.detail or "").partition(":")[0] for note in notes}
-    unforced = bent & {"tool_choice_relaxed", "tool_choice"}
-    return "json_schema" if unforced and "schema_as_instruction" not in bent else "function_calling"
+    noted = {note.code for note in notes} | {
+        (note.detail or "").partition(":")[0] for note in notes
+    }
+    unforced = noted & {"tool_choice_relaxed", "tool_choice"}
+    return (
+        "json_schema" if unforced and "schema_as_instruction" not in noted else "function_calling"
+    )
 
 
 def structured(
@@ -81,8 +85,8 @@ def structured(
         parsed=itemgetter("raw") | parser, parsing_error=lambda _: None
     )
     unparsed = RunnablePassthrough.assign(parsed=lambda _: None)
-    mended = parsed.with_fallbacks([unparsed], exception_key="parsing_error")
-    return RunnableMap(raw=bound) | mended
+    with_error = parsed.with_fallbacks([unparsed], exception_key="parsing_error")
+    return RunnableMap(raw=bound) | with_error
 
 
 def _form(schema: Any, method: Method, *, strict: bool | None) -> dict[str, Any]:

@@ -72,9 +72,9 @@ _BARE: tuple[tuple[str, str], ...] = (
 
 TWO_DIALECTS = ("openai", "azure", "xai")
 """Hosts whose default dialect is Responses and which also support chat completions."""
-_AT_HOME = ("openai.com", "openai.azure.com")
+_OPENAI_HOSTS = ("openai.com", "openai.azure.com")
 # litellm lets the caller choose a Bedrock API in the model name; here it is always Converse.
-_BEDROCK_ROADS = ("converse/", "converse_like/", "invoke/")
+_BEDROCK_PREFIXES = ("converse/", "converse_like/", "invoke/")
 
 
 class ResolvedModel(NamedTuple):
@@ -118,10 +118,10 @@ def resolve_model(
     if provider is None:
         raise _unknown(model)
     host = _host_of(provider)
-    if host == "openai" and api_base and not _is_home(api_base) and _is_strange(name):
+    if host == "openai" and api_base and not _is_openai_url(api_base) and _is_foreign_model(name):
         host = "custom"
-    for road in _BEDROCK_ROADS if host == "bedrock" else ():
-        name = name.removeprefix(road)
+    for prefix in _BEDROCK_PREFIXES if host == "bedrock" else ():
+        name = name.removeprefix(prefix)
     return ResolvedModel(provider, name, host)
 
 
@@ -133,8 +133,8 @@ def get_llm_provider(
     litellm_params: Any = None,  # noqa: ARG001 - litellm's signature
 ) -> tuple[str, str, str | None, str | None]:
     """The model name, its provider, and the API key and base URL that were passed."""
-    found = resolve_model(model, custom_llm_provider, api_base)
-    return found.model, found.provider, api_key, api_base
+    resolved = resolve_model(model, custom_llm_provider, api_base)
+    return resolved.model, resolved.provider, api_key, api_base
 
 
 def provider_list() -> list[str]:
@@ -153,14 +153,14 @@ def _bare(model: str) -> str | None:
     if isinstance(registered, str) and registered:
         return registered
     lowered = model.lower()
-    return next((who for pattern, who in _BARE if fnmatchcase(lowered, pattern)), None)
+    return next((provider for pattern, provider in _BARE if fnmatchcase(lowered, pattern)), None)
 
 
-def _is_home(api_base: str) -> bool:
-    return (urlsplit(api_base).hostname or "").endswith(_AT_HOME)
+def _is_openai_url(api_base: str) -> bool:
+    return (urlsplit(api_base).hostname or "").endswith(_OPENAI_HOSTS)
 
 
-def _is_strange(model: str) -> bool:
+def _is_foreign_model(model: str) -> bool:
     """Whether a name is not an OpenAI model, so that another server with OpenAI's API is meant."""
     row = model_row_of(model, "openai", "openai-responses")
     return row is None or row.guess
