@@ -80,6 +80,11 @@ def _history(results: dict[str, Any]) -> dict[str, float]:
     return {name: made["growth"] for name, made in results.get("history", {}).items()}
 
 
+def _stray(results: dict[str, Any]) -> dict[str, float]:
+    found: dict[str, float] = results.get("stray", {})
+    return found
+
+
 def _memory(results: dict[str, Any]) -> dict[str, float]:
     """Memory growth per byte, for a stream ten times as long."""
     found = results.get("memory", {})
@@ -124,6 +129,7 @@ GOALS = (
     Goal("100 texts of 5 kB, speed", "`str.find`", 0.03, _speed("mixed"), over=True),
     Goal("import", "`import msgspec`", 2, _import),
     Goal("plan and encode of 10,000 turns", "the same of 1,000", 12, _history),
+    Goal("200,000 chunks that belong to no event", "20,000 of them", 12, _stray),
     Goal("memory of a stream of 50 MB", "the stream itself", 0.1, _memory),
 )
 

@@ -58,7 +58,7 @@ class Run:
         with Crew(self.peers, self.environments, self.rounds) as crew:
             doing: dict[str, Callable[[Crew], None]] = {
                 "import": self._import,
-                "codec": lambda crew: self._keep(work_codec.measure(crew)),
+                "codec": self._codec,
                 "inline": self._inline,
                 "client": self._client,
                 "history": self._history,
@@ -88,6 +88,10 @@ class Run:
             crew.upstream.base,
             self.rounds,
         )
+
+    def _codec(self, crew: Crew) -> None:
+        self._keep(work_codec.measure(crew))
+        self.results["stray"] = work_codec.stray_growth(20_000)
 
     def _inline(self, crew: Crew) -> None:
         self._keep(work_inline.measure(crew))

@@ -8,34 +8,45 @@ whose response says so.
 
 from __future__ import annotations
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from innervoice.canon.events import Event, Finish, Heartbeat
 from innervoice.canon.jsontext import load_damaged_json, load_json
 from innervoice.canon.notes import Note, Notebook
-from innervoice.canon.parts import Part, Text, Thinking, is_inline
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.rows import Card, Host
+from innervoice.canon.views import kinds_of
 from innervoice.catalog.lookup import card_of, dialect_at, host_of
 from innervoice.catalog.targets import names_of
 from innervoice.errors import DecodeError, UsageError
 from innervoice.frames.frame import LIMIT, Frame
 from innervoice.frames.sniff import AnyFraming
-from innervoice.history.asked import NOT_ASKED, asked_by, is_ignored
 from innervoice.inline.calls import call_notes
 from innervoice.inline.formats import DEFAULT_TAGS
 from innervoice.inline.machine import SplitMachine
 from innervoice.inline.marks import Place
 from innervoice.inline.stage import InlineStage
 from innervoice.inline.vocabulary import INLINE, vocabulary
-from innervoice.wire.dialects import DEFAULT, dialect_named, dialect_of, kin_at, reader_of
-from innervoice.wire.envelopes import MARKS, opened
+from innervoice.wire.dialects import (
+    DEFAULT,
+    ENVELOPE_MEMBERS,
+    dialect_named,
+    dialect_of,
+    kin_at,
+    reader_of,
+)
+from innervoice.wire.json_access import members_of
 from innervoice.wire.objects import json_of
 from innervoice.wire.protocol import Context, Reader
+
+if TYPE_CHECKING:
+    from innervoice.canon.reasoning import ReasoningReport
 
 __all__ = ["StreamDecoder"]
 
 _DEFAULT_CARD = Card(family="unknown", match=(), source="defaults")
+_TOO_DEEP = Failure(type="DecodeError", message="the JSON is nested too deeply")
 
 
 class StreamDecoder:
@@ -53,6 +64,10 @@ class StreamDecoder:
     _stage: InlineStage | None = None
     _failure: Failure | None = None
     _first = b""
+    _values: list[Any]  # messages that came before the dialect was recognized
+    _report: ReasoningReport | None
+    _prefix: str | None
+    _is_over = False
     _stored = False  # a line of a file came, which holds one answer
     _opening: tuple[Any, str | None] = (None, None)
     _finished: Response | None = None
@@ -74,12 +89,11 @@ class StreamDecoder:
         self._provider, self._model = names_of(provider, model)
         self._host: Host | None = host_of(self._provider) if self._provider else None
         self._dialect = dialect
-        asked = asked_by(request) if request is not None else NOT_ASKED
-        self._report, self._prefix = asked.report, asked.prefix
-        self._scope = scope if scope is not None else asked.scope
+        asked = (None, None, None) if request is None else _asked_module().asked_by(request)
+        self._report, self._prefix, own_scope = asked
+        self._scope = scope if scope is not None else own_scope
         self._inline, self._limit = inline, limit
-        self._notebook = Notebook()
-        self._values: list[Any] = []  # messages that came before the dialect was recognized
+        self._notebook, self._values = Notebook(), []
 
     @property
     def response(self) -> Response:
@@ -120,6 +134,9 @@ class StreamDecoder:
             return self._read(json_of(chunk), None)
         except DecodeError as error:
             return self._break(error)
+        except RecursionError:
+            self._failure = _TOO_DEEP
+            return []
 
     def feed_json(self, value: Any) -> list[Event]:
         """Takes one message that is JSON already."""
@@ -129,16 +146,15 @@ class StreamDecoder:
         """The stream is over."""
         if self._finished is not None:
             raise UsageError("finish was called already; a decoder reads one answer")
-        events: list[Event] = []
-        if self._framing and not self._failure:
-            try:
-                events += self._read_frames(self._framing.finish())
-            except DecodeError as error:
-                events += self._break(error)
-        if self._reader is None and self._values and not self._failure:
-            events += self._read_kept()
-        events += self._close()
-        self._finished = self._response()
+        try:
+            events = self._rest(self._framing) if self._framing and not self._failure else []
+            if self._reader is None and self._values and not self._failure:
+                events += self._read_kept()
+            events += self._close()
+            self._finished = self._response()
+        except RecursionError:
+            events = []
+            self._finished = Response(provider=self._provider, model=self._model, error=_TOO_DEEP)
         return [*events, Finish(self._finished)]
 
     # ---- reading -------------------------------------------------------------------------------
@@ -189,6 +205,14 @@ class StreamDecoder:
             reader.ended = True  # a file holds whole answers
         return self._stage.feed(events) if self._stage else events
 
+    def _rest(self, framing: AnyFraming) -> list[Event]:
+        """Reads what the end makes whole."""
+        self._is_over = True
+        try:
+            return self._read_frames(framing.finish())
+        except DecodeError as error:
+            return self._break(error)
+
     def _read_no_json(self, data: bytes) -> list[Event]:
         text = data.strip()
         if text == b"[DONE]":
@@ -202,7 +226,7 @@ class StreamDecoder:
 
     def _read(self, value: Any, name: str | None) -> list[Event]:
         if (reader := self._reader) is None:
-            if self._stored or (isinstance(value, dict) and not MARKS.isdisjoint(value)):
+            if self._stored or (isinstance(value, dict) and not ENVELOPE_MEMBERS.isdisjoint(value)):
                 value = self._unwrap(value)
             usual = self._host.dialect if self._host else None
             looks = None if self._dialect else dialect_of(value, name, usual)
@@ -220,10 +244,10 @@ class StreamDecoder:
         A line of a batch file is read at the end, when it is certain that the line is the only one.
         """
         if self._stored:
-            self._break(
-                DecodeError("expected one answer, not several lines of a file: decode each line")
-            )
+            self._break(DecodeError("expected one answer, not several lines: decode each line"))
             return None
+        from innervoice.wire.envelopes import opened  # noqa: PLC0415 - few answers have one
+
         try:
             content = opened(value, lambda inner: dialect_of(inner) is not None)
         except DecodeError as error:
@@ -238,6 +262,11 @@ class StreamDecoder:
         return None
 
     def _break(self, error: DecodeError) -> list[Event]:
+        if self._is_over and self._reader:
+            # A message is cut off, so the stream was; what came before is whole.
+            if self._reader.ended:
+                self._notebook.add("broken_after_end")
+            return []
         self._failure = Failure(type=type(error).__name__, message=str(error))
         return []
 
@@ -298,11 +327,9 @@ class StreamDecoder:
         if self._failure:
             reader.ended = False
         elif not reader.has_begun and dialect_of(*self._opening) is None:
-            members = _members(self._opening[0])
-            self._failure = Failure(
-                type="DecodeError",
-                message=f"the JSON has none of the members of an answer{members}",
-            )
+            came = members_of(self._opening[0])
+            message = f"the JSON has none of the members of an answer: {came}"
+            self._failure = Failure(type="DecodeError", message=message)
         if not self._stage:
             return reader.finish()
         self._stage.finish_reason = reader.finish_reason
@@ -313,7 +340,7 @@ class StreamDecoder:
         if reader is None:
             return Response(provider=self._provider, model=self._model, error=self._failure)
         parts = self._stage.parts if self._stage else tuple(reader.parts)
-        apart, said = _look(parts)
+        apart, said = kinds_of(parts)
         if apart:
             self._notebook.add("field_thinking")
         origin = reader.origin(reader.message_block or None, reader.message_seals)
@@ -332,7 +359,7 @@ class StreamDecoder:
             alternatives=self._alternatives(reader) if reader.others else (),
             origin=origin,
         )
-        if response.reasoning and is_ignored(response.reasoning, response):
+        if response.reasoning and _asked_module().is_ignored(response.reasoning, response):
             response = response.replace(notes=(*response.notes, Note("setting_ignored")))
         if candidates := call_notes(parts):
             response = response.replace(notes=(*response.notes, *candidates))
@@ -357,26 +384,14 @@ class StreamDecoder:
         return tuple(found)
 
 
-def _look(parts: tuple[Part, ...]) -> tuple[bool, bool]:
-    """Whether there is reasoning that came apart from the text, and whether there is text that is not blank."""
-    apart = said = False
-    for part in parts:
-        if isinstance(part, Thinking):
-            apart = apart or not is_inline(part)
-        elif isinstance(part, Text):
-            said = said or bool(part.text and not part.text.isspace())
-    return apart, said
+def _asked_module() -> Any:
+    """Loaded for those who name the request."""
+    return import_module("innervoice.history.asked")
 
 
 def _echoed(value: Any) -> str:
     model = value.get("model") if isinstance(value, dict) else None
     return model if isinstance(model, str) else ""
-
-
-def _members(value: Any) -> str:
-    """The members that a JSON object has instead."""
-    names = [f"{name!r:.40}" for name in value] if isinstance(value, dict) else []
-    return f", but {', '.join(names[:8])}" if names else ""
 
 
 def _shown(data: bytes) -> str:

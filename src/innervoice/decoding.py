@@ -33,12 +33,15 @@ def decode(
     decoder = StreamDecoder(
         provider=provider, model=model, dialect=dialect, request=request, scope=scope, inline=inline
     )
-    value = _whole(body)
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        decoder.feed(value)
-    else:
-        decoder.feed_json(value)
-    decoder.finish()
+    try:
+        value = _whole(body)
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            decoder.feed(value)
+        else:
+            decoder.feed_json(value)
+        decoder.finish()
+    except RecursionError:
+        raise DecodeError("expected an answer of a model: the JSON is nested too deeply") from None
     response = decoder.response
     if response.parts or response.ended:
         return response

@@ -222,7 +222,7 @@ def test_not_compressed_as_it_says(verb, kind):
 
 
 def test_compressed_and_broken_off(kind):
-    script = zipped(*FRAMES, *[delta(content=str(number)) for number in range(500)])
+    script = zipped(THOUGHT, *[delta(content=str(number)) for number in range(500)])
     error = run("stream", kind, [script[0], script[1] + script[2][:-40], 0.02, CLOSE]).error
 
     assert isinstance(error, iv.InnervoiceError)

@@ -1,7 +1,9 @@
 """Whatever comes: a decoder reads it or says so, and never fails in another way."""
 
 import copy
+import inspect
 import json
+import sys
 from contextlib import suppress
 
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import innervoice as iv
+from innervoice.client.error_mapping import failure_error, refusal_error, status_of
 from innervoice.wire.dialects import DIALECTS
 from wire.fixtures import ANSWERS
 from wire.streams import aws, aws_message, sse
@@ -59,6 +62,191 @@ def test_any_value_anywhere_in_a_whole_answer(data, answer, value):
     assert response == iv.from_json(iv.to_json(response))
     assert isinstance(response.text, str)
     assert response.status
+
+
+odd_values = st.sampled_from(
+    [None, True, False, 0, -1, 10**30, 1.5, "", "\u00b2", "9" * 5000, "x", [], [[]], {}, {"type": {}}, [None], {"": None}]
+)  # fmt: skip
+
+
+def dropped(value, path):
+    """The value without one member or item."""
+    changed = copy.deepcopy(value)
+    here = changed
+    for step in path[:-1]:
+        here = here[step]
+    del here[path[-1]]
+    return changed
+
+
+def doubled(value, path):
+    """The value with one item of a list twice; a member of an object stays."""
+    changed = copy.deepcopy(value)
+    here = changed
+    for step in path[:-1]:
+        here = here[step]
+    if isinstance(here, list):
+        here.insert(path[-1], copy.deepcopy(here[path[-1]]))
+    return changed
+
+
+def mutated(data, value):
+    """The value after up to three changes: a member replaced, dropped or doubled."""
+    for _ in range(data.draw(st.integers(1, 3))):
+        path = data.draw(st.sampled_from(list(places(value))))
+        if not path:
+            continue
+        match data.draw(st.sampled_from(["replace", "drop", "double"])):
+            case "replace":
+                value = replaced(value, path, data.draw(odd_values | json_values))
+            case "drop":
+                value = dropped(value, path)
+            case _:
+                value = doubled(value, path)
+    return value
+
+
+ERRORS = [
+    {"error": {"message": "No.", "type": "t", "code": "c", "details": [{"retryDelay": "3s"}]}},
+    {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
+    [{"error": {"code": 429, "message": "Slow.", "status": "RESOURCE_EXHAUSTED"}}],
+    {"object": "error", "message": "No.", "code": 40303},
+    {"custom_id": "1", "response": {"status_code": 400, "body": {"error": {"code": "c"}}}, "error": None},
+    {"custom_id": "1", "result": {"type": "errored", "error": {"type": "error", "error": {"type": "t"}}}},
+    {"recordId": "1", "error": {"errorCode": 400, "errorMessage": "No."}},
+    {"request": {}, "status": "Bad: {}", "response": {}},
+    {"messages": [], "response": None, "status": "failure", "error_information": {"error_code": "429"}},
+    {"result": None, "success": False, "errors": [{"code": 7, "message": "No"}]},
+]  # fmt: skip
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.data(), st.sampled_from(ANSWERS), st.booleans())
+def test_mutated_answers(data, answer, enveloped):
+    """I9: members of other types, missing ones and items that come twice, in every dialect, with and without an envelope."""
+    value = {
+        "custom_id": "1",
+        "response": {"status_code": 200, "body": answer.whole},
+        "error": None,
+    }
+    value = mutated(data, value if enveloped else answer.whole)
+    with suppress(iv.DecodeError, iv.ProviderError):
+        response = iv.decode(value, **data.draw(st.sampled_from([hints(answer), {}])))
+        assert response.parts or response.ended
+        assert response == iv.from_json(iv.to_json(response))
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data(), st.sampled_from(ANSWERS))
+def test_mutated_streams(data, answer):
+    messages = messages_of(answer)
+    if messages is None:
+        return
+    messages = mutated(data, messages)
+    *events, last = iv.decode_stream(messages, **data.draw(st.sampled_from([hints(answer), {}])))
+
+    assert isinstance(last, iv.Finish)
+    assert iv.from_json(iv.to_json(last.response)) == last.response
+    iv.fold(events)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.data(), st.sampled_from(ERRORS), st.none() | st.sampled_from(DIALECTS))
+def test_mutated_errors(data, error, dialect):
+    """An error of any shape is one of ours, and its code a text, a number or None."""
+    raised = None
+    try:
+        iv.decode(mutated(data, error), dialect=dialect)
+    except iv.ProviderError as found:
+        raised = found
+    except iv.DecodeError:
+        pass
+    if raised is not None:
+        failure = iv.Failure(type=raised.type, code=raised.code, message=raised.message)
+        assert raised.code is None or type(raised.code) in (str, int)
+        assert status_of(failure) < 600
+        assert iv.from_json(iv.to_json(iv.Response(error=failure)))
+
+
+@pytest.mark.parametrize(
+    ("code", "kept"),
+    [
+        ("\u00b2", "\u00b2"),
+        ("9" * 5000, "9" * 5000),
+        (10**100, None),
+        (True, None),
+        ([429], None),
+        ({"a": 1}, None),
+        (429.0, 429),
+        (-32000, -32000),
+        ("429", "429"),
+        (None, None),
+    ],
+)
+def test_codes_of_any_shape(code, kept):
+    with pytest.raises(iv.ProviderError) as raised:
+        iv.decode({"error": {"message": "No.", "code": code}})
+
+    assert kept == raised.value.code
+    assert str(raised.value)
+    body = json.dumps({"error": {"message": "No.", "code": code}})
+    error = refusal_error(429, {}, body.encode(), now=0, secrets=())
+    assert isinstance(error, iv.RateLimitError)
+    failure = iv.Failure(message="No.", code=kept)
+    assert isinstance(failure_error(failure, ()), iv.ProviderError)
+
+
+# ---- nesting -----------------------------------------------------------------------------------------
+
+
+def deep(levels):
+    value = "x"
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def at_depth(levels, work):
+    """The work, called from so deep a stack."""
+    return work() if levels <= 0 else at_depth(levels - 1, work)
+
+
+NESTED = {
+    "a call": lambda value: {
+        "choices": [
+            {
+                "message": {"tool_calls": [{"id": "c", "function": {"name": "f", "arguments": value}}]},
+                "finish_reason": "tool_calls",
+            }
+        ]
+    },
+    "usage": lambda value: {"choices": [{"message": {"content": "a"}}], "usage": {"x": value}},
+    "an item": lambda value: {"object": "response", "output": [{"type": "odd", "x": value}]},
+    "an envelope": lambda value: {"custom_id": "1", "response": {"body": value}},
+    "an error": lambda value: {"error": {"message": value}},
+    "parts": lambda value: {"candidates": [{"content": {"parts": [{"odd_name": value}]}}]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_deep_nesting_from_a_deep_stack(name):
+    """Near Python's limit on recursion, an answer is read or is a DecodeError."""
+    used = len(inspect.stack())
+    room = sys.getrecursionlimit() - used
+    for levels in (10, 100, 300, 900, 5000):
+        value = NESTED[name](deep(levels))
+        text = "[" * levels + "1" + "]" * levels
+        body = json.dumps(NESTED[name]("@")).replace('"@"', text).encode()
+        for left in (60, 120, 300, room - 10):
+
+            def work(value=value, body=body):
+                for came in (value, body):
+                    with suppress(iv.DecodeError, iv.ProviderError):
+                        iv.decode(came)
+                    *_, last = iv.decode_stream([came])
+                    assert isinstance(last, iv.Finish)
+
+            at_depth(room - left, work)
 
 
 def messages_of(answer):

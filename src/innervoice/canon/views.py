@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from innervoice.canon.parts import Part, Text, Thinking, is_inline
 
-__all__ = ["answer_of", "is_same", "thinking_of"]
+__all__ = ["answer_of", "is_same", "kinds_of", "thinking_of"]
 
 
 class Gap(IntEnum):
@@ -125,3 +125,14 @@ def _without_head(run: str) -> str:
     head = run[: len(run) - len(body)]
     line_start = head.rfind("\n") + 1
     return head[line_start:] + body if line_start else body
+
+
+def kinds_of(parts: Iterable[Part]) -> tuple[bool, bool]:
+    """Whether there is reasoning that came apart from the text, and whether there is text that is not blank."""
+    apart = said = False
+    for part in parts:
+        if isinstance(part, Thinking):
+            apart = apart or not is_inline(part)
+        elif isinstance(part, Text):
+            said = said or bool(part.text and not part.text.isspace())
+    return apart, said

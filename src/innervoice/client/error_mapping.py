@@ -91,6 +91,7 @@ _REQUEST_IDS = (
     "x-trace-id",
     "cf-ray",
 )
+_STATUS = re.compile("[45][0-9][0-9]")
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password")
 _LEAST_SECRET = 6
 
@@ -148,7 +149,7 @@ def failure_error(failure: Failure, secrets: Iterable[str]) -> ProviderError:
 def status_of(failure: Failure) -> int:
     """The HTTP status that corresponds to a provider's words, or 0 if there is none."""
     code = str(failure.code or "")
-    if code.isdigit() and 400 <= int(code) < 600:
+    if _STATUS.fullmatch(code):
         return int(code)
     # Some providers send no kind, or just "error"; then only the message is left.
     for text in (f"{failure.type} {code}".lower(), (failure.message or "").lower()):

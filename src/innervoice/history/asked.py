@@ -9,7 +9,7 @@ from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Response
 from innervoice.errors import UsageError
 
-__all__ = ["NOT_ASKED", "Asked", "asked_by", "is_ignored"]
+__all__ = ["Asked", "asked_by", "is_ignored"]
 
 
 class Asked(NamedTuple):
@@ -18,9 +18,6 @@ class Asked(NamedTuple):
     report: ReasoningReport | None = None
     prefix: str | None = None
     scope: str | None = None
-
-
-NOT_ASKED = Asked()
 
 
 def asked_by(request: Any) -> Asked:

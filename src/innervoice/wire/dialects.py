@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from innervoice.wire.serve_request import Server
 
 __all__ = [
-    "DEFAULT", "DIALECTS", "HISTORY_MEMBERS", "dialect_named", "dialect_of", "framing_of", "history_dialect_of", "kin_at",
+    "DEFAULT", "DIALECTS", "ENVELOPE_MEMBERS", "HISTORY_MEMBERS", "dialect_named", "dialect_of", "framing_of", "history_dialect_of", "kin_at",
     "reader_of", "replay_of", "request_reader_of", "rules_of", "server_of", "writer_of",
 ]  # fmt: skip
 
@@ -40,6 +40,8 @@ DEFAULT = "openai-chat"
 """The dialect of an unknown server: most are compatible with this one."""
 HISTORY_MEMBERS = ("messages", "contents", "input")
 """The members of a body that may hold a conversation, in any dialect."""
+ENVELOPE_MEMBERS = frozenset({"response", "result", "success", "body", "custom_id", "recordId"})
+"""A message without any of these members has no envelope (`envelopes.py`)."""
 
 
 @cache

@@ -12,15 +12,13 @@ from typing import Any, NamedTuple, TypeAlias
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.response import Failure
 from innervoice.errors import DecodeError
-from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
+from innervoice.wire.json_access import as_count, as_dict, as_list, as_text, members_of
 from innervoice.wire.protocol import failure_of
 
-__all__ = ["MARKS", "Content", "opened"]
+__all__ = ["Content", "opened"]
 
 Path: TypeAlias = tuple[str, ...]
 
-MARKS = frozenset({"response", "result", "success", "body", "custom_id", "recordId"})
-"""A message without any of these members is not an envelope."""
 _DEEPEST = 4
 """How many envelopes may stand around one another."""
 
@@ -211,10 +209,10 @@ def opened(value: dict[str, Any], is_answer: Callable[[Any], bool]) -> Content |
             return Content(failure=failure, is_stored=stored)
         inner = next(filter(None, (_parsed(_at(here, path)) for path in row.answers)), None)
         if not isinstance(inner, (dict, list)):
-            raise DecodeError(f"{row.name} without an answer: {_shown(here)}")
+            raise DecodeError(f"{row.name} without an answer: {members_of(here)}")
         here = inner
     else:
-        raise DecodeError(f"more than {_DEEPEST} envelopes around one another: {_shown(value)}")
+        raise DecodeError(f"more than {_DEEPEST} envelopes around one another: {members_of(value)}")
     if here is value:
         return None
     return Content(here, is_stored=stored)
@@ -246,8 +244,3 @@ def _parsed(value: Any) -> Any:
         except ValueError:
             return value
     return value
-
-
-def _shown(value: Any) -> str:
-    members = ", ".join(f"{name!r:.40}" for name in list(as_dict(value))[:8])
-    return f"it has the members {members}" if members else f"it is {type(value).__name__}"

@@ -6,7 +6,7 @@ from typing import Any
 
 from innervoice.canon.jsontext import dump_json, load_json
 
-__all__ = ["arguments_of", "as_count", "as_dict", "as_list", "as_text", "parsed"]
+__all__ = ["arguments_of", "as_count", "as_dict", "as_list", "as_text", "members_of", "parsed"]
 
 
 def as_dict(value: Any) -> dict[str, Any]:
@@ -46,3 +46,9 @@ def parsed(text: str) -> Any:
         return load_json(text)
     except ValueError:
         return text
+
+
+def members_of(value: Any) -> str:
+    """The names of an object's members, for an error."""
+    names = [f"{name!r:.40}" for name in as_dict(value)]
+    return f"it has {', '.join(names[:8])}" if names else f"it is {type(value).__name__}"
