@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from innervoice.canon.events import Event, Finish, Heartbeat
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.notes import Note, Notebook
+from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, Thinking, is_inline
 from innervoice.canon.reasoning import ReasoningReport
 from innervoice.canon.request import Request, Wire
@@ -25,6 +26,7 @@ from innervoice.frames.frame import LIMIT, Frame
 from innervoice.frames.sniff import AnyFraming
 from innervoice.inline.calls import call_notes
 from innervoice.inline.formats import DEFAULT_TAGS
+from innervoice.inline.head import HeadStage
 from innervoice.inline.machine import SplitMachine
 from innervoice.inline.marks import Place
 from innervoice.inline.stage import InlineStage
@@ -146,27 +148,29 @@ class StreamDecoder:
     def _read_frames(self, frames: list[Frame]) -> list[Event]:
         events: list[Event] = []
         for frame in frames:
-            if self._failure:
-                break
-            data, name = frame.data, frame.name
-            if data is None:
+            if (data := frame.data) is None:
                 events.append(Heartbeat())
                 continue
             try:
                 value = load_json(data)
             except ValueError:
                 events += self._read_no_json(data)
+                if self._failure:
+                    break
                 continue
             if frame.failed and isinstance(value, dict):
                 self._failure = Failure(
-                    type=name, message=value.get("message") or value.get("Message"), raw=value
+                    type=frame.name, message=value.get("message") or value.get("Message"), raw=value
                 )
                 break
             if self._reader is None:
-                events += self._read(value, name)
+                events += self._read(value, frame.name)
                 continue
-            read = self._reader.feed(value, name)
-            events += self._stage.feed(read) if self._stage else read
+            read = self._reader.feed(value, frame.name)
+            if not (stage := self._stage) or (len(read) == 1 and type(read[0]) in stage.passing):
+                events += read
+            else:
+                events += stage.feed(read)
         return events
 
     def _read_no_json(self, data: bytes) -> list[Event]:
@@ -217,30 +221,38 @@ class StreamDecoder:
             separate_reasoning=host.separate_reasoning if host else False,
         )
         self._reader = reader_of(dialect, context)
-        card = card_of(self._model or _echoed(value)) or _DEFAULT_CARD
-        if self._looks_inside(dialect, card):
-            tags = DEFAULT_TAGS if self._inline == "all" else card.tags
-            words = vocabulary(tags, card.markup, card.ends)
-            reader = self._reader
+        if self._inline != "off":
+            self._stage = self._stage_of(dialect, self._model or _echoed(value), self._reader)
 
-            def make(number: int, goes_on: bool) -> SplitMachine:
-                return SplitMachine(
-                    words,
-                    prefix="card" if card.prefix_open and not goes_on else "no",
-                    stutter=card.stutter,
-                    goes_on=goes_on,
-                    origin=reader.origin().replace(item=f"text_{number}"),
-                )
+    def _stage_of(self, dialect: str, model: str, reader: Reader) -> InlineStage:
+        """What looks for reasoning in the text: anywhere, or only before the answer (rule S10)."""
+        card = card_of(model)
+        if not self._looks_inside(dialect, card):
+            return HeadStage(lambda number: _origin_of(reader, number), self._notebook)
+        tags = DEFAULT_TAGS if self._inline == "all" else (card or _DEFAULT_CARD).tags
+        card, own = card or _DEFAULT_CARD, card.writes if card else ()
+        words = vocabulary(tags, card.markup, card.ends, own)
+        # A host that separates reasoning, but for leaks, would not pass on a text that starts inside of it.
+        starts_inside = card.prefix_open and not (self._host and self._host.id in card.leaks)
 
-            self._stage = InlineStage(make, self._notebook)
+        def make(number: int, goes_on: bool) -> SplitMachine:
+            return SplitMachine(
+                words,
+                prefix="card" if starts_inside and not goes_on else "no",
+                stutter=card.stutter,
+                goes_on=goes_on,
+                origin=_origin_of(reader, number),
+            )
 
-    def _looks_inside(self, dialect: str, card: Card) -> bool:
-        """Whether the text may hold reasoning (rule S10)."""
+        return InlineStage(make, self._notebook)
+
+    def _looks_inside(self, dialect: str, card: Card | None) -> bool:
+        """Whether the whole text may hold reasoning (rule S10)."""
         if self._inline is not None:
-            return self._inline != "off"
+            return True
         if self._host is None:
             return dialect_named(dialect).inline_reasoning
-        return self._host.inline or self._host.id in card.leaks
+        return self._host.inline or bool(card and self._host.id in card.leaks)
 
     # ---- the end -------------------------------------------------------------------------------
 
@@ -259,7 +271,7 @@ class StreamDecoder:
             self._failure = Failure(
                 type="DecodeError", message="the JSON has none of the members of an answer"
             )
-        if not self._stage:
+        if not self._stage or self._stage.untouched:
             return reader.finish()
         self._stage.finish_reason = reader.finish_reason
         return self._stage.feed(reader.finish()) + self._stage.finish(reader.parts)
@@ -268,7 +280,8 @@ class StreamDecoder:
         reader = self._reader
         if reader is None:
             return Response(provider=self._provider, model=self._model, error=self._failure)
-        parts = self._stage.parts if self._stage else tuple(reader.parts)
+        stage = self._stage
+        parts = stage.parts if stage and not stage.untouched else tuple(reader.parts)
         apart, said = _look(parts)
         if apart:
             self._notebook.add("field_thinking")
@@ -365,6 +378,11 @@ def _look(parts: tuple[Part, ...]) -> tuple[bool, bool]:
 def _echoed(value: Any) -> str:
     model = value.get("model") if isinstance(value, dict) else None
     return model if isinstance(model, str) else ""
+
+
+def _origin_of(reader: Reader, number: int) -> Origin:
+    """The origin of what is found in the text with this number."""
+    return reader.origin().replace(item=f"text_{number}")
 
 
 def _shown(data: bytes) -> str:
