@@ -21,7 +21,7 @@ THOUGHT = "15 * 20 = 300, 15 * 3 = 45."
     [
         (THOUGHT, THOUGHT, THOUGHT),
         (THOUGHT, THOUGHT[:15], THOUGHT),
-        (THOUGHT[:15], THOUGHT, THOUGHT[:15]),
+        (THOUGHT[:15], THOUGHT, THOUGHT),
         ("First by field.", "Then by tag.", "First by field.\n\nThen by tag."),
     ],
     ids=["equal", "the tags hold a beginning", "the field holds a beginning", "different"],
@@ -31,8 +31,8 @@ def test_p33_tags_and_a_field_with_the_same_thought(field, inline, thinking):
 
     Elsewhere: a server that fills a field and leaves the tags in place makes the thought appear doubled
     (https://github.com/NVIDIA-NeMo/Guardrails/pull/2316, https://github.com/Kilo-Org/kilo/issues/303).
-    Here: equal texts, or one that begins the other, count once, and the field wins; whole and streamed, with a note.
-    Seen failing: InlineStage.finish dropping nothing.
+    Here: equal texts, or one that begins the other, count once, and nothing of the longer one is lost; whole and streamed, with a note.
+    Seen failing: InlineStage.finish dropping nothing; InlineStage.finish dropping the longer text for a shorter field.
     """
     response = read_both_ways(f"<think>{inline}</think>It is 345.", field=field, **VLLM)
 

@@ -53,7 +53,7 @@ def thinking_of(parts: Iterable[Part]) -> str | None:
         if not is_inline(part):
             texts.append(part.text)
         elif texts and _goes_on(part, texts[-1]):
-            texts[-1] += part.text.rstrip()
+            texts[-1] = texts[-1].rstrip() + part.text.rstrip()
         else:
             texts.append(part.text.strip())
     return "\n\n".join(texts) if texts else None
