@@ -15,19 +15,18 @@ from innervoice.canon.events import Event, Finish, Heartbeat
 from innervoice.canon.jsontext import load_damaged_json, load_json
 from innervoice.canon.notes import Note, Notebook
 from innervoice.canon.response import Failure, Response
-from innervoice.canon.rows import Card, Host
+from innervoice.canon.rows import Host
 from innervoice.canon.views import kinds_of
-from innervoice.catalog.lookup import card_of, dialect_at, host_of
+from innervoice.catalog.lookup import dialect_at, host_of
 from innervoice.catalog.targets import names_of
 from innervoice.errors import DecodeError, UsageError
 from innervoice.frames.frame import LIMIT, Frame
 from innervoice.frames.sniff import AnyFraming
 from innervoice.inline.calls import call_notes
-from innervoice.inline.formats import DEFAULT_TAGS
-from innervoice.inline.machine import SplitMachine
 from innervoice.inline.marks import Place
 from innervoice.inline.stage import InlineStage
-from innervoice.inline.vocabulary import INLINE, vocabulary
+from innervoice.inline.vocabulary import INLINE
+from innervoice.text_search import stage_for
 from innervoice.wire.dialects import (
     DEFAULT,
     ENVELOPE_MEMBERS,
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamDecoder"]
 
-_DEFAULT_CARD = Card(family="unknown", match=(), source="defaults")
 _TOO_DEEP = Failure(type="DecodeError", message="the JSON is nested too deeply")
 
 
@@ -162,10 +160,7 @@ class StreamDecoder:
     def _read_frames(self, frames: list[Frame]) -> list[Event]:
         events: list[Event] = []
         for frame in frames:
-            if self._failure:
-                break
-            data, name = frame.data, frame.name
-            if data is None:
+            if (data := frame.data) is None:
                 events.append(Heartbeat())
                 continue
             try:
@@ -173,17 +168,22 @@ class StreamDecoder:
             except ValueError as error:
                 if not isinstance(error, UnicodeError) or (value := self._mended(data)) is None:
                     events += self._read_no_json(data)
+                    if self._failure:
+                        break
                     continue
             if frame.failed and isinstance(value, dict):
                 self._failure = Failure(
-                    type=name, message=value.get("message") or value.get("Message"), raw=value
+                    type=frame.name, message=value.get("message") or value.get("Message"), raw=value
                 )
                 break
             if self._reader is None:
-                events += self._read(value, name)
+                events += self._read(value, frame.name)
                 continue
-            read = self._reader.feed(value, name)
-            events += self._stage.feed(read) if self._stage else read
+            read = self._reader.feed(value, frame.name)
+            if not (stage := self._stage) or (len(read) == 1 and type(read[0]) in stage.passing):
+                events += read
+            else:
+                events += stage.feed(read)
         return events
 
     def _mended(self, data: bytes) -> Any:
@@ -288,30 +288,12 @@ class StreamDecoder:
             separate_reasoning=host.separate_reasoning if host else False,
         )
         reader = self._reader = reader_of(dialect, context)
-        card = card_of(self._model or _echoed(value)) or _DEFAULT_CARD
-        if self._looks_inside(dialect, card):
-            tags = DEFAULT_TAGS if self._inline == "all" else card.tags
-            words = vocabulary(tags, card.markup, card.ends)
-
-            def make(number: int, goes_on: bool) -> SplitMachine:
-                return SplitMachine(
-                    words,
-                    prefix="card" if card.prefix_open and not goes_on else "no",
-                    stutter=card.stutter,
-                    goes_on=goes_on,
-                    origin=reader.origin().replace(item=f"text_{number}"),
-                )
-
-            self._stage = InlineStage(make, self._notebook)
+        if self._inline != "off":
+            model = self._model or _echoed(value)
+            self._stage = stage_for(
+                reader, model, host, inline=self._inline, notebook=self._notebook
+            )
         return reader
-
-    def _looks_inside(self, dialect: str, card: Card) -> bool:
-        """Whether the text may hold reasoning (rule S10)."""
-        if self._inline is not None:
-            return self._inline != "off"
-        if self._host is None:
-            return dialect_named(dialect).inline_reasoning
-        return self._host.inline or self._host.id in card.leaks
 
     # ---- the end -------------------------------------------------------------------------------
 
@@ -330,7 +312,7 @@ class StreamDecoder:
             came = members_of(self._opening[0])
             message = f"the JSON has none of the members of an answer: {came}"
             self._failure = Failure(type="DecodeError", message=message)
-        if not self._stage:
+        if not self._stage or self._stage.untouched:
             return reader.finish()
         self._stage.finish_reason = reader.finish_reason
         return self._stage.feed(reader.finish()) + self._stage.finish(reader.parts)
@@ -339,7 +321,8 @@ class StreamDecoder:
         reader = self._reader
         if reader is None:
             return Response(provider=self._provider, model=self._model, error=self._failure)
-        parts = self._stage.parts if self._stage else tuple(reader.parts)
+        stage = self._stage
+        parts = stage.parts if stage and not stage.untouched else tuple(reader.parts)
         apart, said = kinds_of(parts)
         if apart:
             self._notebook.add("field_thinking")

@@ -27,11 +27,11 @@ PROVIDERS = {
 
 # Lines of innervoice, with Python 3.11: for one delta, read without and with a client; for a whole body; for a call with it.
 LINES = {
-    "chat": (89, 119, 427, 1100),
-    "tags": (96, 126, 784, 1457),
-    "anthropic": (58, 88, 372, 1078),
-    "gemini": (98, 130, 390, 1075),
-    "responses": (66, 96, 506, 1170),
+    "chat": (88, 118, 447, 1113),
+    "tags": (95, 125, 809, 1480),
+    "anthropic": (57, 87, 388, 1092),
+    "gemini": (98, 130, 407, 1090),
+    "responses": (65, 95, 522, 1184),
 }
 # Bytes that are still held for each delta of a long stream, read by a client; its text is five of them.
 KEPT = 20

@@ -14,7 +14,7 @@ from innervoice.catalog.lookup import all_cards, all_hosts, card_of, host_in_lan
         ("tngtech/deepseek-r1t2-chimera", "r1t-chimera"),
         ("deepseek/deepseek-v4-pro", "deepseek-hybrid"),
         ("qwen3:0.6b", "qwen3"),
-        ("Qwen/Qwen3-235B-A22B-Thinking-2507", "qwen3-thinking-2507"),
+        ("Qwen/Qwen3-235B-A22B-Thinking-2507", "qwen-thinking"),
         ("Qwen/QwQ-32B", "qwq"),
         ("moonshot.kimi-k2-thinking", "kimi-k2"),
         ("us.amazon.nova-micro-v1:0", "nova"),

@@ -269,7 +269,7 @@ def test_p47_an_answer_about_tags_is_whole(text):
 RULED = [
     ("<think>a<think>b</think>c</think>d", "abc", "d"),
     ("<think><think>a</think>b", "a", "b"),
-    ("<think>a</think>b</think>c", "a", "bc"),
+    ("<think>a</think>b</think>c", "a", "b c"),
     ("<think>a</think></think>c", "a", "c"),
     ("<think>a</think>x<think>b</think>y", "a\n\nb", "x y"),
     ("<think>a</think><think>b</think>c", "a\n\nb", "c"),

@@ -167,7 +167,7 @@ def test_p51_an_empty_block_of_reasoning_is_no_accident(stream):
 
 
 def test_p52_tags_that_were_meant_as_text():
-    """P52. The search for tags can be switched off, and is off for hosts that separate reasoning themselves.
+    """P52. The search for tags can be switched off; hosts that separate reasoning themselves are searched before the answer only.
 
     Elsewhere: a gateway turns the tags of a role-play into reasoning, and this cannot be disabled
     (https://github.com/router-for-me/CLIProxyAPI/issues/2803).
@@ -175,8 +175,10 @@ def test_p52_tags_that_were_meant_as_text():
     Seen failing: Decoder._looks_inside always true; Exchange and Relay not handing inline= on.
     """
     text = "<think>*ponders*</think>Well met, traveller."
+    mention = f"She said: {text}"
     for provider in ("anthropic", "openai", "deepseek"):
-        assert text == iv.decode(completion(text), provider=provider).text
+        assert mention == iv.decode(completion(mention), provider=provider).text
+        assert text == iv.decode(completion(text), provider=provider, inline="off").text
     assert text != iv.decode(completion(text), provider="vllm").text
     assert text == read_both_ways(text, provider="vllm", inline="off").text
     assert text == iv.split(text, inline="off").text

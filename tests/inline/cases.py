@@ -48,8 +48,8 @@ CASES = [
         "F",
         "R</think>A",
         None,
-        "RA",
-        "tzurot agrees: too little before the closer to call it thought",
+        "R A",
+        "tzurot agrees but for the blank: too little before the closer to call it thought, and words are not glued",
     ),
     Case("G", "<think>R only", "R only", "", "22 agree; the others show the thought as the answer"),
     Case(
@@ -103,8 +103,8 @@ CASES = [
         "U",
         "<think>close with `</think>` ok</think>A",
         "close with `",
-        "` okA",
-        "vLLM's engine agrees; all close at the first closer, most leak the second",
+        "` ok A",
+        "vLLM's engine agrees but for the blank; all close at the first closer, most leak the second",
     ),
     Case(
         "V",

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import innervoice as iv
 from inline.streams import check_events, events_of
+from inline.test_rules import ZERO_WIDTH
 from innervoice.inline.formats import ROWS
 
 ATOMS = [
@@ -19,6 +20,8 @@ ATOMS = [
     "thought\n", "<|channel>thought", "<channel|>", "<tool_call>", "<answer>", "</answer>", "<from_id>u</from_id>", "<user>x</user>",
     "<message>", "</message>", "<analysis>", "</analysis>", "to=self<|message|>", "<|eom|>", "<|open|>think<|sep|>", "<|close|>think<|sep|>",
     "Here is my thought process:", "Here is my response:", "<|START_THINKING|>", "<|END_THINKING|>",
+    "[", "]", "[true", "-", "1", "\ufeff", "<|channel>", "<|call|>", "commentary", "to=functions.f", "<|message_model|>", "<|content_thinking|>",
+    "<|content_text|>", "<|end_message|>", "<|content_model_end_sampling|>", "<from_id>0b8f2c1e-5a5e-4a5a-9c3d-3f1a2b3c4d5e</from_id>", "<|",
 ]  # fmt: skip
 COMMON = ATOMS[:42]
 MODELS = [
@@ -30,6 +33,8 @@ MODELS = [
     "kimi-k3",
     "qwen3:0.6b",
     "granite-3.2-8b",
+    "inkling-1",
+    "hy3-preview",
     "unheard-of",
 ]
 
@@ -81,14 +86,17 @@ def test_nothing_is_lost(text, hints):
 @settings(max_examples=300, deadline=None)
 @given(texts, hints)
 def test_views_hold_what_the_parts_hold(text, hints):
-    """I3: answer and reasoning, blanks aside, are the characters of their parts."""
+    """I3: answer and reasoning, blanks aside, are the characters of their parts. Zero-width characters are blank."""
     whole = iv.split(text, **hints)
 
-    def squeezed(kind: str) -> str:
-        return "".join("".join(part.text.split()) for part in whole.parts if part.type == kind)
+    def squeezed(text: str) -> str:
+        return "".join(text.split()).translate(dict.fromkeys(map(ord, ZERO_WIDTH)))
 
-    assert squeezed("text") == "".join(whole.text.split())
-    assert squeezed("thinking") == "".join((whole.thinking or "").split())
+    def joined(kind: str) -> str:
+        return "".join(part.text for part in whole.parts if part.type == kind)
+
+    assert squeezed(joined("text")) == squeezed(whole.text)
+    assert squeezed(joined("thinking")) == squeezed(whole.thinking or "")
 
 
 @settings(max_examples=300, deadline=None)

@@ -1,5 +1,7 @@
 """Every row of the vocabulary that is not a plain tag, by the card that switches it on."""
 
+import json
+
 import pytest
 
 import innervoice as iv
@@ -48,6 +50,9 @@ from innervoice.inline.formats import ROWS
         ("hy3-preview", "<think_7f>R</think_7f>A", "R", "A"),
         ("gemma-4-27b-it", "<|channel>thought\nR<channel|>A", "R", "A"),
         ("gemma-4-27b-it", "thought\nR<channel|>A", "R", "A"),
+        ("gemma-4-27b-it", "<|channel>\nR<channel|>A", "R", "A"),
+        ("gemma-4-27b-it", "R<channel|>A", "R", "A"),
+        ("granite3.3:8b", "<think>R</think>\n<response>A</response>", "R", "A"),
         (
             "kimi-k3",
             "<|open|>think<|sep|>R<|close|>think<|sep|><|open|>response<|sep|>A<|close|>response<|sep|>",
@@ -61,12 +66,54 @@ from innervoice.inline.formats import ROWS
             "R",
             "A",
         ),
+        (
+            "inkling-1",
+            "<|content_thinking|>R<|end_message|><|message_model|><|content_text|>A<|end_message|>",
+            "R",
+            "A",
+        ),
+        ("inkling-1", "R<|end_message|><|message_model|><|content_text|>A", "R", "A"),
+        ("inkling-1", "<|content_text|>A<|content_model_end_sampling|>", None, "A"),
         ("muse-glimmer-1", "to=self<|message|>R<|eom|>to=user<|message|>A<|eot|>", "R", "A"),
         ("muse-glimmer-1", "to=self<|message|>R to=user<|message|>A<|eot|>", "R", "A"),
     ],
 )
 def test_format(model, text, thinking, answer):
     check(text, thinking, answer, model=model)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "ibm/granite-3-2-8b-instruct",
+        "granite3.2:8b",
+        "ibm-granite/granite-3.2-8b-instruct",
+    ],
+)
+def test_granite_by_each_spelling(model):
+    check("Here is my thought process: R Here is my response: A", "R", "A", model=model)
+
+
+@pytest.mark.parametrize(
+    "model", ["mistralai/Ministral-3-14B-Reasoning-2512", "ministral-3:14b", "ministral-3-8b-2512"]
+)
+def test_ministral_by_each_spelling(model):
+    check("[THINK]R[/THINK]A", "R", "A", model=model)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "Qwen/Qwen3-Next-80B-A3B-Thinking",
+        "qwen3-vl:8b-thinking",
+        "Qwen/Qwen3-VL-30B-A3B-Thinking-FP8",
+        "qwen3-max-thinking",
+        "qwen/qwen3-235b-a22b-thinking-2507",
+    ],
+)
+def test_qwen_that_always_thinks(model):
+    """Its prompt ends in the opening tag, so that a text which the limit cuts off is reasoning."""
+    check("R only", "R only", "", model=model, finish_reason="length")
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -186,14 +233,67 @@ class TestHarmony:
             "analysis shows that",
             "analysis",
             "An analysisFoo",
-            "The assistantfinal word",
+            "commentary to=me",
         ):
-            check(
-                text,
-                None,
-                text.replace("assistantfinal", "") if "assistantfinal" in text else text,
-                model=self.MODEL,
-            )
+            check(text, None, text, model=self.MODEL)
+
+    @pytest.mark.parametrize(
+        ("text", "thinking", "answer"),
+        [
+            ("assistantanalysisWe need 4.assistantfinalIt is 4.", "We need 4.", "It is 4."),
+            ("assistantfinalIt is 4.", None, "It is 4."),
+            ("We need 4.assistantfinalIt is 4.", "We need 4.", "It is 4."),
+            ('commentary to=functions.f json{"a": 1}assistantfinalIt is 4.', None, "It is 4."),
+        ],
+    )
+    def test_bare_forms(self, text, thinking, answer):
+        """Seen failing: with `assistant` only after a header at the head, and with twenty characters before it."""
+        check(text, thinking, answer, model=self.MODEL)
+
+    def test_bare_with_the_opener_in_the_prompt(self):
+        check("R.assistantfinalA", "R.", "A", model=self.MODEL, prefix_open=True)
+
+    @pytest.mark.parametrize("hints", [{}, {"prefix_open": True}])
+    def test_opener_in_the_prompt(self, hints):
+        """The prompt ended in `<|channel|>analysis<|message|>`. Seen failing: the reasoning as the answer."""
+        text = "R<|end|><|start|>assistant<|channel|>final<|message|>A<|return|>"
+        check(text, "R", "A", model=self.MODEL, **hints)
+
+    def test_an_end_alone_makes_no_reasoning(self):
+        check("A<|end|>", None, "A", model=self.MODEL)
+        check("A<|end|>B<|channel|>final<|message|>C", None, "A B C", model=self.MODEL)
+        text = (
+            "<|channel|>commentary<|message|>A<|end|><|start|>assistant<|channel|>final<|message|>B"
+        )
+        check(text, None, "A B", model=self.MODEL)
+
+    def test_recipient_first(self):
+        """The prompt ended in `<|start|>assistant`. Seen failing: the recipient and the arguments as the answer."""
+        text = ' to=functions.f<|channel|>commentary <|constrain|>json<|message|>{"a": 1}<|call|>'
+        result = check(text, None, " ", model=self.MODEL)
+        assert {"a": 1} == json.loads(result.parts[1].value["text"])
+        assert "call_in_text" in codes(result)
+
+    @pytest.mark.parametrize("word", ["commentary", " commentary ", "assistant", ""])
+    def test_stray_word_between_calls(self, word):
+        """Seen failing: the word as the answer."""
+        call = "<|channel|>commentary to=functions.f<|message|>{}<|call|>"
+        result = check(f"{call}{word}{call}", None, "", model=self.MODEL)
+        assert ["opaque", "opaque"] == [part.type for part in result.parts]
+
+    @pytest.mark.parametrize(
+        "half", ["<|", "<|start|>assist", "<|channel|>ana", "<|channel|>final<|mess"]
+    )
+    def test_cut_off_in_a_control_token(self, half):
+        """Seen failing: the half token as the answer."""
+        text = f"<|channel|>analysis<|message|>R<|end|>{half}"
+        check(text, "R", "", model=self.MODEL, finish_reason="length")
+        check(text, "R", half, model=self.MODEL, finish_reason="stop")
+
+    def test_bedrock_writes_tags(self):
+        body = {"choices": [{"message": {"content": "<reasoning>R</reasoning>A"}, "finish_reason": "stop"}]}  # fmt: skip
+        result = iv.decode(body, provider="bedrock", model="openai.gpt-oss-120b-1:0", dialect="openai-chat")  # fmt: skip
+        assert ("R", "A") == (result.thinking, result.text)
 
     def test_only_by_card(self):
         text = "<|channel|>analysis<|message|>R<|end|>"
@@ -231,13 +331,35 @@ class TestEchoes:
             ("<user>Ann</user><character>Bo</character>\n<analysis>R", "R", ""),
             ("<user>Ann</user> said hi", None, "<user>Ann</user> said hi"),
             (f"Mind the {ID} tag", None, f"Mind the {ID} tag"),
-            ("A <analysis>x</analysis>", None, "A <analysis>x"),
+            ("A <analysis>x</analysis>", None, "A <analysis>x</analysis>"),
+            (f"{ID}\n<user>Ann</user>\n<message>R", "R", ""),
             ("<character_analysis>R</character_analysis>A", "R", "A"),
             ("<understanding>R</understanding>A", "R", "A"),
         ],
     )
     def test_echo(self, text, thinking, answer):
         check(text, thinking, answer, model=self.MODEL)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "<note><message>hi</message></note>",
+            "<note><to>Ann</to><message>A longer message than that.</message></note>",
+            "<message>A longer message than that.</message>",
+            "<analysis>A longer text than that.</analysis><verdict>yes</verdict>",
+            "<report>\n<analysis>A longer text than that.</analysis>\n</report>",
+            "<from_id>42</from_id><user>Ann</user><message>hello</message>",
+            "<user>Ann</user><message>A longer message than that.</message>",
+        ],
+    )
+    def test_ordinary_xml_is_an_answer(self, text):
+        """An echo is a whole scaffold at the head. Seen failing: `</message>` as a closer without an opener ate the answer."""
+        result = check(text, None, text, model=self.MODEL)
+        assert not codes(result)
+
+    def test_echo_closers_do_not_close_other_thinking(self):
+        text = "R <message>m</message> S</think>A"
+        check(text, "R <message>m</message> S", "A", model=self.MODEL, prefix_open=True)
 
     def test_only_by_card(self):
         text = f"{self.ID}<user>Ann</user><message>R</message>A"

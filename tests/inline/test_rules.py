@@ -5,6 +5,7 @@ import pytest
 import innervoice as iv
 from inline.streams import check_events, cut, events_of
 
+ZERO_WIDTH = "\u200b\u200c\u200d\u2060\ufeff"
 LONG = "I should look at this carefully first."  # more than twenty characters that are not blank
 
 
@@ -222,8 +223,68 @@ class TestCode:
         check("<think>a ``` b</think>A", "a ``` b", "A")
 
 
+class TestJson:
+    """S2: an answer that is JSON is left alone."""
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            '["<think>x</think>"]',
+            ' [ {"a": "<think>x</think>"}]',
+            '[[1], "<think>x</think>"]',
+            '[\n  "a", "</think>"]',
+            '[-1, "<think>x</think>"]',
+            '[0, "<think>x</think>"]',
+            '[true, "<think>x</think>"]',
+            '[false,"<think>x</think>"]',
+            '[null , "<think>x</think>"]',
+            "[] <think>x</think>",
+        ],
+    )
+    def test_array(self, text):
+        """Seen failing: left alone only behind `{`."""
+        check(text, None, text)
+        check(f"<think>R</think>{text}", "R", text.lstrip())
+
+    @pytest.mark.parametrize(
+        "start",
+        [
+            "[link](x) ",
+            "[x] ",
+            "[",
+            "[ ",
+            "[tr",
+            "[true",
+            "[trust](x) ",
+            "[-",
+            "[- a",
+            "[nullable] ",
+        ],
+    )
+    def test_what_is_no_array(self, start):
+        check(f"{start}<think>R</think>.", "R", f"{start}.")
+
+    def test_markers_in_brackets(self):
+        check("[THINK]R[/THINK]A", "R", "A", markup=["mistral"])
+        check('["[THINK]R[/THINK]"]', None, '["[THINK]R[/THINK]"]', markup=["mistral"])
+
+    def test_settled_once_it_tells(self):
+        splitter = iv.Splitter()
+        splitter.feed("[ t")
+        assert (0, 0) == splitter.settled
+        splitter.feed("rue,")
+        assert (0, 7) == splitter.settled
+
+
 class TestUnclosed:
     """S4"""
+
+    @pytest.mark.parametrize("blank", [*ZERO_WIDTH, "\ufeff\n \u200b"])
+    def test_zero_width_characters_are_blank(self, blank):
+        """Seen failing: an opener behind a byte order mark as one in mid-text."""
+        check(f"{blank}<think>R", "R", "")
+        check(f'{blank}<think>R</think>{{"a": "</think>"}}', "R", '{"a": "</think>"}')
+        assert "stopped_inside_thinking" == iv.split(f"{blank}<think>R").status
 
     @pytest.mark.parametrize("text", ["<think>R", " \n<think>R", "<think>a</think><think>R"])
     def test_head_is_thinking(self, text):
@@ -272,7 +333,7 @@ class TestOrphans:
         assert "orphan_closer" in codes(iv.split(f"{LONG}</think>A"))
 
     def test_only_before_anything_was_split(self):
-        check(f"<think>R</think>{LONG}</think>A", "R", f"{LONG}A")
+        check(f"<think>R</think>{LONG}</think>A", "R", f"{LONG} A")
 
     def test_short_ones_do_not_spend_the_chance(self):
         check(f"a</think>{LONG}</think>A", f"a{LONG}", "A")
@@ -284,13 +345,13 @@ class TestOrphans:
 
     def test_told_and_written(self):
         check("<think>R</think>A", "R", "A", prefix_open=True)
-        check("\n<think>R</think>A</think>B", "R", "AB", prefix_open=True)
+        check("\n<think>R</think>A</think>B", "R", "A B", prefix_open=True)
         check("</think>A", None, "A", prefix_open=True)
         assert () == iv.split("", prefix_open=True).parts
 
     def test_card(self):
         check("R</think>A", "R", "A", model="qwq-32b")
-        check("R</think>A", None, "RA", model="qwq-32b", prefix_open=False)
+        check("R</think>A", None, "R A", model="qwq-32b", prefix_open=False)
 
     def test_card_was_wrong(self):
         result = check(
@@ -316,6 +377,23 @@ class TestOrphans:
         result = iv.fold(events)
         assert (None, f"The answer {LONG} is 4.") == (result.thinking, result.text)
 
+    @pytest.mark.parametrize(
+        ("text", "thinking", "answer", "model"),
+        [
+            ("Simple sum.</think>4", "Simple sum.", "4", "qwen3:8b"),
+            ("x</think>4", "x", "4", "z-ai/glm-4.6"),
+            ("x</think_7f>4", "x", "4", "hy3-preview"),
+            ("x[/THINK]4", "x", "4", "magistral-small"),
+            (" \n</think>4", None, "4", "qwen3:8b"),
+            ("x</reasoning>4", None, "x 4", "qwen3:8b"),
+            ("x</think>4", None, "x 4", None),
+            ("x</think>4", None, "x 4", "unheard-of"),
+        ],
+    )
+    def test_any_text_where_the_card_names_the_tag(self, text, thinking, answer, model):
+        """Seen failing: twenty characters asked for, whatever the card says."""
+        check(text, thinking, answer, model=model)
+
 
 class TestRepeated:
     """S6"""
@@ -326,9 +404,9 @@ class TestRepeated:
             ("<think>a<think>b</think>c</think>d", "abc", "d"),
             ("<think><think>a</think>b", "a", "b"),
             ("<think><think>a</think></think>b", "a", "b"),
-            ("<think><think><think>a</think>b</think>c</think>d</think>e", "abc", "de"),
+            ("<think><think><think>a</think>b</think>c</think>d</think>e", "abc", "d e"),
             ("<think>a<think>b</think>c<think>e</think>d</think>f", "ab\n\ned", "c f"),
-            ("<think>a</think>b</think>c", "a", "bc"),
+            ("<think>a</think>b</think>c", "a", "b c"),
             ("<think>a<mm:THINK>b</think>c</think>d", "abc", "d"),
             ("<think>a</think>b<think>x</think>", "a\n\nx", "b"),
         ],
@@ -398,6 +476,42 @@ class TestImplicitEnd:
         result = check(f"<think>R{call}", "R", call, model="qwen3:0.6b")
         assert result.parts[0].complete
         assert "closed_by_marker" in codes(result)
+
+    @pytest.mark.parametrize(
+        ("model", "marker"),
+        [
+            ("qwen3:0.6b", "<tool_call>"),
+            ("kimi-k2-thinking", "<|tool_calls_section_begin|>"),
+            ("minimax-m3", "<minimax:tool_call>"),
+            ("hunyuan-a13b-instruct", "<tool_calls>"),
+        ],
+    )
+    def test_a_draft_of_a_call_is_thinking(self, model, marker):
+        """A closer follows. Seen failing: the marker ended the thinking at once, and the rest of it was the answer."""
+        text = f"<think>I could {marker}f() but no.</think>A"
+        result = check(text, f"I could {marker}f() but no.", "A", model=model)
+        assert "closed_by_marker" not in codes(result)
+
+    def test_the_first_of_several(self):
+        rest = "<tool_call>a<think>b<tool_call>c"
+        check(f"<think>R{rest}", "R", rest, model="qwen3:0.6b")
+
+    def test_where_the_prompt_opened_the_tag(self):
+        check("R<tool_call>x", "R", "<tool_call>x", model="qwq-32b")
+        check("R<tool_call>x</think>A", "R<tool_call>x", "A", model="qwq-32b")
+
+    def test_recast_at_the_end(self):
+        events = events_of(["<think>R", "<tool_call>", "x"], model="qwen3:0.6b")
+        assert isinstance(events[-1], iv.Recast)
+        assert ["R", "<tool_call>x"] == [part.text for part in events[-1].parts]
+        assert ["R", "<tool_call>", "x"] == [
+            event.text for event in events if isinstance(event, iv.ThinkingDelta)
+        ]
+
+    def test_what_stands_before_the_marker_is_settled(self):
+        splitter = iv.Splitter(model="qwen3:0.6b")
+        splitter.feed("<think>R<tool_call>x")
+        assert (0, 1) == splitter.settled
 
     def test_only_inside_thinking(self):
         check("<think>R</think>A<tool_call>", "R", "A<tool_call>", model="qwen3:0.6b")

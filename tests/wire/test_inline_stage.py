@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,6 +58,205 @@ def test_a_field_and_a_text(field, text):
     assert ([field] if field else []) == [part.text for part in own]
     assert text == iv.restore(part for part in response.parts if part not in own)
     assert response == iv.from_json(iv.to_json(response))
+
+
+HEADS = [
+    ("<thinking>R</thinking>Answer", "R", "Answer"),
+    ("<think>R</think>\n\nAnswer", "R", "Answer"),
+    ("<ant_thinking>R</ant_thinking>Answer", "R", "Answer"),
+    ("\n<thinking>R</thinking> <think>S</think>\nAnswer", "R\n\nS", "Answer"),
+    ("\ufeff<THINKING>R</THINKING>Answer", "R", "Answer"),
+    ("<think><think>R</think></think>Answer", "R", "Answer"),
+    ('<thinking>R</thinking>{"a": "</thinking>"}', "R", '{"a": "</thinking>"}'),
+    ("<thinking>R</thinking>A <thinking>S</thinking>", "R", "A <thinking>S</thinking>"),
+    ("<thinking>R</thinking>A</thinking>B", "R", "A</thinking>B"),
+]
+ALONE = [
+    "<thinking>never closed",
+    "<think>R</think",
+    "Answer <thinking>R</thinking>",
+    "</thinking>Answer",
+    "A thought that is long enough to be one.</think>Answer",
+    "<reasoning>R</reasoning>Answer",
+    "<scratchpad>R</scratchpad>Answer",
+    "`<think>R</think>`",
+    "<b>bold</b> <think>R</think>",
+    '{"a": "<think>R</think>"}',
+    "<",
+    " \n",
+]
+
+
+def bodies_of(text):
+    """An answer of this text from three hosts that separate reasoning: provider, whole body, chunks of a stream."""
+    pieces = list(text)
+    message = {"role": "assistant", "content": text}
+    yield (
+        "openai",
+        {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]},
+        [*(chunk({"content": piece}) for piece in pieces), chunk({}, "stop")],
+    )
+    block = {"type": "text", "text": ""}
+    yield (
+        "anthropic",
+        {"type": "message", "content": [{"type": "text", "text": text}], "stop_reason": "end_turn"},
+        [
+            {"type": "message_start", "message": {"id": "m", "content": []}},
+            {"type": "content_block_start", "index": 0, "content_block": block},
+            *(
+                {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": piece}}
+                for piece in pieces
+            ),
+            {"type": "content_block_stop", "index": 0},
+            {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+            {"type": "message_stop"},
+        ],
+    )  # fmt: skip
+
+    def candidate(text, reason):
+        return {"candidates": [{"content": {"parts": [{"text": text}]}, "finishReason": reason}]}
+
+    yield (
+        "gemini",
+        candidate(text, "STOP"),
+        [*(candidate(piece, None) for piece in pieces[:-1]), candidate(pieces[-1], "STOP")],
+    )
+
+
+@pytest.mark.parametrize(("text", "thinking", "answer"), HEADS)
+def test_closed_blocks_before_the_answer(text, thinking, answer):
+    """S10: where the host separates reasoning, whole and streamed. Seen failing: the text not looked at there."""
+    for provider, body, chunks in bodies_of(text):
+        whole = iv.decode(body, provider=provider)
+        events = list(iv.decode_stream(chunks, provider=provider))
+        assert (thinking, answer) == (whole.thinking, whole.text)
+        assert shape(whole.parts) == shape(events[-1].response.parts)
+        assert shape(whole.parts) == shape(iv.fold(events[:-1]).parts)
+        assert text == iv.restore(whole.parts)
+        assert "inline_thinking" in {note.code for note in whole.notes}
+
+
+@pytest.mark.parametrize("text", ALONE)
+def test_nothing_else_is_touched_there(text):
+    """S10"""
+    for provider, body, chunks in bodies_of(text):
+        whole = iv.decode(body, provider=provider)
+        events = list(iv.decode_stream(chunks, provider=provider))
+        assert (None, text) == (whole.thinking, whole.text)
+        assert shape(whole.parts) == shape(events[-1].response.parts)
+        assert shape(whole.parts) == shape(iv.fold(events[:-1]).parts)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data(), texts, st.booleans())
+def test_head_only_is_the_same_in_any_deltas(data, text, thinks):
+    """S10 and I1, with reasoning in a field or without, and a call behind the text."""
+    ends = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=8)) | {0, len(text)})
+    deltas = [{"content": text[start:end]} for start, end in pairwise(ends)]
+    deltas.append({"tool_calls": [CALL]})
+    message = {"content": text, "tool_calls": [CALL]}
+    if thinks:
+        message["reasoning_content"] = "First. Second."
+        deltas = [{"reasoning_content": "First."}, {"reasoning_content": " Second."}, *deltas]
+    body = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    whole = iv.decode(body, provider="deepseek")
+    decoder = iv.StreamDecoder(provider="deepseek")
+    events = [
+        event for part in [*map(chunk, deltas), chunk({}, "stop")] for event in decoder.feed(part)
+    ]
+    events += decoder.finish()
+
+    def told(parts):
+        return [(part.type, getattr(part, "text", "")) for part in parts]
+
+    assert told(whole.parts) == told(decoder.response.parts)
+    assert told(whole.parts) == told(iv.fold(events[:-1]).parts)
+    own = [
+        part for part in whole.parts if part.type != "thinking" or part.origin.markup is not None
+    ]
+    assert text == iv.restore(own)
+
+
+def test_a_block_behind_other_parts_is_still_before_the_answer():
+    """Seen failing: the number of a part that came before the text."""
+    blocks = [
+        {"type": "thinking", "thinking": "F", "signature": "s"},
+        {"type": "text", "text": "<thinking>R</thinking>A"},
+        {"type": "tool_use", "id": "t", "name": "f", "input": {}},
+        {"type": "text", "text": "<thinking>S</thinking>B"},
+    ]
+    response = iv.decode(
+        {"type": "message", "content": blocks, "stop_reason": "tool_use"}, provider="anthropic"
+    )
+    assert ["thinking", "thinking", "text", "tool_call", "text"] == [
+        part.type for part in response.parts
+    ]
+    assert "<thinking>S</thinking>B" == response.parts[-1].text
+
+
+@pytest.mark.parametrize(
+    ("model", "thinking"),
+    [
+        ("z-ai/glm-4.5-air", "Hm."),
+        ("moonshotai/kimi-k2.5", "Hm."),
+        ("anthropic/claude-opus-5", None),
+    ],
+)
+def test_openrouter_passes_on_what_its_hosts_leak(model, thinking):
+    """Open models are looked at in full there, the others at the head. Seen failing: nothing looked at."""
+    body = {
+        "choices": [{"index": 0, "message": {"content": "Hm.</think>A"}, "finish_reason": "stop"}]
+    }
+    assert thinking == iv.decode(body, provider="openrouter", model=model).thinking
+
+
+def test_openrouter_does_not_start_inside_reasoning():
+    """The card's guess is for hosts that separate nothing. Seen failing: an answer shown as reasoning until its end."""
+    decoder = iv.StreamDecoder(provider="openrouter", model="minimax/minimax-m2")
+    events = decoder.feed(chunk({"content": "An answer"}))
+    assert ["An answer"] == [event.text for event in events if isinstance(event, iv.TextDelta)]
+
+
+def of_field_and_text(field, text, model="qwen3-8b"):
+    message = {"reasoning": field, "content": text}
+    body = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    response = iv.decode(body, provider="vllm", model=model)
+    assert text == iv.restore(
+        part for part in response.parts if part.origin.markup is not None or part.type == "text"
+    )
+    return response
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ("One. Two.", "<think>One. Two.</think>A"),
+        ("One. Two.", "<think>One.</think>A"),
+        ("One.", "<think>\nOne. Two.\n</think>\n\nA"),
+        ("One.\n", "<think>One. Two.</think>A"),
+        ("One. Two.", "<think>One.</think><think>Two.</think>A"),
+    ],
+)
+def test_one_copy_of_what_a_field_repeats(field, text):
+    """Nothing is lost and nothing comes twice, whichever is longer. Seen failing: the longer text dropped for a shorter field."""
+    response = of_field_and_text(field, text)
+    assert "One. Two." == " ".join(response.thinking.split())
+    assert "A" == response.text
+    assert field == response.parts[0].text
+    assert "inline_repeated" in {note.code for note in response.notes}
+
+
+def test_an_empty_pair_leaves_no_blank_lines():
+    """Seen failing: the blank lines behind an empty pair, where reasoning came in a field."""
+    assert "A" == of_field_and_text("R", "<think>\n\n</think>\n\nA").text
+    assert "A" == of_field_and_text("R", "<think>R</think>\n\nA").text
+    assert "    A" == of_field_and_text("R", "<think>\n\n</think>\n\n    A").text
+
+
+def test_a_stutter_behind_a_field():
+    """Seen failing: the stutter as the answer, because nothing was split out of the text."""
+    response = of_field_and_text("R", "sm.\n</think>\nA", model="deepseek-r1t2-chimera")
+    assert ("R", "A") == (response.thinking, response.text)
 
 
 def test_an_empty_text_keeps_its_seal():

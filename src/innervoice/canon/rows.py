@@ -42,6 +42,11 @@ class Card(Row, frozen=True, kw_only=True):
     source: str
     """Where these facts come from, and when they were read."""
 
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The tag names and the rows of the vocabulary that it writes."""
+        return (*self.tags, *self.markup)
+
 
 class Host(Row, frozen=True, kw_only=True):
     """A provider's API: where it is, how to authenticate, and what it expects."""

@@ -2,58 +2,66 @@
 
 Parts keep every character that was written; only these views touch white space, and only beside a
 *cut*, a place where something was removed from the text. At the head and the end of the answer the
-white space beside a cut goes, but for the indentation of the first line that is left. Where a block
-of reasoning was removed in mid-text both sides keep their white space, and one blank is put where
-neither has any and a letter or digit follows; so, too, where a header of a channel was removed
-between two texts. A tag removed alone leaves no trace in mid-text.
+white space beside a cut goes, but for the indentation of the first line that is left. At a cut in
+mid-text both sides keep their white space, and one blank is put where neither has any and a letter
+or digit follows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from enum import IntEnum
 from itertools import pairwise
 
 from innervoice.canon.parts import Part, Text, Thinking, is_inline
 
-__all__ = ["answer_of", "is_same", "kinds_of", "thinking_of"]
+__all__ = ["BLANKS", "answer_of", "is_blank", "is_same", "kinds_of", "thinking_of"]
+
+BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\u200b\u200c\u200d\u2060\ufeff"
+"""White space, zero-width characters and the byte order mark: nothing of an answer that a reader sees."""
 
 
-class Gap(IntEnum):
-    """What stands between two runs of text; of several, the greatest counts."""
-
-    NOTHING = 0
-    TAG = 1  # a tag was removed, or a wrapper of the answer
-    BLOCK = 2  # inline reasoning was removed, or a header that began another text
-    PART = 3  # a part of another kind stands there
+# What stands between two runs of text; several of these may.
+_NOTHING = 0
+_CUT = 1  # inline reasoning, a tag, a wrapper of the answer or a header was removed
+_PART = 2  # a part of another kind stands there
 
 
 def answer_of(parts: Iterable[Part]) -> str:
     """The answer: the text parts, joined as the module says."""
     runs, gaps = _runs(parts)
-    if len(runs) == 1 and gaps == [Gap.NOTHING, Gap.NOTHING]:
+    if len(runs) == 1 and gaps == [_NOTHING, _NOTHING]:
         return runs[0]
-    first = next((i for i, run in enumerate(runs) if not run.isspace()), None)
+    first = next((i for i, run in enumerate(runs) if not is_blank(run)), None)
     if first is None:
         return "" if any(_is_cut(gap) for gap in gaps) else "".join(runs)
-    last = next(i for i in range(len(runs) - 1, -1, -1) if not runs[i].isspace())
+    last = next(i for i in range(len(runs) - 1, -1, -1) if not is_blank(runs[i]))
     if any(_is_cut(gap) for gap in gaps[last + 1 :]):
-        runs, gaps = runs[: last + 1], [*gaps[: last + 1], Gap.NOTHING]
-        runs[-1] = runs[-1].rstrip()
+        runs, gaps = runs[: last + 1], [*gaps[: last + 1], _NOTHING]
+        runs[-1] = runs[-1].rstrip(BLANKS)
     if any(_is_cut(gap) for gap in gaps[: first + 1]):
-        runs, gaps = runs[first:], [Gap.NOTHING, *gaps[first + 1 :]]
+        runs, gaps = runs[first:], [_NOTHING, *gaps[first + 1 :]]
         runs[0] = _without_head(runs[0])
     return "".join(_joined(runs, gaps))
 
 
 def thinking_of(parts: Iterable[Part]) -> str | None:
     """The readable reasoning: blank parts skipped, a blank line between the others; None if none is left."""
-    texts = [
-        part.text.strip() if is_inline(part) else part.text
-        for part in parts
-        if isinstance(part, Thinking) and part.text and not part.text.isspace()
-    ]
+    texts: list[str] = []
+    for part in parts:
+        if not isinstance(part, Thinking) or not part.text or part.text.isspace():
+            continue
+        if not is_inline(part):
+            texts.append(part.text)
+        elif texts and _goes_on(part, texts[-1]):
+            texts[-1] = texts[-1].rstrip() + part.text.rstrip()
+        else:
+            texts.append(part.text.strip())
     return "\n\n".join(texts) if texts else None
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text shows nothing."""
+    return not text.strip(BLANKS)
 
 
 def is_same(one: str, other: str) -> bool:
@@ -62,35 +70,39 @@ def is_same(one: str, other: str) -> bool:
     return bool(short) and long.startswith(short)
 
 
-def _runs(parts: Iterable[Part]) -> tuple[list[str], list[Gap]]:
+def _goes_on(part: Thinking, before: str) -> bool:
+    """Whether inline reasoning goes on where a reasoning field ended; what the field has was removed from its head."""
+    lead = next(iter((part.origin.markup if part.origin else None) or ()), None)
+    return lead is not None and lead.at == 0 and lead.text.endswith(before.rstrip())
+
+
+def _runs(parts: Iterable[Part]) -> tuple[list[str], list[int]]:
     """Runs of text that were written without a gap, and the gap before each and after the last."""
     runs: list[str] = []
-    gaps: list[Gap] = [Gap.NOTHING]
+    gaps = [_NOTHING]
     open_run: list[str] = []
 
-    def close(gap: Gap) -> None:
+    def close(gap: int) -> None:
         if open_run:
             runs.append("".join(open_run))
             open_run.clear()
             gaps.append(gap)
         else:
-            gaps[-1] = max(gaps[-1], gap)
+            gaps[-1] |= gap
 
     for part in parts:
         if not isinstance(part, Text):
             inline = isinstance(part, Thinking) and is_inline(part)
-            close(Gap.BLOCK if inline else Gap.PART)
+            close(_CUT if inline else _PART)
             continue
         first, *others = _pieces(part)
         if first:
             open_run.append(first)
-        elif others and open_run:
-            close(Gap.BLOCK)
         for piece in others:
-            close(Gap.TAG)
+            close(_CUT)
             if piece:
                 open_run.append(piece)
-    close(Gap.NOTHING)
+    close(_NOTHING)
     return runs, gaps
 
 
@@ -103,25 +115,25 @@ def _pieces(part: Text) -> list[str]:
     return [part.text[start:end] for start, end in pairwise(ends)]
 
 
-def _joined(runs: list[str], gaps: list[Gap]) -> Iterator[str]:
+def _joined(runs: list[str], gaps: list[int]) -> Iterator[str]:
     before = ""
     for gap, run in zip(gaps, runs, strict=False):
         touching = before and not before[-1].isspace() and not run[0].isspace()
-        if touching and gap is Gap.PART:
+        if touching and gap & _PART:
             yield "\n\n"
-        elif touching and gap is Gap.BLOCK and run[0].isalnum():
+        elif touching and gap and run[0].isalnum():
             yield " "
         yield run
         before = run
 
 
-def _is_cut(gap: Gap) -> bool:
-    return gap is Gap.TAG or gap is Gap.BLOCK
+def _is_cut(gap: int) -> bool:
+    return bool(gap & _CUT)
 
 
 def _without_head(run: str) -> str:
     """The run without the white space at its head, but with the indentation of its first line."""
-    body = run.lstrip()
+    body = run.lstrip(BLANKS)
     head = run[: len(run) - len(body)]
     line_start = head.rfind("\n") + 1
     return head[line_start:] + body if line_start else body

@@ -13,8 +13,8 @@ from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import ToolCall
 from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.response import Response
-from innervoice.canon.structured import StructuredResponse
 from innervoice.canon.storage import from_json, to_json
+from innervoice.canon.structured import StructuredResponse
 from innervoice.canon.usage import Usage
 from innervoice.client.options import (
     CALL_NAMES,

@@ -3,12 +3,14 @@
 Rules S1-S10 of the design, and where those are silent these, which the tests pin:
 
   - The head of the answer is every place before which the answer is blank; blocks removed from it
-    do not count.
+    do not count. Zero-width characters and a byte order mark are blank.
   - What a hint or a card says to be open already (S5) is closed by any closer that is on. An opener
     at its very start is the opener itself and not a repeated one.
   - Markers of a channel format are unmistakable: unclosed thinking in a channel stays thinking, also
     in mid-text, and inside a channel its own markers count even in an answer that is JSON (S2).
-  - Unclosed thinking in mid-text becomes text as it stands and is not judged again (S4).
+  - A channel may have been opened in the prompt: where a marker ends a channel that nothing opened, and a header
+    follows at once, the text before them is thinking, under the conditions of S5.
+  - Unclosed thinking in mid-text becomes text as it stands and is not judged again (S4, S8).
   - Repeated openers are counted up to `MOST_SWALLOWED`; beyond that they are only swallowed (S6).
   - Characters outside all channels are text; nothing is lost.
 """
@@ -20,19 +22,26 @@ import re
 from innervoice.canon.notes import Notebook
 from innervoice.canon.origin import Origin
 from innervoice.canon.response import FinishReason
+from innervoice.canon.views import BLANKS, is_blank
 from innervoice.inline.code import CodeTracker
 from innervoice.inline.composer import Composer
 from innervoice.inline.draft import DraftKind
 from innervoice.inline.formats import Format
 from innervoice.inline.marks import Mark, Opening, Place, Prefix
+from innervoice.inline.vocabulary import Vocabulary
 
 __all__ = ["MOST_SWALLOWED", "ORPHAN_MINIMUM", "MarkerActions"]
 
 MOST_SWALLOWED = 32
 ORPHAN_MINIMUM = 20
-"""Text before an orphan closer becomes thinking if it has at least this many characters that are not blank (S5)."""
+"""Text before an orphan closer becomes thinking if it has at least this many characters that are not blank (S5).
 
-_BRACE = re.compile(r"\s*+\{")
+Where the model's card says that it writes this closer, one character is enough.
+"""
+
+# What may follow the `[` of a JSON array: a value, or the end of the array.
+_IN_ARRAY = re.compile(r'["\[{\]]|-?\d|(?:true|false|null)(?=\W)')
+_WORDS_IN_ARRAY = ("-", "true", "false", "null")
 _STUTTER = re.compile(r"(?:\A|\n)[^\S\n]{0,50}[^\s<.]{0,9}\.\s{0,50}\Z")
 _STUTTER_LONGEST = 112
 
@@ -49,19 +58,32 @@ class MarkerActions:
     swallowed = 0
     elsewhere = False
     """A reasoning field has text."""
+    array: str | None = None
+    """What came behind the `[` that the answer begins with, until that tells whether it is a JSON array."""
+    _ended: Format | None = None  # the format of an end marker before which nothing was open
     _code: CodeTracker | None = None
     _starts_line = True  # whether the open text began at the start of a line
 
     def __init__(
-        self, *, prefix: Prefix, stutter: bool, off: bool, goes_on: bool, origin: Origin | None
+        self,
+        vocabulary: Vocabulary,
+        *,
+        prefix: Prefix,
+        stutter: bool,
+        off: bool,
+        head_only: bool,
+        goes_on: bool,
+        origin: Origin | None,
     ) -> None:
+        self._vocabulary = vocabulary
         self.notebook = Notebook()
         self.composer = Composer(origin)
         self.opening = Opening(prefix=prefix) if prefix != "no" and not off else None
         self.left_alone = off
         """Nothing more is looked for: switched off, or the answer is JSON."""
+        self._head_only = head_only
         self.blank = not goes_on
-        """Nothing but white space in the answer so far; one that goes on is past its head."""
+        """Nothing but blanks in the answer so far; one that goes on is past its head."""
         self.split = goes_on
         """Some thinking was closed."""
         self.stutter = stutter
@@ -76,7 +98,7 @@ class MarkerActions:
     def settled(self, pending_at: int | None) -> Place | None:
         """The first place that is not settled; `pending_at` is where an undecided marker stands in the open part."""
         is_json = self.left_alone and self.channel is None
-        is_certain = self.opening is not None and self.opening.is_certain
+        is_certain = self.opening is not None and self.opening.is_certain and not self._head_only
         if not (self.split or self.elsewhere or is_json or is_certain):
             return Place(0, 0)
         if self.swallowed:
@@ -86,7 +108,9 @@ class MarkerActions:
             return None
         characters = draft.length()
         if draft.kind != "text":
-            return Place(draft.index, characters if is_certain else 0)
+            stop = self.opening.stop if self.opening else None
+            certain = stop[0] if stop else characters
+            return Place(draft.index, certain if is_certain else 0)
         if pending_at is not None:
             characters = min(characters, pending_at)
         if self.stutter:
@@ -109,15 +133,39 @@ class MarkerActions:
         if kind == "text":
             if not self.composer.draft:
                 self._code, self._starts_line = None, self.blank
-            if self.blank and not text.isspace():
+            if self.blank and not is_blank(text):
                 self.blank = False
-                self.left_alone = self.left_alone or _BRACE.match(text) is not None
+                self._begin_answer(text.lstrip(BLANKS))
+            elif self.array is not None:
+                self._read_array(text)
         self.composer.say(kind, text)
+
+    def _begin_answer(self, text: str) -> None:
+        """The first character of the answer: if that is JSON, it is left alone (S2)."""
+        if self._head_only or text[0] == "{":
+            self.left_alone = True
+        elif text[0] == "[":
+            self.array = ""
+            self._read_array(text[1:])
+
+    def _read_array(self, text: str) -> None:
+        """Reads on behind the `[` that the answer begins with."""
+        assert self.array is not None
+        self.array = (self.array + text).lstrip()
+        if _IN_ARRAY.match(self.array):
+            self.left_alone = True
+        elif any(word.startswith(self.array) for word in _WORDS_IN_ARRAY):
+            return
+        self.array = None
 
     def counts(self, mark: Mark) -> bool:
         """Whether a marker in the answer is one at all, code aside."""
         token = mark.token
         if token.role == "stop" or (token.head and not self.blank):
+            return False
+        if token.role == "close" and token.row and token.row.paired:
+            return False
+        if self._head_only and token.role != "open" and not self.swallowed:
             return False
         if self.left_alone:
             return token.row is self.channel and token.role in ("header", "end", "wrapper")
@@ -132,16 +180,20 @@ class MarkerActions:
 
     def act(self, mark: Mark, *, rejudged: bool) -> None:
         """Does what a marker in the answer says."""
-        token = mark.token
+        token, self.array = mark.token, None
         match token.role:
             case "open":
                 self._open(mark)
-            case "header" if token.head or not token.bare or self.channel:
+            case "header" if token.head or not token.bare or self.channel or self.blank:
+                self._think_of_ended(token.row)
                 self._open_channel(mark)
             case "close" | "header":
                 self._close_orphan(mark, cut=rejudged)
             case _:
                 ends = token.role == "end"
+                self._ended = None
+                if ends and not self.channel and self._may_be_thinking(mark):
+                    self._ended = token.row
                 self._remove(mark.text, "wrapper_removed", cut=rejudged or ends)
                 self.channel = None if ends else token.row
 
@@ -150,12 +202,12 @@ class MarkerActions:
         role = mark.token.role
         thinking = opening.kind == "thinking"
         kin = opening.is_kin(mark)
-        if role == "stop" and thinking:
-            self.notebook.add("closed_by_marker", mark.text)
-            self._close("")
-            return mark.start
-        # A header without special tokens counts only after one that stood at the head.
-        if role in ("end", "header") and kin and (not mark.token.bare or self.channel):
+        if role == "stop" and thinking and not opening.stop:
+            draft = self.composer.draft
+            opening.stop = (draft.length() if draft else 0, mark.text)
+        # A header without special tokens counts only after one that stood at the head, or in the prompt.
+        begun = self.channel or opening.prefix != "no"
+        if role in ("end", "header") and kin and (not mark.token.bare or begun):
             self._close(mark.text if role == "end" else "")
             self.channel = None
             if role == "header":
@@ -221,12 +273,26 @@ class MarkerActions:
             self.swallowed -= 1
             if self._rethink(self.last, mark.text, "rethought"):
                 return
-        elif not self.split and not self.elsewhere and self.count() >= ORPHAN_MINIMUM:
+        elif self._may_be_thinking(mark):
             if self._rethink(0, mark.text, "orphan_closer"):
                 return
-        elif self.stutter and self.split and self._remove_stutter(mark.text):
+        elif self.stutter and (self.split or self.elsewhere) and self._remove_stutter(mark.text):
             return
         self._remove(mark.text, "closer_removed", cut=cut)
+
+    def _may_be_thinking(self, mark: Mark) -> bool:
+        """Whether the text before a marker that closes is thinking, though nothing opened it (S5)."""
+        if self.split or self.elsewhere:
+            return False
+        writes = self._vocabulary.writes(mark.name, mark.token.row)
+        return self.count() >= (1 if writes else ORPHAN_MINIMUM)
+
+    def _think_of_ended(self, row: Format | None) -> None:
+        """A header right behind an end marker that had nothing to end: the prompt opened what it ended."""
+        ended, self._ended = self._ended, None
+        draft = self.composer.draft
+        if ended and ended is row and not self.split and (draft is None or draft.is_blank()):
+            self._rethink(0, "", "orphan_closer")
 
     def _rethink(self, first: int, closer: str, code: str) -> bool:
         if not self.composer.rethink(first, closer):
@@ -241,6 +307,11 @@ class MarkerActions:
         self.composer.remove(markup)
         if cut:
             self._end()
+
+    def remove_cut_off(self, markup: str) -> None:
+        """Removes a control token that the limit cut off."""
+        if markup:
+            self._remove(markup, "wrapper_removed", cut=False)
 
     def _remove_stutter(self, closer: str) -> bool:
         """Removes a stuttered line with the spare closer behind it (S6)."""
@@ -270,15 +341,25 @@ class MarkerActions:
             return
         if opening.kind == "opaque":
             self.composer.end(complete=False)
+        elif opening.stop:
+            self._end_at_marker(opening, *opening.stop)
         elif opening.prefix == "card" and not cut_short:
             self._unthink("prefix_withdrawn")
         elif opening.label and not cut_short:
             self._unthink("label_removed", label=True)
-        elif not opening.head and not opening.channel:
+        elif self._head_only or not (opening.head or opening.channel):
             self._unthink("opener_in_text")
         else:
             self.notebook.add("unclosed_thinking")
             self.composer.end(complete=False)
+
+    def _end_at_marker(self, opening: Opening, at: int, marker: str) -> None:
+        """Something else begins inside thinking that was never closed: the thinking ends there (S8)."""
+        self.notebook.add("closed_by_marker", marker)
+        if opening.prefix == "card":
+            self.notebook.add("prefix_assumed")
+        self.composer.end_thinking_at(at)
+        self.blank = self.composer.is_blank()
 
     def _unthink(self, code: str, *, label: bool = False) -> None:
         self.notebook.add(code)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from innervoice.canon.events import Event, PartEnd, PartStart, Recast, TextDelta, ThinkingDelta
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, Thinking
-from innervoice.inline.draft import Draft, DraftKind, as_text, as_thinking
+from innervoice.canon.views import is_blank
+from innervoice.inline.draft import Draft, DraftKind, as_text, as_thinking, ended_at
 
 __all__ = ["Composer"]
 
@@ -85,6 +86,12 @@ class Composer:
         self.done.append(as_text(before, thinking, self._origin, label=label))
         self.recast(len(self.done) - 1)
 
+    def end_thinking_at(self, at: int) -> None:
+        """Ends open thinking at this character; what stands from it on becomes text, tags included."""
+        self.end(complete=False)
+        self.done += ended_at(at, self.done.pop(), self._origin)
+        self.recast(len(self.done) - 2)
+
     def pause_events(self) -> list[Event]:
         """Stops collecting events; returns those collected so far, for `resume_events`."""
         events, self.events = self.events, []
@@ -103,8 +110,8 @@ class Composer:
         self.events.append(PartEnd(len(self.done) - 1, last))
 
     def is_blank(self) -> bool:
-        """Whether the answer is nothing but white space."""
-        return not any(isinstance(part, Text) and part.text.strip() for part in self.done)
+        """Whether the answer is nothing but blanks."""
+        return not any(isinstance(part, Text) and not is_blank(part.text) for part in self.done)
 
     def _waiting(self) -> str:
         markup = "".join(self.lead)

@@ -8,12 +8,13 @@ from typing import Literal, TypeAlias
 
 from innervoice.canon.origin import Markup, Origin, weave
 from innervoice.canon.parts import Opaque, Part, Text, Thinking
+from innervoice.canon.views import BLANKS, is_blank
 
-__all__ = ["Draft", "DraftKind", "as_text", "as_thinking"]
+__all__ = ["Draft", "DraftKind", "as_text", "as_thinking", "ended_at"]
 
 DraftKind: TypeAlias = Literal["text", "thinking", "opaque"]
 
-_NONBLANK = compile_expression(r"\S")
+_NONBLANK = compile_expression(f"[^{BLANKS}]")
 
 
 class Draft:
@@ -53,7 +54,7 @@ class Draft:
         """
         count = 0
         for piece in self.pieces[self._counted :]:
-            if count < most and not piece.isspace():
+            if count < most and not is_blank(piece):
                 count += sum(1 for _ in islice(_NONBLANK.finditer(piece), most - count))
         self._counted = len(self.pieces)
         return count
@@ -97,8 +98,8 @@ class Draft:
         return "".join(reversed(pieces))
 
     def is_blank(self) -> bool:
-        """Whether nothing but white space came."""
-        return all(map(str.isspace, self.pieces))
+        """Whether nothing but blanks came."""
+        return all(map(is_blank, self.pieces))
 
     def part(self, *, complete: bool) -> Part:
         """The part as far as it came."""
@@ -134,6 +135,17 @@ def as_thinking(parts: list[Part], closer: str, origin: Origin | None) -> Thinki
         length += len(part.text)
     _add(markup, length, closer)
     return Thinking("".join(pieces), origin=marked(origin, tuple(markup)))
+
+
+def ended_at(at: int, thinking: Part, origin: Origin | None) -> tuple[Thinking, Text]:
+    """Thinking cut in two at this character: what stands before it, and the rest as text, tags included."""
+    assert isinstance(thinking, Thinking)
+    assert thinking.origin is not None
+    removed = thinking.origin.markup or ()
+    before = tuple(mark for mark in removed if mark.at <= at)
+    behind = tuple(Markup(mark.at - at, mark.text) for mark in removed if mark.at > at)
+    rest = weave(thinking.text[at:], behind)
+    return Thinking(thinking.text[:at], origin=marked(origin, before)), Text(rest, origin=origin)
 
 
 def as_text(before: Part | None, thinking: Part, origin: Origin | None, *, label: bool) -> Text:

@@ -63,13 +63,26 @@ class Format:
     """The kind of a channel that `kinds` does not name."""
     recipient: str | None = None
     """Regular expression that finds a recipient in a header, which makes it a call."""
+    paired: bool = False
+    """Its closers count only behind an opener of this row; elsewhere they are ordinary XML."""
     label: bool = False
     """A head opener that nothing closes is only a label, and what follows is the answer."""
-    bare_head: Pattern | None = None
+    bare_heads: tuple[Pattern, ...] = ()
     bare_header: Pattern | None = None
     """The headers as they are left when a server has removed the special tokens."""
 
 
+def _begun(word: str, rest: str = "") -> str:
+    """A regular expression for every beginning of a word, and for what may follow it."""
+    for character in reversed(word[1:]):
+        rest = f"(?:{character}{rest})?"
+    return word[0] + rest
+
+
+_CHANNELS = (
+    "<|channel|>{header}<|constrain|>{header}<|message|>",
+    "<|channel|>{header}<|message|>",
+)
 _BARE_CALL = r" to=[\w.]{1,80}?(?: ?json)?(?=[^\w. ])"
 
 _ALL = (
@@ -102,15 +115,15 @@ _ALL = (
         models="GLM-4.5-Air and 4.7, repeating the scaffolding of the prompt before they think",
         source="tzurot",
         heads=(
-            "<from_id>{inside}</from_id>{blank}<user>{inside}</user>{blank}<message>",
+            "<from_id>{uuid}</from_id>{blank}<user>{inside}</user>{blank}<message>",
             "<user>{inside}</user>{blank}<character>{inside}</character>{blank}<analysis>",
             "<character>{inside}</character>{blank}<user>{inside}</user>{blank}<analysis>",
             "<character>{inside}</character>{blank}<analysis>",
             "<user>{inside}</user>{blank}<analysis>",
-            "<analysis>",
         ),
         closes=("</message>", "</analysis>"),
-        wrappers=("<from_id>{inside}</from_id>",),
+        paired=True,
+        wrappers=("<from_id>{uuid}</from_id>",),
     ),
     Format(
         name="suffixed",
@@ -120,7 +133,7 @@ _ALL = (
     ),
     Format(
         name="mistral",
-        models="Magistral 2507 and later, Mistral Small 4",
+        models="Magistral 2507 and later, Ministral 3, Mistral Small 4",
         source="vllm",
         opens=("[THINK]",),
         closes=("[/THINK]",),
@@ -160,19 +173,26 @@ _ALL = (
         models="gpt-oss",
         source="harmony, vllm; without special tokens: sglang",
         headers=(
-            "<|start|>{header}<|channel|>{header}<|constrain|>{header}<|message|>",
-            "<|start|>{header}<|channel|>{header}<|message|>",
+            *(f"<|start|>{{header}}{channel}" for channel in _CHANNELS),
             "<|start|>{header}<|message|>",
-            "<|channel|>{header}<|constrain|>{header}<|message|>",
-            "<|channel|>{header}<|message|>",
+            *_CHANNELS,
+            # The recipient first: `<|start|>assistant` was in the prompt.
+            *(f"to={{target}}{{blank}}{channel}" for channel in _CHANNELS),
+            # A stray word between two calls.
+            *(f"<|call|>{{blank}}commentary{{blank}}{channel}" for channel in _CHANNELS),
+            *(f"<|call|>{{blank}}assistant{{blank}}{channel}" for channel in _CHANNELS),
         ),
         ends=("<|end|>", "<|return|>", "<|call|>", "<|im_end|>"),
         channel=r"(?:<\|channel\|>\s*|^assistant|^)(\w+)",
         kinds={"analysis": "thinking", "commentary": "text", "final": "text"},
         recipient=r"\bto=([\w.]+)",
         # Left of `<|channel|>analysis<|message|>We need` when the tokens are gone: `analysisWe need`.
-        bare_head=Pattern(
-            r"analysis(?=[^\sa-z])", r"a(?:n(?:a(?:l(?:y(?:s(?:i(?:s)?)?)?)?)?)?)?\Z"
+        bare_heads=(
+            Pattern(r"analysis(?=[^\sa-z])", _begun("analysis") + r"\Z"),
+            Pattern(
+                rf"commentary{_BARE_CALL}",
+                _begun("commentary to=", r"[\w.]{0,80} ?\w{0,4}") + r"\Z",
+            ),
         ),
         bare_header=Pattern(
             rf"assistant(?:final|analysis|commentary(?:{_BARE_CALL}|(?=[^ ])))",
@@ -185,7 +205,7 @@ _ALL = (
         name="gemma",
         models="Gemma 4",
         source="vllm, sglang; the label also leads answers without reasoning",
-        opens=("<|channel>thought",),
+        opens=("<|channel>thought", "<|channel>"),
         closes=("<channel|>",),
         heads=("thought\n",),
         label=True,
@@ -203,10 +223,14 @@ _ALL = (
         name="inkling",
         models="Inkling",
         source="vllm",
-        headers=("<|message_model|>{blank}<|content_{word}|>",),
-        ends=("<|end_message|>",),
+        headers=(
+            "<|message_model|>{blank}<|content_{word}|>",
+            "<|message_model|>{header}<|content_{word}|>",
+            "<|content_{word}|>",  # `<|message_model|>` was in the prompt
+        ),
+        ends=("<|end_message|>", "<|content_model_end_sampling|>"),
         channel=r"<\|content_(\w+)",
-        kinds={"thinking": "thinking", "text": "text"},
+        kinds={"thinking": "thinking", "text": "text", "tool_error": "text"},
         otherwise="call",
     ),
     Format(
@@ -234,7 +258,7 @@ _ALL = (
     ),
     Format(
         name="response",
-        models="Ernie 4.5 thinking",
+        models="Ernie 4.5 thinking, Granite 3.3",
         source="vllm",
         wrappers=("<response>", "</response>"),
     ),

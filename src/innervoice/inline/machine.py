@@ -39,7 +39,8 @@ _TICKS = re.compile(r"`+\Z")
 class SplitMachine:
     """Reads a text piece by piece; `feed` and `finish` give events, without a `Finish`.
 
-    `origin` is where the text comes from, if its parts are to say so.
+    `head_only` looks for closed blocks before the answer and for nothing else (rule S10). `origin` is where the text comes
+    from, if its parts are to say so.
     """
 
     finished = False
@@ -59,13 +60,20 @@ class SplitMachine:
         prefix: Prefix = "no",
         stutter: bool = False,
         off: bool = False,
+        head_only: bool = False,
         goes_on: bool = False,
         finish_reason: FinishReason | None = None,
         origin: Origin | None = None,
     ) -> None:
         self._vocabulary = vocabulary
         self._actions = MarkerActions(
-            prefix=prefix, stutter=stutter, off=off, goes_on=goes_on, origin=origin
+            vocabulary,
+            prefix=prefix,
+            stutter=stutter,
+            off=off,
+            head_only=head_only,
+            goes_on=goes_on,
+            origin=origin,
         )
         self.finish_reason = finish_reason
 
@@ -81,7 +89,7 @@ class SplitMachine:
 
     @property
     def is_blank(self) -> bool:
-        """Whether the answer is nothing but white space so far."""
+        """Whether the answer is nothing but blanks so far."""
         return self._actions.blank
 
     @property
@@ -152,6 +160,7 @@ class SplitMachine:
             and draft.kind != "opaque"
             and not self._held
             and not self._pending
+            and self._actions.array is None
             and self._vocabulary.suspect is not None
             and (not self._actions.blank or draft.kind == "thinking")
         )
@@ -190,8 +199,18 @@ class SplitMachine:
                     continue
             position = self._meet(mark_of(found, self._vocabulary), text, final=final)
         end = len(text) if final else self._hold_from(text, position)
+        if final and self.finish_reason == "length":
+            end = self._cut_off(text, position)
         self._actions.say(text[position:end])
-        self._held = text[end:]
+        if final:
+            self._actions.remove_cut_off(text[end:])
+        else:
+            self._held = text[end:]
+
+    def _cut_off(self, text: str, position: int) -> int:
+        """Where a control token begins that the limit cut off; the end of the text if none does."""
+        half = self._hold_from(text, position)
+        return half if text.startswith("<|", half) else len(text)
 
     def _hold_from(self, text: str, position: int) -> int:
         """Where a marker begins that has only half arrived; the end of the text if none does."""
@@ -206,14 +225,13 @@ class SplitMachine:
     def _may_grow(self, found: re.Match[str], text: str, position: int) -> bool:
         """Whether what was found may turn out to be a piece of a longer marker that goes on.
 
-        Only words without special tokens can stand inside another marker, and only markers that
-        count at the head begin as others do.
+        Only words without special tokens can stand inside another marker.
         """
         token = self._vocabulary.tokens.get(found.lastgroup or "")
-        if not token or not (token.head or text[found.start()] != "<"):
+        if not token or not (token.grows or text[found.start()] != "<"):
             return False
         half = self._hold_from(text, position)
-        return half < found.start() or (token.head and half == found.start())
+        return half < found.start() or (token.grows and half == found.start())
 
     def _meet(self, mark: Mark, text: str, *, final: bool) -> int:
         """Handles a marker; returns where to read on."""

@@ -68,6 +68,8 @@ class Opening:
     """Opened by a label, which also stands before answers without thinking."""
     fresh: bool = True
     """No opener was met inside."""
+    stop: tuple[int, str] | None = None
+    """The first marker inside that begins something else: where it stands in the open part, and its text (S8)."""
 
     @property
     def is_certain(self) -> bool:
@@ -78,7 +80,8 @@ class Opening:
 
     def is_kin(self, mark: Mark) -> bool:
         """Whether the marker is of the format that opened this, or that format is still unknown."""
-        return self.prefix != "no" or self.row is mark.token.row
+        row = mark.token.row
+        return self.row is row or (self.prefix != "no" and not (row and row.paired))
 
 
 @dataclass(slots=True)

@@ -27,6 +27,8 @@ LONGEST_MARKER = 512
 _HOLES: dict[str, tuple[str, int, int]] = {
     "blank": (r"\s", 0, 8),
     "word": (r"\w", 1, 40),
+    "target": (r"[\w.-]", 1, 80),
+    "uuid": (r"[0-9A-Fa-f-]", 36, 36),
     "hex": (r"[0-9A-Fa-f]", 1, 64),
     "header": (r"[^<>|\n]", 0, 120),
     "inside": (r"[^<>]", 0, 80),

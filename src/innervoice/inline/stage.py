@@ -2,12 +2,14 @@
 
 A text part of the wire may become several parts, so parts are numbered anew. Reasoning that the text
 repeats from a field is dropped in the end, and stays in the markup of the text so that it can be written
-back.
+back; reasoning that goes on where the field ends keeps what the field does not have.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from itertools import islice
 from typing import TypeAlias
 
 from innervoice.canon.events import (
@@ -20,16 +22,18 @@ from innervoice.canon.events import (
     ToolCallDelta,
 )
 from innervoice.canon.notes import Notebook
-from innervoice.canon.origin import Markup, Origin
+from innervoice.canon.origin import Markup, Origin, weave
 from innervoice.canon.parts import Part, Text, Thinking, is_inline, restore
 from innervoice.canon.response import FinishReason
-from innervoice.canon.views import is_same
+from innervoice.canon.views import is_blank
 from innervoice.folding import FoldedPart, PartFolder, beginning
 from innervoice.inline.machine import SplitMachine
 from innervoice.inline.marks import Place
 
-__all__ = ["InlineStage"]
+__all__ = ["InlineStage", "MakesSplitter"]
 
+
+_NOT_SPACE = re.compile(r"\S")
 
 MakesSplitter: TypeAlias = Callable[[int, bool], SplitMachine]
 """Gives a splitter for the text with this number, which may go on with an answer that has begun."""
@@ -44,6 +48,11 @@ class StagedPart(FoldedPart):
 
 class InlineStage:
     """Takes events, gives events; `parts` is what has come of them."""
+
+    passing: frozenset[type[Event]] = frozenset()
+    """Kinds of events that need not be fed: a single one is passed on as it is."""
+    untouched = False
+    """Nothing was split and nothing will be: the reader's parts and events stand as they are."""
 
     def __init__(self, splitter: MakesSplitter, notebook: Notebook) -> None:
         self._make = splitter
@@ -113,7 +122,7 @@ class InlineStage:
         if not self._groups:
             return False
         texts = (staged.now() for group in self._groups.values() for staged in group.parts)
-        return any(isinstance(part, Text) and part.text.strip() for part in texts)
+        return any(isinstance(part, Text) and not is_blank(part.text) for part in texts)
 
     def _number(self, staged: StagedPart) -> int:
         staged.index = len(self._parts)
@@ -209,21 +218,27 @@ class InlineStage:
         """Takes the last word about the reader's parts, and drops what the text repeats from a field."""
         for wire, staged in self._plain.items():
             staged.end(parts[wire])
-        field = "".join(self._field)
+        field = "".join("".join(self._field).split())
         out: list[Event] = []
-        if not field:
-            return out
-        for group in self._groups.values():
-            for number, staged in enumerate(group.parts):
+        for group in self._groups.values() if field else ():
+            for staged in tuple(group.parts):
                 part = staged.part
-                if isinstance(part, Thinking) and is_inline(part) and is_same(part.text, field):
+                if not (field and isinstance(part, Thinking) and is_inline(part)):
+                    continue
+                text = "".join(part.text.split())
+                if text and field.startswith(text):
                     self._notebook.add("inline_repeated")
-                    self._drop(group.parts, number, out)
-                    break
+                    self._drop(group.parts, staged, out)
+                    field = field[len(text) :]
+                elif text and text.startswith(field):
+                    self._notebook.add("inline_repeated")
+                    staged.part = _without(part, len(field))
+                    self._rewrite(staged.index, self._parts[staged.index :], out)
+                    field = ""
         return out
 
-    def _drop(self, group: list[StagedPart], number: int, out: list[Event]) -> None:
-        dropped = group[number]
+    def _drop(self, group: list[StagedPart], dropped: StagedPart, out: list[Event]) -> None:
+        number = group.index(dropped)
         written = restore([dropped.part])
         following = group[number + 1] if number + 1 < len(group) else None
         position = dropped.index
@@ -251,6 +266,19 @@ def _dressed(parts: list[Part], origin: Origin) -> list[Part]:
         dressed.append(part.replace(origin=origin.replace(item=own.item, markup=own.markup)))
         origin = origin.replace(block=None, seals=())
     return dressed
+
+
+def _without(part: Thinking, count: int) -> Thinking:
+    """Inline reasoning without its first so many characters that are not white space; they become removed markup."""
+    assert part.origin is not None
+    characters = islice(_NOT_SPACE.finditer(part.text), count - 1, None)
+    at = next(characters).end()
+    known = part.origin.markup or ()
+    lead = weave(part.text[:at], tuple(removed for removed in known if removed.at <= at))
+    behind = (Markup(removed.at - at, removed.text) for removed in known if removed.at > at)
+    return part.replace(
+        text=part.text[at:], origin=part.origin.replace(markup=(Markup(0, lead), *behind))
+    )
 
 
 def _with_lead(part: Text, lead: str) -> Text:

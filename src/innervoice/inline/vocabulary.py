@@ -31,6 +31,8 @@ class Token:
     """Counts at the head of the answer only."""
     bare: bool = False
     """Has no special tokens, so that only the place where it stands makes it a marker."""
+    grows: bool = False
+    """Another marker begins as this one does and goes on."""
 
     def kind(self, header: str) -> Kind:
         """What follows this header."""
@@ -53,6 +55,12 @@ class Vocabulary:
     tokens: Mapping[str, Token]
     suspect: re.Pattern[str] | None
     """Finds a `<` that may begin a marker; None if markers begin with something else, too."""
+    own_tags: re.Pattern[str]
+    own_rows: frozenset[str]
+
+    def writes(self, name: str, row: Format | None) -> bool:
+        """Whether the model's card says that it writes tags of this name, or of this row."""
+        return row.name in self.own_rows if row else self.own_tags.fullmatch(name) is not None
 
 
 @lru_cache(maxsize=64)
@@ -60,8 +68,12 @@ def vocabulary(
     tags: tuple[str, ...] = DEFAULT_TAGS,
     rows: tuple[str, ...] = (),
     stops: tuple[str, ...] = (),
+    own: tuple[str, ...] = (),
 ) -> Vocabulary:
-    """Compiles tag names, rows by their names, and the markers that end reasoning (rule S8)."""
+    """Compiles tag names, rows by their names, and the markers that end reasoning (rule S8).
+
+    `own` are the tag names and the rows that the model's card says it writes (rule S5).
+    """
     chosen = [_row(name) for name in rows]
     names = tuple(dict.fromkeys([*tags, *(name for row in chosen for name in row.tags)]))
     patterns = [found for row in chosen for found in _markers(row)]
@@ -69,6 +81,7 @@ def vocabulary(
     tokens = {f"m{number}": token for number, (_, token) in enumerate(patterns)}
     full = {f"m{number}": pattern.full for number, (pattern, _) in enumerate(patterns)}
     half = [pattern.half for pattern, _ in patterns]
+    own_tags = [*own, *(tag_name for name in own if name in ROWS for tag_name in ROWS[name].tags)]
     if names:
         full["tag"] = tag(names).full
         half.append(tag(names).half)
@@ -78,6 +91,8 @@ def vocabulary(
         half=re.compile("|".join(half) or r"(?!)"),
         tokens=tokens,
         suspect=_suspect([pattern for pattern, _ in patterns]),
+        own_tags=re.compile("|".join(own_tags) or r"(?!)", re.IGNORECASE),
+        own_rows=frozenset(own),
     )
 
 
@@ -120,21 +135,19 @@ def _row(name: str) -> Format:
 
 def _markers(row: Format) -> Iterator[tuple[Pattern, Token]]:
     """The markers of a row. Of two that begin at one place the first is taken, so longer ones lead."""
-    templates: tuple[tuple[Role, tuple[str, ...]], ...] = (
-        ("header", row.headers),
-        ("end", row.ends),
-        ("open", row.opens),
-        ("close", row.closes),
-    )
-    for role, group in templates:
-        for template in group:
-            yield marker(template), Token(role, row)
-    for template in row.heads:
-        yield marker(template), Token("open", row, head=True)
-    for template in row.wrappers:
+    templates: list[tuple[str, Role]] = [
+        *((template, "header") for template in row.headers),
+        *((template, "end") for template in row.ends),
+        *((template, "open") for template in (*row.opens, *row.heads)),
+        *((template, "close") for template in row.closes),
+        *((template, "wrapper") for template in row.wrappers),
+    ]
+    for template, role in sorted(templates, key=lambda entry: len(entry[0]), reverse=True):
         # A wrapper with a hole is a scrap of the prompt: only at the head is it not the answer's own.
-        yield marker(template), Token("wrapper", row, head="{" in template)
-    if row.bare_head:
-        yield row.bare_head, Token("header", row, head=True, bare=True)
+        head = template in row.heads or (role == "wrapper" and "{" in template)
+        grows = any(other != template and other.startswith(template) for other, _ in templates)
+        yield marker(template), Token(role, row, head=head, grows=grows)
+    for bare in row.bare_heads:
+        yield bare, Token("header", row, head=True, bare=True)
     if row.bare_header:
         yield row.bare_header, Token("header", row, bare=True)

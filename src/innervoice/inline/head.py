@@ -1,0 +1,89 @@
+"""Closed blocks of reasoning before the answer, where the host separates reasoning itself (rule S10).
+
+Models of every provider write `<thinking>...</thinking>` before the answer when the prompt asks for it. Once the answer has begun
+without such a block, its text is no longer looked at, and events pass on as the reader gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from innervoice.canon.events import Event, TextDelta, ThinkingDelta, ToolCallDelta
+from innervoice.canon.notes import Notebook
+from innervoice.canon.origin import Origin
+from innervoice.canon.parts import Part, Text, Thinking
+from innervoice.canon.views import BLANKS
+from innervoice.inline.machine import SplitMachine
+from innervoice.inline.marks import Place
+from innervoice.inline.stage import InlineStage, MakesSplitter
+from innervoice.inline.vocabulary import vocabulary
+
+__all__ = ["HEAD_TAGS", "HeadStage"]
+
+HEAD_TAGS = ("think", "thinking", "ant_thinking")
+"""Other names before an answer belong to the caller's own format."""
+_ALL: frozenset[type[Event]] = frozenset((TextDelta, ThinkingDelta, ToolCallDelta))
+
+
+class HeadStage(InlineStage):
+    """Looks at the head of the answer only. Most answers begin without markup, so it is set up when one may not."""
+
+    # Until a text begins, only the parts that start and end matter.
+    passing = frozenset((ThinkingDelta,))
+    _is_set_up = False
+
+    def __init__(self, origin: Callable[[int], Origin], notebook: Notebook) -> None:
+        self._origin, self._notebook = origin, notebook
+
+    @property
+    def settled(self) -> Place | None:
+        """The first place that is not settled among all parts; None if all that came out is."""
+        return super().settled if self._is_set_up and not self.untouched else None
+
+    def feed(self, events: list[Event]) -> list[Event]:
+        """Splits what stands before the answer."""
+        if self.untouched:
+            return events
+        if not (self._is_set_up and self._groups):
+            first = next((event.text for event in events if type(event) is TextDelta), "")
+            if (head := first.lstrip(BLANKS)) and head[0] != "<":
+                self.untouched, self.passing = True, _ALL
+                return events
+        return self._look(events)
+
+    def finish(self, parts: list[Part]) -> list[Event]:
+        """Takes the last word about the reader's parts, and drops what the text repeats from a field."""
+        self._field = [part.text for part in parts if isinstance(part, Thinking)]
+        return super().finish(parts)
+
+    def _look(self, events: list[Event]) -> list[Event]:
+        if not self._is_set_up:
+            self._is_set_up = True
+            super().__init__(_splitters(self._origin), self._notebook)
+        out = super().feed(events)
+        if self._groups:
+            self.passing = frozenset()
+            if self._is_as_read() and self._has_begun():
+                self.untouched, self.passing = True, _ALL
+        return out
+
+    def _is_as_read(self) -> bool:
+        """Whether every part so far is one of the reader's, with the number that the reader gave it."""
+        plain = (staged.index == wire for wire, staged in self._plain.items())
+        texts = (
+            len(group.parts) == 1
+            and group.parts[0].index == wire
+            and isinstance(group.parts[0].part, Text)
+            for wire, group in self._groups.items()
+        )
+        return all(plain) and all(texts)
+
+
+def _splitters(origin: Callable[[int], Origin]) -> MakesSplitter:
+    def make(number: int, goes_on: bool) -> SplitMachine:
+        words = vocabulary(HEAD_TAGS)
+        return SplitMachine(
+            words, head_only=True, goes_on=goes_on, off=goes_on, origin=origin(number)
+        )
+
+    return make
