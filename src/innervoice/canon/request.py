@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
@@ -27,6 +27,8 @@ class _Head(Value, frozen=True):
 
 class Request(_Head, frozen=True, kw_only=True):
     """One request. `model` is `provider/model`; `extra` is merged into the body last."""
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"extra"})
 
     system: str | None = None
     tools: tuple[Tool, ...] = ()
@@ -86,6 +88,9 @@ class Request(_Head, frozen=True, kw_only=True):
 
 class Wire(Value, frozen=True, kw_only=True):
     """An encoded request: URL, headers and body. It is not sent, and has no credentials."""
+
+    # The body holds the seals of the history, and headers of the caller may hold keys.
+    hidden: ClassVar[frozenset[str]] = frozenset({"body", "headers"})
 
     method: str = "POST"
     url: str
