@@ -118,6 +118,7 @@ def counts_of(name):
     provider, model = PROVIDERS[name].split("/")
     client = client_of(name, content=body)
     client.ask(PROVIDERS[name], "hi")
+    iv.decode(body, provider=provider, model=model)  # loads what it needs
     return (
         round(per_delta(name, decode_stream)),
         round(per_delta(name, ask_stream)),
