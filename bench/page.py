@@ -10,6 +10,7 @@ from goals import GOALS, Outcome, ahead, outcomes
 from payloads import NAMES, payload
 from peers import FLOOR, OURS
 from work_client import CROWD
+from work_names import UNITS
 
 MARKS = {"kept": "", "lost": " †", "left in the text": " ‡", "wrong": " §"}
 _NOISY = 0.15
@@ -31,6 +32,7 @@ def written(results: dict[str, Any]) -> str:
         _history(results),
         _memory(results),
         _hostile(results),
+        _long_names(results),
         _left_out(results),
         words.FOOT.format(pace=results.get("pace", 0) * 1e6),
     ]
@@ -211,6 +213,15 @@ def _hostile(results: dict[str, Any]) -> str:
     held = words.HELD.format(held=results["held"], peak=results["openers"])
     head = ("", "complete", "in pieces of 20")
     return f"## Hostile text\n\n{words.HOSTILE}\n\n{table(head, rows)}\n\n{held}"
+
+
+def _long_names(results: dict[str, Any]) -> str:
+    found = results.get("names")
+    if not found:
+        return ""
+    rows = [[lookup, *map(times, factors)] for lookup, factors in found.items()]
+    head = ("", *(f"`{unit}`" for unit in UNITS))
+    return f"## Long names\n\n{words.NAMES}\n\n{table(head, rows)}"
 
 
 def _left_out(results: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 import innervoice as iv
 from client.faulty import whole
+from client.harness import KEY
 from innervoice.catalog.lookup import all_hosts, host_of
 from innervoice.client import cloud_credentials
 from innervoice.client.base_urls import base_url_of
@@ -398,3 +399,38 @@ def test_google_auth_that_finds_nothing(google):
     google.default = default
     with pytest.raises(iv.UsageError, match="no key for vertex"):
         sent("vertex/gemini-3-pro", environ=GOOGLE)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"https://user:{KEY}@example.com/v1",
+        f"https://{KEY}@example.com/v1",
+        f"https://example.com/v1?key={KEY}",
+        f"https://example.com/v1?api_key={KEY}",
+        f"https://example.com/v1?api-version=1&api-key={KEY}",
+        f"https://example.com/v1?access_token={KEY}",
+        f"https://example.com/v1?X-Amz-Signature={KEY}",
+        f"https://example.com/v1#token={KEY}",
+    ],
+)
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda url: iv.Client(base_url=url),
+        lambda url: iv.Client(base_urls={"openai": url}),
+        lambda url: iv.Client(keys={"openai": "k"}).ask("openai/gpt-5.6", "Hi", base_url=url),
+        lambda url: iv.Request("openai/gpt-5.6", [iv.user("Hi")], base_url=url),
+    ],
+)
+def test_key_in_a_base_url(url, use):
+    """URLs are printed and logged."""
+    with pytest.raises(iv.UsageError, match="api_key=") as raised:
+        use(url)
+
+    assert KEY not in f"{raised.value!r}"
+
+
+def test_other_members_of_a_base_url():
+    url = "https://example.com/v1?api-version=2026-01-01&monkey=1"
+    assert iv.Request("openai/gpt-5.6", [iv.user("Hi")], base_url=url).base_url == url

@@ -1,7 +1,9 @@
 """A stream's life: entered, read, left at any moment; and a client's: made, shared, closed."""
 
 import asyncio
+import gc
 import inspect
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -315,7 +317,7 @@ def test_cancelled_while_waiting_for_the_next_try():
 
 
 async def late(events):
-    async with asyncio.timeout(0.2), events:
+    async with asyncio.timeout(1.0), events:
         async for _ in events:
             pass
 
@@ -344,3 +346,41 @@ def test_abandoned_view_leaves_nothing_behind():
 
     with Faulty(OPEN) as server:
         asyncio.run(main(server))
+
+
+# ---- other processes and event loops --------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_forked_child_opens_its_own_connections():
+    with Faulty(whole()) as server, iv.Client(**known(server)) as client:
+        client.ask(MODEL, "Hi")
+        assert server.connections == 1
+        child = os.fork()
+        if not child:
+            code = 1
+            with suppress(BaseException):
+                code = 0 if client.ask(MODEL, "Hi").text == "It is 345." else 2
+            os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert server.connections == 2
+        client.ask(MODEL, "Hi")
+        assert server.connections == 2
+
+
+# The first loop ended with connections open, which asyncio says when they are freed.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_second_event_loop():
+    async def main(client):
+        for _ in range(2):
+            assert (await client.ask(MODEL, "Hi")).text == "It is 345."
+
+    with Faulty(whole()) as server:
+        client = iv.AsyncClient(**known(server))
+        for count in (1, 2):
+            asyncio.run(main(client))
+            assert server.connections == count
+        asyncio.run(client.close())
+        del client
+        gc.collect()

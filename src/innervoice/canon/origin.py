@@ -28,7 +28,7 @@ class Markup(Value, frozen=True, array_like=True):
 class Origin(Value, frozen=True, kw_only=True):
     """Provider, model, dialect and account of a part, and the wire block it was."""
 
-    hidden: ClassVar[frozenset[str]] = frozenset({"block", "item"})
+    hidden: ClassVar[frozenset[str]] = frozenset({"block", "item", "led_by"})
 
     provider: str | None = None
     model: str | None = None

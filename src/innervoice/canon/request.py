@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, TypeAlias
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, TypeAlias
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
@@ -15,10 +18,30 @@ from innervoice.canon.tools import Tool, tools_from
 from innervoice.canon.value import Value
 from innervoice.errors import UsageError
 
-__all__ = ["Foreign", "Mode", "Request", "Tool", "Wire"]
+__all__ = ["Foreign", "Mode", "Request", "Tool", "Wire", "check_base_url"]
 
 Mode: TypeAlias = Literal["strict", "clamp", "passthrough"]
 Foreign: TypeAlias = Literal["omit", "text"]
+
+
+_KEY_NAME = re.compile(
+    r"(?:.*[_-])?(?:key|token|secret|password|signature)|apikey|accesstoken|sig|auth|code",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+@lru_cache(maxsize=256)
+def check_base_url(url: str) -> None:
+    """Raises a `UsageError` if a base URL holds a key: URLs are logged and printed, keys are not. The error does not show it."""
+    try:
+        address = urlsplit(url)
+    except (ValueError, AttributeError):
+        return  # whoever sends the request says what is wrong with the URL
+    members = {name for part in (address.query, address.fragment) for name, _ in parse_qsl(part)}
+    if "@" in address.netloc or any(map(_KEY_NAME.fullmatch, members)):
+        raise UsageError(
+            "base_url must not contain a key or a password; pass the key as api_key= (or in keys= or headers=)"
+        )
 
 
 class _Head(Value, frozen=True):
@@ -28,6 +51,8 @@ class _Head(Value, frozen=True):
 
 class Request(_Head, frozen=True, kw_only=True):
     """One request. `model` is `provider/model`; `extra` is merged into the body last."""
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"extra"})
 
     system: str | None = None
     tools: tuple[Tool, ...] = ()
@@ -63,6 +88,8 @@ class Request(_Head, frozen=True, kw_only=True):
             if not isinstance(message, Message):
                 raise UsageError(f"messages must be Message values, not {type(message).__name__}")
         put(self, "messages", messages)
+        if self.base_url is not None:
+            check_base_url(self.base_url)
         put(self, "tools", tuple(tools_from(self.tools)) if self.tools else ())
         put(self, "reasoning", Reasoning.from_any(self.reasoning))
         put(self, "stop", _stops(self.stop))
@@ -95,6 +122,9 @@ def _stops(stop: Any) -> tuple[str, ...] | None:
 
 class Wire(Value, frozen=True, kw_only=True):
     """An encoded request: URL, headers and body. It is not sent, and has no credentials."""
+
+    # The body holds the seals of the history, and headers of the caller may hold keys.
+    hidden: ClassVar[frozenset[str]] = frozenset({"body", "headers"})
 
     method: str = "POST"
     url: str

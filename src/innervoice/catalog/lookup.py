@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
+from string import ascii_lowercase, digits
 from typing import Any
 
 from innervoice.canon.rows import Card, Host, ModelRow
@@ -72,7 +73,7 @@ def model_row_of(model: str, host: str | None, dialect: str) -> ModelRow | None:
     for weight, pattern, row in _model_patterns():
         named = host in row.hosts
         fits = (named or "*" in row.hosts) and (not row.dialects or dialect in row.dialects)
-        if fits and (best is None or (named, weight) > best[0]) and pattern.search(name):
+        if fits and (best is None or (named, weight) > best[0]) and _matches(pattern, name):
             best = ((named, weight), row)
     return best[1] if best else None
 
@@ -83,7 +84,7 @@ def card_of(model: str) -> Card | None:
     name = _last_segment(model)
     best: tuple[int, Card] | None = None
     for weight, pattern, card in _patterns():
-        if (best is None or weight > best[0]) and pattern.search(name):
+        if (best is None or weight > best[0]) and _matches(pattern, name):
             best = (weight, card)
     return best[1] if best else None
 
@@ -121,9 +122,9 @@ def use_overrides(rows: Iterable[ModelRow]) -> None:
 
 
 @lru_cache(maxsize=1)
-def _model_patterns() -> tuple[tuple[int, re.Pattern[str], ModelRow], ...]:
+def _model_patterns() -> tuple[tuple[int, tuple[str, ...], ModelRow], ...]:
     return tuple(
-        (len(match.replace("*", "")), _compile(match), row)
+        (len(match.replace("*", "")), tuple(match.split("*")), row)
         for row in all_model_rows()
         for match in row.match
     )
@@ -146,9 +147,9 @@ def _rows(file: str) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def _patterns() -> tuple[tuple[int, re.Pattern[str], Card], ...]:
+def _patterns() -> tuple[tuple[int, tuple[str, ...], Card], ...]:
     return tuple(
-        (len(match.replace("*", "")), _compile(match), card)
+        (len(match.replace("*", "")), tuple(match.split("*")), card)
         for card in all_cards()
         for match in card.match
     )
@@ -157,10 +158,35 @@ def _patterns() -> tuple[tuple[int, re.Pattern[str], Card], ...]:
 def fits(patterns: Iterable[str], model: str) -> bool:
     """Whether one of these patterns matches a model's name."""
     name = _last_segment(model)
-    return any(_compile(pattern).search(name) for pattern in patterns)
+    return any(_matches(tuple(pattern.split("*")), name) for pattern in patterns)
 
 
-@lru_cache(maxsize=1024)
-def _compile(match: str) -> re.Pattern[str]:
-    body = ".*".join(re.escape(piece) for piece in match.split("*"))
-    return re.compile(rf"(?:^|[^a-z0-9]){body}$")
+def _matches(pieces: tuple[str, ...], name: str) -> bool:
+    """Whether a name matches a pattern, which is split at each `*`; takes time in proportion to the name's length.
+
+    The leftmost place of each piece is the best, because it leaves the most of the name to the pieces behind it.
+    """
+    first, *others = pieces
+    if not others:
+        return name.endswith(first) and _is_start(name, len(name) - len(first))
+    place = name.find(first)
+    while place >= 0 and not _is_start(name, place):
+        place = name.find(first, place + 1)
+    if place < 0:
+        return False
+    place += len(first)
+    for piece in others[:-1]:
+        found = name.find(piece, place)
+        if found < 0:
+            return False
+        place = found + len(piece)
+    last = others[-1]
+    return name.endswith(last) and place <= len(name) - len(last)
+
+
+def _is_start(name: str, place: int) -> bool:
+    """Whether a pattern may begin here: at the start of the name, or behind a separator."""
+    return place == 0 or name[place - 1] not in _WORD
+
+
+_WORD = frozenset(ascii_lowercase + digits)

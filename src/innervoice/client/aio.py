@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, overload
 import anyio
 import anyio.lowlevel
 import anyio.to_thread
+from anyio.lowlevel import current_token
 
 from innervoice.canon.events import Event
 from innervoice.canon.response import Response
@@ -20,6 +21,7 @@ from innervoice.client.answer import is_uncompressed
 from innervoice.client.auth import Outgoing
 from innervoice.client.error_mapping import errors_of
 from innervoice.client.exchange import Exchange
+from innervoice.client.forking import after_fork
 from innervoice.client.options import CallFields, ClientOptions, ConversationOptions, Messages
 from innervoice.client.settings import BODY_LIMIT, Settings
 from innervoice.client.text_stream import Kind, View
@@ -35,7 +37,7 @@ __all__ = ["AsyncClient", "AsyncEvents"]
 
 
 class AsyncClient:
-    """Asks models; one client serves many tasks of one event loop and keeps its connections.
+    """Asks models; one client serves many tasks and keeps its connections. In another event loop it opens new ones.
 
     Keys come from `keys` (by provider), `api_key` (of `provider`, or of the servers at `base_url` and `base_urls`), else from the
     environment variables in each provider's row. `timeout` limits the waiting of a call in all, retries included;
@@ -52,8 +54,10 @@ class AsyncClient:
         self._limits_silence = http is None or getattr(http, "limits_silence", False) is True
         self._http = http
         self._parsed: Callable[[str], Any] = str  # makes of a URL what the HTTP client takes
+        self._loop: Any = None  # the event loop that the connections belong to
         self._closed = False
         self._sleep = anyio.sleep
+        after_fork(self, AsyncClient._forget_connections)
 
     @overload
     async def ask(
@@ -126,7 +130,7 @@ class AsyncClient:
     async def close(self) -> None:
         """Closes the connections; an `http` client that was passed in stays open."""
         self._closed = True
-        if self._own and self._http is not None:
+        if self._own and self._http is not None and self._loop == current_token():
             await self._http.aclose()
 
     async def __aenter__(self) -> Self:
@@ -140,11 +144,20 @@ class AsyncClient:
     ) -> None:
         await self.close()
 
+    def _forget_connections(self) -> None:
+        """Leaves the connections to the parent process."""
+        if self._own:
+            self._http = None
+
     def _connected(self) -> Any:
-        """The HTTP client, created when it is first needed."""
+        """The HTTP client of the running event loop, created when it is first needed."""
         if self._closed:
             raise UsageError("the client is closed")
-        if self._http is None:
+        if not self._own:
+            return self._http
+        loop = current_token()
+        if self._http is None or loop != self._loop:
+            self._loop = loop
             # Few URLs are used, and parsing one is slow.
             self._parsed = lru_cache(import_module("httpx2").URL)
             self._http = import_module("innervoice.client.network").async_http()

@@ -12,7 +12,7 @@ from typing import Any
 
 from innervoice.canon.answer_type import AnswerType
 from innervoice.canon.messages import Message, user
-from innervoice.canon.request import Request
+from innervoice.canon.request import Request, check_base_url
 from innervoice.canon.response import Response
 from innervoice.catalog.lookup import host_of
 from innervoice.catalog.targets import split_id, target_at
@@ -88,6 +88,8 @@ class Settings:
         self._base_url = base_url
         listed = base_urls if isinstance(base_urls, Mapping) else {}
         self._listed = {_id_of(name): url for name, url in listed.items()}
+        for url in filter(None, (base_url, *self._listed.values())):
+            check_base_url(url)
         self._address_of = base_urls if callable(base_urls) else self._listed.get
 
     def exchange(

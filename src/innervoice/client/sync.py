@@ -22,6 +22,7 @@ from innervoice.canon.structured import StructuredResponse
 from innervoice.client.answer import is_uncompressed
 from innervoice.client.error_mapping import errors_of
 from innervoice.client.exchange import Exchange
+from innervoice.client.forking import after_fork
 from innervoice.client.options import CallFields, ClientOptions, ConversationOptions, Messages
 from innervoice.client.settings import BODY_LIMIT, Settings
 from innervoice.client.text_stream import Kind, View
@@ -58,6 +59,7 @@ class Client:
         self._closed = False
         self._lock = threading.Lock()
         self._sleep = time.sleep
+        after_fork(self, Client._forget_connections)
 
     @overload
     def ask(
@@ -144,6 +146,12 @@ class Client:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _forget_connections(self) -> None:
+        """Leaves the connections to the parent process; another thread of it may have held the lock."""
+        self._lock = threading.Lock()
+        if self._own:
+            self._http = None
 
     def _connected(self) -> Any:
         """The HTTP client, created when it is first needed."""
