@@ -55,7 +55,8 @@ def check(request, *, flagged=False):
     for role in ("user", "assistant"):
         spoken = "\n".join(texts[role])
         places = [spoken.find(text) for text in TEXTS[role]]
-        assert -1 not in places and places == sorted(places), (role, spoken)
+        assert -1 not in places, (role, spoken)
+        assert places == sorted(places), (role, spoken)
     assert "".join(texts["assistant"]).replace("\n", "") == PLAN + ANSWER
     assert calls == ARGUMENTS
     content = {name: text for name, (text, _) in results.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from innervoice.wire.dialect import Dialect
-from innervoice.wire.json_access import as_text
+from innervoice.wire.json_access import as_list, as_text
 
 __all__ = ["DIALECT"]
 
@@ -19,6 +19,23 @@ def _looks_like(value: dict[str, Any], name: str | None) -> bool:
     )
 
 
+def _history_looks_like(items: list[dict[str, Any]]) -> bool:
+    return any(
+        "tool_plan" in item or any(map(_is_own, as_list(item.get("content")))) for item in items
+    )
+
+
+def _is_own(block: Any) -> bool:
+    """Whether a block is one that only Cohere has: thinking in a text, or a document as a result."""
+    match block:
+        case {"type": "thinking", "thinking": str()}:
+            return "signature" not in block
+        case {"type": "document", "document": dict()}:
+            return True
+        case _:
+            return False
+
+
 DIALECT = Dialect(
     name="cohere",
     package=__name__,
@@ -26,6 +43,7 @@ DIALECT = Dialect(
     path="/v2/chat",
     names_tools=False,
     looks_like=_looks_like,
+    history_looks_like=_history_looks_like,
     thinks_visibly=True,
     reads="read:CohereReader",
 )
