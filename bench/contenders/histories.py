@@ -8,7 +8,13 @@ import innervoice as iv
 from contenders import Jobs
 
 TURNS = (10, 100, 1_000, 10_000)
-TARGETS = {"home": "anthropic/claude-opus-5-5", "abroad": "openai/gpt-5.6"}
+TARGETS = {
+    "home": "anthropic/claude-opus-5-5",
+    "abroad": "openai/gpt-5.6",
+    "ids": "mistral/mistral-large-latest",
+    "shared": "anthropic/claude-opus-5-5",
+}
+"""`ids`: every id is mapped. `shared`: all calls have one id, as in histories of Gemini without ids."""
 
 
 def _answer(number: int) -> iv.Message:
@@ -45,12 +51,23 @@ def history(turns: int) -> list[iv.Message]:
     return [*messages, iv.user("And now?")]
 
 
+def shared(turns: int) -> list[iv.Message]:
+    """So many turns with a call each, all of which have the same id."""
+    messages: list[iv.Message] = []
+    for number in range(turns):
+        call = iv.ToolCall("call_0", "look", f'{{"n": {number}}}')
+        result = iv.tool_result("call_0", f"result {number}")
+        messages += [iv.user(f"Question {number}"), iv.Message("assistant", (call,)), result]
+    return [*messages, iv.user("And now?")]
+
+
 def jobs(_: str) -> Jobs:
     """By verb, and by target and number of turns."""
     found: Jobs = {}
     for turns in TURNS:
-        messages = history(turns)
+        usual, alike = history(turns), shared(turns)
         for where, target in TARGETS.items():
+            messages = alike if where == "shared" else usual
             name = f"{where}.{turns}"
             request = iv.Request(target, messages)
             found["plan", name] = lambda messages=messages, target=target: iv.plan(messages, target)

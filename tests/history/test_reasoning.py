@@ -77,11 +77,13 @@ def test_redacted_thinking_has_no_signature_and_goes_back():
 
 
 def test_a_stored_item_needs_no_encrypted_content():
-    """H5: with store the host looks it up; another host's item is not asked for any."""
+    """H5: with store the host looks it up; elsewhere readable content is enough."""
     assert [KEPT] == decided(talk(item(), TEXT), "openai/gpt-5.6", store=True)
     block = {"type": "reasoning", "id": "rs_1", "summary": []}
-    part = thought("xai", "grok-4.5", "openai-responses", block)
-    assert [KEPT] == decided(talk(part, TEXT), "xai/grok-4.5", dialect="openai-responses")
+    readable = {**block, "content": [{"type": "reasoning_text", "text": "R"}]}
+    for held, expected in ((readable, KEPT), (block, omitted("H5"))):
+        part = thought("xai", "grok-4.5", "openai-responses", held)
+        assert [expected] == decided(talk(part, TEXT), "xai/grok-4.5", dialect="openai-responses")
 
 
 def test_an_item_goes_back_by_its_seal():

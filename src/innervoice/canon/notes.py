@@ -75,6 +75,7 @@ SENTENCES: dict[str, str] = {
     "held_by_server": "The server stores the conversation; only new messages were sent.",
     "reasoning_missing": "The model expects the reasoning of an open tool loop, and one of its turns has none.",
     "item_id_dropped": "The reasoning that led to this item was not sent; the item was sent without its id, because the host would look for that reasoning.",
+    "item_not_stored": "The server did not store the response that this item came in; the item was sent without its id.",
     "calls_moved": "The host requires tool calls at the end of a turn; they were moved there.",
     "reasoning_off_unstreamed": "The model reasons only in streamed responses; reasoning is off.",
     "reasoning_off_for_loop": "The open tool loop was started by another model, which this model rejects while it reasons; reasoning is off.",

@@ -100,6 +100,8 @@ class _Fitter:
         kind = kind_of(part)
         way = way_of(part)
         accepted = self._media.ACCEPTS.get(kind, ())
+        if kind == "text" and way == "data":
+            _text_of(part)  # some dialects send the text itself, so it must be readable
         if way in accepted:
             return part.replace(origin=None)
         if kind == "text" and part.data is not None:

@@ -30,6 +30,7 @@ _BY_NOTE: dict[str, tuple[Severity, str]] = {
         "keep the reasoning of a tool loop, and send it back with it",
     ),
     "item_id_dropped": ("refused", "send it without its id"),
+    "item_not_stored": ("refused", "send it without its id"),
     "calls_moved": ("refused", "move the calls to the end of their turn"),
     "turn_removed": ("refused", "leave the turn unsent"),
     "turn_repeated": ("refused", "leave the second one unsent"),

@@ -175,22 +175,25 @@ class _Planner:
                 message = self._without_results(number, message)
             return self._content.fitted(number, message)
         parts: list[Part] = []
+        unstored = self._turns.is_unstored(message)
         for position, part in enumerate(message.parts):
-            fitted = self._fitted_part((number, position), part)
+            fitted = self._fitted_part((number, position), part, unstored=unstored)
             if fitted is not None:
                 parts.append(fitted)
         parts = self._turns.with_field(number, parts)
         if self._reasoning.is_signed or self._grouped:
             rule = "H1" if self._reasoning.is_signed else "H5"
             parts = self._turns.without_loose_ends(number, parts, rule=rule)
-        if self._grouped:
+        if self._request.store and unstored:
+            parts = self._turns.without_unknown_ids(number, parts)
+        elif self._grouped:
             parts = self._turns.without_lost_ids(number, parts)
         parts = self._turns.with_calls_last(number, parts)
         return _changed(message, parts, home=self._reasoning.is_home(message.origin))
 
-    def _fitted_part(self, place: tuple[int, int], part: Part) -> Part | None:
+    def _fitted_part(self, place: tuple[int, int], part: Part, *, unstored: bool) -> Part | None:
         if isinstance(part, Thinking):
-            return self._reasoning.fitted(place, part)
+            return self._reasoning.fitted(place, part, unstored=unstored)
         home = part.origin is None or self._reasoning.is_home(part.origin)
         if self._is_left_out(place, part, home=home):
             return None

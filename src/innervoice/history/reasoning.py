@@ -56,7 +56,7 @@ class ReasoningRules:
             return False  # this model could not read it anyway
         return origin.model is None or dialect_named(self._target.dialect).thinks_visibly
 
-    def fitted(self, place: Place, part: Thinking) -> Part | None:
+    def fitted(self, place: Place, part: Thinking, *, unstored: bool) -> Part | None:
         """The part as it is sent to the target; None if it is not sent."""
         if not self.is_home(part.origin):
             return self._abroad(place, part)
@@ -70,8 +70,11 @@ class ReasoningRules:
             ("H1", self.is_signed and self._replay.is_unsigned(block), "it was never signed"),
             (
                 "H5",
-                self._replay.is_unreadable(block, self._host, stored=self._request.store),
-                "nothing is stored, and it has no encrypted content",
+                self._replay.is_unreadable(
+                    block, self._host, stored=self._request.store and not unstored
+                )
+                or ((unstored or not self._request.store) and self._replay.is_lost(block)),
+                "it is not stored, and it has no encrypted content",
             ),
         ):
             if refused:

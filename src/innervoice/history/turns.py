@@ -104,6 +104,18 @@ class TurnRules:
             self._ledger.converted((number, None), "message", "H5", why, "item_id_dropped")
         return made
 
+    def is_unstored(self, message: Message) -> bool:
+        """H5: whether the host has not stored a turn, because the request for it asked so."""
+        return message.origin is not None and self._replay.is_unstored(message.origin.block)
+
+    def without_unknown_ids(self, number: int, parts: list[Part]) -> list[Part]:
+        """H5: removes the ids of items that the host has not stored."""
+        made = [self._replay.without_id(part) for part in parts]
+        if made != parts:
+            why = "the server has not stored it"
+            self._ledger.converted((number, None), "message", "H5", why, "item_not_stored")
+        return made
+
     def with_calls_last(self, number: int, parts: list[Part]) -> list[Part]:
         """H5: moves calls to the end of their turn; DeepSeek's Responses API allows nothing between calls and results."""
         if not self._replay.calls_last(self._fitted.target.host):

@@ -6,7 +6,7 @@ on its own or in the body of a request; what `to_json` wrote; and the session fi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from innervoice.canon.jsontext import dump_json, load_json
@@ -53,6 +53,8 @@ def history_from(data: bytes | str | dict[str, Any] | Sequence[Any]) -> History:
         return _from_value(value)
     if isinstance(data, dict):
         return _from_value(json_of(data))
+    if not isinstance(data, Iterable):
+        raise DecodeError(f"expected a list of messages, or a body that holds one, not {data!r}")
     items: list[Any] = [item.message if isinstance(item, Response) else item for item in data]
     if items and all(isinstance(item, Message) for item in items):
         return History(items, "innervoice")

@@ -15,6 +15,7 @@ from innervoice.canon.messages import Message, Role
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, ToolCall
 from innervoice.catalog.lookup import host_in_langchain
+from innervoice.errors import DecodeError
 from innervoice.sessions.langchain_blocks import is_withdrawn, part_of, plain_part
 from innervoice.sessions.langchain_content import CONTENT
 from innervoice.wire.chat.reasoning import FIELDS
@@ -23,7 +24,7 @@ from innervoice.wire.gemini import DIALECT as GEMINI
 from innervoice.wire.json_access import arguments_of, as_dict, as_list, as_text
 from innervoice.wire.objects import json_of
 from innervoice.wire.protocol import Context
-from innervoice.wire.serve_request import assistant_turn
+from innervoice.wire.serve_request import assistant_turn, check_message
 
 __all__ = [
     "MemberPosition", "from_object", "is_langchain", "members_of", "read_langchain", "read_message",
@@ -53,8 +54,8 @@ class MemberPosition(NamedTuple):
 
 
 def is_langchain(items: list[Any]) -> bool:
-    """Whether these are LangChain messages in a form that people store."""
-    return bool(items) and all(_kind(item) is not None for item in items)
+    """Whether there are LangChain messages, in a form that people store, among these."""
+    return any(_kind(item) is not None for item in items)
 
 
 def from_object(message: Any) -> Any:
@@ -66,7 +67,13 @@ def from_object(message: Any) -> Any:
 
 
 def read_langchain(items: list[Any]) -> list[Message]:
-    """One message for each item."""
+    """One message for each item; raises `DecodeError` with the place of a value that has a wrong type."""
+    for number, item in enumerate(items):
+        if _kind(item) is None:
+            raise DecodeError(
+                f"message {number}: not a LangChain message, unlike others in the list"
+            )
+        check_message(members_of(item), f"message {number}: ")
     return [read_message(item)[0] for item in items]
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Media, Opaque, Part, Text
-from innervoice.wire.dialects import dialect_named
+from innervoice.wire.anthropic import DIALECT as ANTHROPIC
+from innervoice.wire.dialects import DEFAULT, DIALECTS, dialect_named
 from innervoice.wire.json_access import as_text
 from innervoice.wire.serve_request import UserContent
 
@@ -19,8 +20,6 @@ __all__ = ["CONTENT"]
 
 _FILES = ("image", "audio", "video", "file", "text-plain", "media")
 _USUAL = {"image": "image/png", "audio": "audio/wav", "video": "video/mp4", "text-plain": "text/plain"}  # fmt: skip
-# The dialects whose blocks for files people put into LangChain messages.
-_DIALECTS = ("openai-chat", "anthropic", "openai-responses", "gemini", "bedrock-converse")
 
 
 class _Content(UserContent):
@@ -29,7 +28,7 @@ class _Content(UserContent):
     def part(self, block: Any) -> Part:
         match block:
             case {"type": "text", "text": str(text), "cache_control": _}:
-                return Text(text, origin=Origin(dialect="anthropic", block=block))
+                return Text(text, origin=Origin(dialect=ANTHROPIC.name, block=block))
             case {"type": "text", "text": str(text)}:
                 return Text(
                     text
@@ -43,7 +42,7 @@ def _read_block(block: dict[str, Any]) -> Part | None:
     kind = block.get("type")
     if kind in _FILES and (file := _standard_file(block, str(kind))):
         return file
-    files = (dialect_named(name).files.read_media(block) for name in _DIALECTS)
+    files = (dialect_named(name).files.read_media(block) for name in DIALECTS)
     return next((file for file in files if file), None)
 
 
@@ -63,4 +62,4 @@ def _standard_file(block: dict[str, Any], kind: str) -> Media | None:
     return Media(mime, data, None if data else url, name=name)
 
 
-CONTENT = _Content("openai-chat", _read_block)
+CONTENT = _Content(DEFAULT, _read_block)

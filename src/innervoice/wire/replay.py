@@ -11,6 +11,8 @@ special needs uses this class unchanged.
     returned       reasoning of this model in the field, and as much of it, as its host wants back (H1)
     fills          a turn of the open tool loop that lost its reasoning has a rule of its own (H3, H4)
     empty          the empty reasoning that a host demands on a turn with calls (H3)
+    is_unstored    a turn whose items the host has not stored, whatever the next request asks for (H5)
+    is_lost        reasoning of such a turn that nobody can read without the store (H5)
     without_id     a part without the id by which a host looks up what led to it (H5)
     skips          the model demands a signature on the first call of each step (H4)
     skipped        a call with the documented value that skips the check of its signature (H4)
@@ -50,6 +52,14 @@ class Replay:
 
     def is_unreadable(self, block: object, host: Host | None, *, stored: bool) -> bool:
         """Whether the host would have to look reasoning up that it has not stored."""
+        return False
+
+    def is_unstored(self, block: object) -> bool:
+        """Whether the host has not stored the turn that has these members."""
+        return False
+
+    def is_lost(self, block: object) -> bool:
+        """Whether reasoning has neither encrypted nor readable content, so that only a store could hold it."""
         return False
 
     def returned(self, part: Thinking, row: ModelRow, host: Host | None) -> Part:

@@ -29,6 +29,7 @@ __all__ = [
     "Server",
     "UserContent",
     "assistant_turn",
+    "check_message",
     "checked_messages",
     "claude_setting",
     "request_of",
@@ -234,23 +235,28 @@ def checked_messages(value: Any, member: str) -> list[dict[str, Any]]:
     """The messages of a body; raises `DecodeError` with the place of a value that has a wrong type."""
     _check(value, (list,), member)
     for number, message in enumerate(value or ()):
-        if type(message) is not dict:
+        if not isinstance(message, dict):
             raise _wrong(message, (dict,), f"{member}[{number}]")
-        _check_members(message, _OF_MESSAGE, f"{member}[{number}]")
-        for name in _LISTS:
-            held = message.get(name)
-            for position, block in enumerate(held if isinstance(held, list) else ()):
-                place = f"{member}[{number}].{name}[{position}]"
-                if isinstance(block, dict):
-                    _check_members(block, _OF_BLOCK, place)
-                elif not isinstance(block, str) or name == "tool_calls":
-                    raise _wrong(block, (dict,), place)
+        check_message(message, f"{member}[{number}].")
     return value or []
 
 
-def _check_members(holder: dict[str, Any], types: dict[str, tuple[type, ...]], place: str) -> None:
+def check_message(message: dict[str, Any], start: str) -> None:
+    """Raises `DecodeError` for a member of a wrong type; `start` is what stands before the member's name in the error."""
+    _check_members(message, _OF_MESSAGE, start)
+    for name in _LISTS:
+        held = message.get(name)
+        for position, block in enumerate(held if isinstance(held, list) else ()):
+            place = f"{start}{name}[{position}]"
+            if isinstance(block, dict):
+                _check_members(block, _OF_BLOCK, f"{place}.")
+            elif not isinstance(block, str) or name == "tool_calls":
+                raise _wrong(block, (dict,), place)
+
+
+def _check_members(holder: dict[str, Any], types: dict[str, tuple[type, ...]], start: str) -> None:
     for name in holder.keys() & types.keys():
-        _check(holder[name], types[name], f"{place}.{name}")
+        _check(holder[name], types[name], start + name)
 
 
 def _check(value: Any, types: tuple[type, ...], place: str) -> None:

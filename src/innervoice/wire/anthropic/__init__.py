@@ -28,9 +28,13 @@ def _looks_like(value: dict[str, Any], name: str | None) -> bool:
 
 
 def _history_looks_like(items: list[dict[str, Any]]) -> bool:
+    if any("tool_calls" in item or item.get("role") == "tool" for item in items):
+        return False  # Cohere and Mistral have thinking blocks, too
     contents = (item["content"] for item in items if isinstance(item.get("content"), list))
     return any(
-        isinstance(block, dict) and as_text(block.get("type")) in _BLOCKS
+        isinstance(block, dict)
+        and as_text(block.get("type")) in _BLOCKS
+        and not isinstance(block.get("thinking"), list)
         for content in contents
         for block in content
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from innervoice.wire.dialect import Dialect
-from innervoice.wire.json_access import as_text
+from innervoice.wire.json_access import as_list, as_text
 
 __all__ = ["DIALECT"]
 
@@ -17,6 +17,23 @@ def _looks_like(value: dict[str, Any], name: str | None) -> bool:
     return kind.startswith(_EVENTS) or (
         isinstance(value.get("message"), dict) and "finish_reason" in value
     )
+
+
+def _history_looks_like(items: list[dict[str, Any]]) -> bool:
+    return any(
+        "tool_plan" in item or any(map(_is_own, as_list(item.get("content")))) for item in items
+    )
+
+
+def _is_own(block: Any) -> bool:
+    """Whether a block is one that only Cohere has: thinking in a text, or a document as a result."""
+    match block:
+        case {"type": "thinking", "thinking": str()}:
+            return "signature" not in block
+        case {"type": "document", "document": dict()}:
+            return True
+        case _:
+            return False
 
 
 def _model_list(names: list[str], owner: str) -> dict[str, Any]:
@@ -31,6 +48,7 @@ DIALECT = Dialect(
     path="/v2/chat",
     names_tools=False,
     looks_like=_looks_like,
+    history_looks_like=_history_looks_like,
     thinks_visibly=True,
     reads="read:CohereReader",
 )

@@ -18,12 +18,23 @@ _EVENTS = {
     "messageStop",
 }
 
+_BLOCKS = {"text", "toolUse", "toolResult", "reasoningContent", "image", "document", "video"}
+
 
 def _looks_like(value: dict[str, Any], name: str | None) -> bool:
     return (
         name in _EVENTS
         or not value.keys().isdisjoint(_EVENTS)
         or "message" in as_dict(value.get("output"))
+    )
+
+
+def _history_looks_like(items: list[dict[str, Any]]) -> bool:
+    contents = (item["content"] for item in items if isinstance(item.get("content"), list))
+    return any(
+        isinstance(block, dict) and "type" not in block and not block.keys().isdisjoint(_BLOCKS)
+        for content in contents
+        for block in content
     )
 
 
@@ -48,6 +59,7 @@ DIALECT = Dialect(
     framing=event_bytes,
     media_type="application/vnd.amazon.eventstream",
     looks_like=_looks_like,
+    history_looks_like=_history_looks_like,
     turn_of=_turn_of,
     reads="read:ConverseReader",
     replays="replay:REPLAY",

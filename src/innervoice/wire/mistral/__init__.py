@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from innervoice.wire import chat
 from innervoice.wire.dialect import Dialect
 
 __all__ = ["DIALECT"]
+
+
+def _history_looks_like(items: list[dict[str, Any]]) -> bool:
+    contents = (item["content"] for item in items if isinstance(item.get("content"), list))
+    return any(
+        isinstance(block, dict) and isinstance(block.get("thinking"), list)
+        for content in contents
+        for block in content
+    )
+
 
 DIALECT = Dialect(
     name="mistral",
@@ -20,6 +31,7 @@ DIALECT = Dialect(
     kin=chat.DIALECT.name,
     call_ids=re.compile(r"[A-Za-z0-9]{9}"),
     call_id_start="",
+    history_looks_like=_history_looks_like,
     turn_of=chat.turn_of,
     thinks_visibly=True,
     reads="read:MistralReader",

@@ -6,12 +6,28 @@ from typing import Any
 
 from innervoice.frames.lines import line_bytes
 from innervoice.wire.dialect import Dialect
+from innervoice.wire.json_access import as_dict, as_list
 
 __all__ = ["DIALECT"]
 
 
 def _looks_like(value: dict[str, Any], name: str | None) -> bool:
     return "done" in value and ("message" in value or "response" in value)
+
+
+def _history_looks_like(items: list[dict[str, Any]]) -> bool:
+    return any(
+        "tool_name" in item
+        or isinstance(item.get("images"), list)
+        or isinstance(item.get("thinking"), str)
+        or any(_has_object(call) for call in as_list(item.get("tool_calls")))
+        for item in items
+    )
+
+
+def _has_object(call: Any) -> bool:
+    """Whether the arguments of a call are an object, and not text as elsewhere."""
+    return isinstance(as_dict(as_dict(call).get("function")).get("arguments"), dict)
 
 
 def _model_list(names: list[str], owner: str) -> dict[str, Any]:
@@ -31,6 +47,7 @@ DIALECT = Dialect(
     streams_unasked=True,
     inline_reasoning=True,
     looks_like=_looks_like,
+    history_looks_like=_history_looks_like,
     thinks_visibly=True,
     reads="read:OllamaReader",
 )

@@ -79,7 +79,8 @@ def _message(message: dict[str, Any], calls: OpenCalls) -> Message:
     if role == "tool":
         name = message.get("tool_name")
         call_id = message.get("tool_call_id") or calls.take(name) or name
-        rest = {"tool_name": name} if name else {}
+        names = ("tool_name", "tool_call_id")
+        rest = {key: message[key] for key in names if name and key in message}
         result = _CONTENT.result(call_id, message.get("content"))
         return with_role("tool", (result,), "ollama", rest)
     images = [held for image in as_list(message.get("images")) if (held := read_media(image))]

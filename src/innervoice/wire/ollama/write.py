@@ -53,7 +53,7 @@ def _message(message: Message) -> list[dict[str, Any]]:
         match part:
             case ToolResult():
                 written.append(
-                    {"role": "tool", "tool_call_id": part.call_id, "content": result_text(part)}
+                    {"role": "tool", **_names(message, part), "content": result_text(part)}
                 )
             case Text():
                 turn["content"] += part.text
@@ -73,6 +73,15 @@ def _message(message: Message) -> list[dict[str, Any]]:
             case _:
                 pass
     return [*written, turn] if turn["content"] or len(turn) > 2 or not written else written
+
+
+def _names(message: Message, result: ToolResult) -> dict[str, Any]:
+    """What names the call of a result: its id, or the function if the result came so."""
+    kept = message.origin.block if message.origin and isinstance(message.origin.block, dict) else {}
+    named = {"tool_name": kept["tool_name"]} if "tool_name" in kept else {}
+    return (
+        named if named and "tool_call_id" not in kept else {**named, "tool_call_id": result.call_id}
+    )
 
 
 def _tool(tool: Tool) -> Any:

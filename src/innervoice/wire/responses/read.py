@@ -173,6 +173,8 @@ class ResponsesReader(Reader):
     def _describe(self, response: dict[str, Any]) -> None:
         self.id = as_text(response.get("id")) or self.id
         self.model = as_text(response.get("model")) or self.model
+        if response.get("store") is False:
+            self.message_block["store"] = False  # the ids of its items mean nothing to the server
 
     def _end(self, response: dict[str, Any], kind: str = "") -> None:
         self._describe(response)

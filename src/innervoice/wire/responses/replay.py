@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from innervoice.canon.parts import Part, Thinking
+from innervoice.canon.parts import Opaque, Part, Thinking
 from innervoice.canon.rows import Host, ModelRow
 from innervoice.wire.replay import Replay
 from innervoice.wire.write import block_of
@@ -24,6 +24,14 @@ class _ResponsesReplay(Replay):
         sealed = not isinstance(block, dict) or bool(block.get("encrypted_content"))
         return not sealed and not stored and self.groups(host)
 
+    def is_unstored(self, block: object) -> bool:
+        return isinstance(block, dict) and block.get("store") is False
+
+    def is_lost(self, block: object) -> bool:
+        return isinstance(block, dict) and not (
+            block.get("encrypted_content") or block.get("content")
+        )
+
     def returned(self, part: Thinking, row: ModelRow, host: Host | None) -> Part:
         """Without its readable content, where the host accepts the seal only."""
         block = block_of(part)
@@ -37,6 +45,10 @@ class _ResponsesReplay(Replay):
 def _without(part: Part, member: str) -> Part:
     """A part whose block lacks a member."""
     origin = part.origin
+    if isinstance(part, Opaque) and isinstance(part.value, dict) and member in part.value:
+        return part.replace(
+            value={key: value for key, value in part.value.items() if key != member}
+        )
     if origin is None or not isinstance(origin.block, dict) or member not in origin.block:
         return part
     block = {key: value for key, value in origin.block.items() if key != member}
