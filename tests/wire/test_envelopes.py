@@ -271,7 +271,7 @@ def test_calls_of_cloudflares_own_models():
 
 def test_inspect_reads_every_line_of_a_batch_file(tmp_path):
     click_testing = pytest.importorskip("click.testing")
-    from innervoice.cli.commands import innervoice  # noqa: PLC0415 - only where click is installed
+    from innervoice.cli.commands import innervoice
 
     file = tmp_path / "batch.jsonl"
     file.write_text("".join(json.dumps(batch(CHAT)) + "\n" for _ in range(2)))

@@ -53,7 +53,7 @@ _PART_MEMBERS = {"text", "thought", "thoughtSignature", "functionCall", "inlineD
 _SEAL = ("thoughtSignature",)
 _PLAIN = {"text", "thought"}
 _TEXTLESS = {"thought", *_SEAL}
-_STEP = re.compile(r"\.([^.\[\]]+)|\[(?:'([^']*)'|\"([^\"]*)\"|(\d+))\]")
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(?:'([^']*)'|\"([^\"]*)\"|([0-9]{1,9}))\]")
 
 
 class GeminiReader(Reader):
