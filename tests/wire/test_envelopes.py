@@ -267,3 +267,14 @@ def test_calls_of_cloudflares_own_models():
     [call] = response.tool_calls
 
     assert ("f", '{"a":1}', "tool_calls") == (call.name, call.arguments, response.status)
+
+
+def test_inspect_reads_every_line_of_a_batch_file(tmp_path):
+    click_testing = pytest.importorskip("click.testing")
+    from innervoice.cli.commands import innervoice
+
+    file = tmp_path / "batch.jsonl"
+    file.write_text("".join(json.dumps(batch(CHAT)) + "\n" for _ in range(2)))
+    shown = click_testing.CliRunner().invoke(innervoice, ["inspect", str(file)]).output
+
+    assert 2 == shown.count("answered")

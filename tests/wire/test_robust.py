@@ -422,3 +422,12 @@ def test_a_decoder_reads_one_answer():
         iv.decode({}, dialect="klingon")
     with pytest.raises(iv.UsageError, match="off"):
         iv.decode({}, inline="sometimes")
+
+
+def test_an_index_of_any_length_in_the_path_of_an_argument():
+    piece = {"jsonPath": f"$.a[{'9' * 5000}]", "numberValue": 1}
+    call = {"name": "f", "partialArgs": [piece]}
+    parts = [{"functionCall": call}]
+    response = iv.decode({"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]})
+
+    assert "f" == response.tool_calls[0].name

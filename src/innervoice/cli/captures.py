@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from innervoice.canon.jsontext import load_json
+from innervoice.wire.dialects import ENVELOPE_MEMBERS
 
 __all__ = ["answers_in"]
 
@@ -77,4 +78,5 @@ def _is_whole(value: Any) -> bool:
         or isinstance(value.get("error"), (dict, str))
         or (isinstance(value.get("output"), dict) and "message" in value["output"])
         or (isinstance(value.get("message"), dict) and "finish_reason" in value)
+        or ("type" not in value and not ENVELOPE_MEMBERS.isdisjoint(value))
     )

@@ -18,7 +18,7 @@ from innervoice.wire.write import block_of
 
 __all__ = ["recover"]
 
-_PLACE = re.compile(r"messages\.(\d+)\.content\.(\d+)")
+_PLACE = re.compile(r"messages\.([0-9]{1,9})\.content\.([0-9]{1,9})")
 _ONE_BLOCK = (
     "Invalid `signature` in `thinking` block",
     "Invalid signature in thinking block",

@@ -53,7 +53,7 @@ _PART_MEMBERS = {"text", "thought", "thoughtSignature", "functionCall", "inlineD
 _SEAL = ("thoughtSignature",)
 _PLAIN = {"text", "thought"}
 _TEXTLESS = {"thought", *_SEAL}
-_STEP = re.compile(r"\.([^.\[\]]+)|\[(?:'([^']*)'|\"([^\"]*)\"|(\d+))\]")
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(?:'([^']*)'|\"([^\"]*)\"|([0-9]{1,9}))\]")
 
 
 class GeminiReader(Reader):
@@ -109,7 +109,7 @@ class GeminiReader(Reader):
         if isinstance(parts, list):
             first = True
             for part in parts:
-                self._read_part(part, first=first)
+                self._read_part(part, candidate, first=first)
                 first = False
         elif parts is not None:
             self.odd(parts, "parts")
@@ -118,13 +118,13 @@ class GeminiReader(Reader):
         if self.finish_reason == "stop" and any(isinstance(part, ToolCall) for part in self.parts):
             self.finish_reason = "tool_calls"
 
-    def _read_part(self, part: Any, *, first: bool) -> None:
+    def _read_part(self, part: Any, candidate: dict[str, Any], *, first: bool) -> None:
         if not isinstance(part, dict):
             self._pause()
             self.odd(part, "part")
             return
-        if not part.keys() <= _PART_MEMBERS:
-            part = wire_part(part)
+        if not part.keys() <= _PART_MEMBERS and "finishReason" not in candidate:
+            part = wire_part(part)  # the names of the candidate are not those of the wire either
         if "functionCall" in part and isinstance(part["functionCall"], dict):
             self._pause()
             self._read_call(part)
