@@ -7,7 +7,7 @@ import innervoice as iv
 
 PIECES = [
     "<think>", "</think>", "<thinking>", "</thinking>", "`", "``", "```", "\n", "\n\n", " ", "a", "word", "A sentence of some words.", ".",
-    "{", "<answer>", "</answer>", "<|channel|>analysis<|message|>", "<|end|>", "<|channel|>final<|message|>", "~~~", "x.\n", "<|im_end|>",
+    "{", "[", '"', "<tool_call>", "<answer>", "</answer>", "<|channel|>analysis<|message|>", "<|end|>", "<|channel|>final<|message|>", "~~~", "x.\n", "<|im_end|>",
     "<|channel|>commentary to=functions.f<|message|>",
 ]  # fmt: skip
 MODELS = ["some-model", "deepseek-r1t2-chimera", "qwq-32b", "glm-4.7", "gpt-oss-20b"]

@@ -14,7 +14,7 @@ SENTENCES: dict[str, str] = {
     # inline markup in a text
     "inline_thinking": "Reasoning inside the text, marked by tags, was split out of it.",
     "unclosed_thinking": "The reasoning at the start of the text has no closing tag; it is incomplete.",
-    "opener_in_text": "An opening tag in the middle of the text has no closing tag; it stays text.",
+    "opener_in_text": "An opening tag in the text has no closing tag; it stays text.",
     "orphan_closer": "A closing tag has no opening tag; the text before it was read as reasoning.",
     "closer_removed": "A closing tag without an opening tag was removed.",
     "opener_repeated": "An opening tag inside reasoning was removed.",
