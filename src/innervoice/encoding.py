@@ -58,8 +58,7 @@ class _Encoding:
         fitted, plan, dialect = self._fitted, self._plan, self._dialect
         _check_results(self._request.messages)
         self._note_decisions()
-        named = self._row.limit != "max_tokens"
-        limit = self._row.limit if named else dialect.limit
+        limit = self._row.limit if self._row.limit != "max_tokens" else dialect.limit
         messages = plan.messages if dialect.joins_turns else _alternating(plan)
         messages = fit_media(messages, dialect, fitted.notebook)
         body = dialect.writer(self._in_form(fitted.with_messages(messages)), self._model, limit)
@@ -153,14 +152,9 @@ def _alternating(planned: Plan) -> tuple[Message, ...]:
 
 
 def _check_results(messages: tuple[Message, ...]) -> None:
-    used = [
-        part
-        for message in messages
-        for part in message.parts
-        if isinstance(part, (ToolCall, ToolResult))
-    ]
-    called = {part.id for part in used if isinstance(part, ToolCall)}
-    for part in used:
+    parts = [part for message in messages for part in message.parts]
+    called = {part.id for part in parts if isinstance(part, ToolCall)}
+    for part in parts:
         if isinstance(part, ToolResult) and part.call_id not in called:
             raise UsageError(
                 f"a tool result refers to the call {part.call_id!r}, which no earlier message contains"

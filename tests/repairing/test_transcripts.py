@@ -353,7 +353,7 @@ def test_codex():
 
     assert [
         "line 5: thinking removed: it came from openai/gpt-oss-120b",
-        "line 9: thinking removed: nothing is stored, and it has no encrypted content",
+        "line 9: thinking removed: it is not stored, and it has no encrypted content",
         "line 14: result added after it for the call 'call_2': it has no result",
         "line 15: result added after it for the call 'call_3': it has no result",
         "line 17: tool result removed: there is no call with its id",

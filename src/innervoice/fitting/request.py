@@ -34,9 +34,9 @@ class FittedRequest:
     ) -> None:
         self.target = target or target_of(asked)
         self.notebook = Notebook()
-        self.asked = self._without_foreign(asked)
+        self.asked = self._owned(asked) if isinstance(asked.extra, ReceivedMembers) else asked
         self.choice: Choice | None = None
-        self._checked = (
+        self.checked = (
             checked  # False: rules that only a complete request can break are not enforced
         )
         self._dialect = dialect_named(self.target.dialect)
@@ -47,10 +47,11 @@ class FittedRequest:
         self._compiler = Compiler(row, mode=asked.mode, notebook=self.notebook)
         self._fit()
 
-    def _without_foreign(self, asked: Request) -> Request:
+    def _owned(self, asked: Request) -> Request:
         """The request without members and tools that were read in another dialect and mean nothing in this one."""
         extra = asked.extra
-        if not isinstance(extra, ReceivedMembers) or extra.dialect == self.target.dialect:
+        assert isinstance(extra, ReceivedMembers)
+        if extra.dialect == self.target.dialect:
             return asked
         for name in extra:
             self.notebook.add("extra_dropped", name)
@@ -131,7 +132,7 @@ class FittedRequest:
             compiler.bend("reasoning_off_unstreamed", self.target.model)
             self.choice = Choice(off=True)
         self._fit_tools()
-        if self._checked and self.refuses_prefill and not self._ends_with_calls:
+        if self.checked and self.refuses_prefill and not self._ends_with_calls:
             while_reasoning = " while it reasons" if row.prefill else ""
             raise RuleError(
                 "prefill_refused",
@@ -184,7 +185,7 @@ class FittedRequest:
         elif refuses_choice:
             bend("tool_choice_relaxed", str(choice))
             self._changes["tool_choice"] = "auto"
-        elif self._checked:
+        elif self.checked:
             raise RuleError(
                 "reasoning_off_for_tools",
                 "this model takes no function tools in this dialect",

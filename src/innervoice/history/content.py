@@ -6,11 +6,21 @@ only its own dialect understands is left out. The caller's own parts, which have
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, ToolResult
 from innervoice.history.decisions import Ledger, Place
 
-__all__ = ["ContentRules"]
+__all__ = ["ContentRules", "is_own"]
+
+_ORIGIN = attrgetter("origin")
+
+
+def is_own(message: Message) -> bool:
+    """Whether a message is the caller's own as a whole, as nearly all are: no part of it was read from a request."""
+    parts = message.parts
+    return not (message.origin or any(map(_ORIGIN, parts)) or ToolResult in map(type, parts))
 
 
 class ContentRules:

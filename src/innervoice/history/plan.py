@@ -29,7 +29,7 @@ from innervoice.canon.target import Target
 from innervoice.canon.value import Value
 from innervoice.fitting.request import FittedRequest
 from innervoice.history.cache import CacheEffect, cache_effect
-from innervoice.history.content import ContentRules
+from innervoice.history.content import ContentRules, is_own
 from innervoice.history.decisions import Action, Decision, Ledger
 from innervoice.history.ids import with_taken_ids
 from innervoice.history.inputs import messages_of
@@ -102,13 +102,15 @@ def planned(request: Request, target: Target | None = None, *, checked: bool = F
     With `checked`, rules that only a complete request can break raise `RuleError`; pass it for a request that will be sent.
     """
     fitted = FittedRequest(request, target, checked=checked)
-    return Planned(fitted, _Planner(fitted, sent=checked).plan())
+    return Planned(fitted, _Planner(fitted).plan())
 
 
 class _Planner:
     """Fits a history to the target of a request."""
 
-    def __init__(self, fitted: FittedRequest, *, sent: bool) -> None:
+    _repeats: frozenset[tuple[int, int]] = frozenset()
+
+    def __init__(self, fitted: FittedRequest) -> None:
         self._request = fitted.asked
         self._choice = fitted.choice
         self._dialect = fitted.target.dialect
@@ -116,10 +118,7 @@ class _Planner:
         self._prefix = Prefix(fitted.asked)
         self._reasoning = ReasoningRules(fitted, self._ledger, self._prefix)
         self._turns = TurnRules(fitted, self._ledger)
-        self._content = ContentRules(self._dialect, self._ledger)
-        self._sent = sent
         self._cut_calls: set[str] = set()
-        self._repeats: set[tuple[int, int]] = set()
         self._grouped = replay_of(self._dialect).groups(fitted.target.host)
 
     def plan(self) -> Plan:
@@ -130,15 +129,14 @@ class _Planner:
             self._ledger.omitted(
                 (0, None), "message", "H10", f"{why} message {start}", "held_by_server"
             )
-        messages = self._request.messages
         # Without a turn of the model, no rule for turns applies.
-        has_turns = any(message.role in ("assistant", "tool") for message in messages)
+        has_turns = any(message.role in ("assistant", "tool") for message in self._request.messages)
         if has_turns:
-            self._repeats.update(pairs_of(messages).repeats)
+            self._repeats = frozenset(pairs_of(self._request.messages).repeats)
         fitted: list[Message] = []
-        for number, message in enumerate(messages):
+        for number, message in enumerate(self._request.messages):
             made = self._fitted(number, message)
-            if self._turns.is_repeated(number, made):
+            if has_turns and self._turns.is_repeated(number, made):
                 made = made.replace(parts=())
             self._prefix.add(made, made.parts)
             fitted.append(made if number >= start else made.replace(parts=()))
@@ -165,15 +163,17 @@ class _Planner:
             why = "the target refuses its id"
             self._ledger.converted(place, "tool_call", "H6", why, "id_mapped")
         fitted = self._turns.with_skip_values(fitted)
-        fitted = self._turns.with_results(fitted, start, sent=self._sent)
+        fitted = self._turns.with_results(fitted, start)
         self._reasoning.note_missing(self._request.messages, start)
         return fitted
 
     def _fitted(self, number: int, message: Message) -> Message:
         if message.role != "assistant":
+            if is_own(message):
+                return message
             if self._cut_calls or self._repeats:
                 message = self._without_results(number, message)
-            return self._content.fitted(number, message)
+            return ContentRules(self._dialect, self._ledger).fitted(number, message)
         parts: list[Part] = []
         unstored = self._turns.is_unstored(message)
         for position, part in enumerate(message.parts):

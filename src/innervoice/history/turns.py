@@ -42,14 +42,17 @@ def new_from(request: Request) -> int:
 class TurnRules:
     """Fits turns to a target."""
 
+    _before: Message | None = None
+    """The last message that is sent."""
+    _repeated: frozenset[int] | set[int] = frozenset()
+    """The numbers of turns that would be sent twice."""
+
     def __init__(self, fitted: FittedRequest, ledger: Ledger) -> None:
         self._fitted, self._row = fitted, fitted.target.row
         self._replay = replay_of(fitted.target.dialect)
         self._ledger = ledger
         self.gaps: list[int] = []
         """The positions in the sent messages before which a turn is left out."""
-        self._repeated: set[int] = set()
-        self._before: Message | None = None
 
     def is_repeated(self, number: int, message: Message) -> bool:
         """H1: whether the same assistant turn would be sent a second time, directly after the first."""
@@ -60,6 +63,8 @@ class TurnRules:
             return False
         why = "it is the same turn as the one before"
         self._ledger.omitted((number, None), "message", "H1", why, "turn_repeated")
+        self._repeated = self._repeated or set()
+        assert isinstance(self._repeated, set)
         self._repeated.add(number)
         return True
 
@@ -169,9 +174,7 @@ class TurnRules:
             parts=tuple(signed if part is first else part for part in message.parts)
         )
 
-    def with_results(
-        self, messages: list[Message], start: int, *, sent: bool = False
-    ) -> list[Message]:
+    def with_results(self, messages: list[Message], start: int) -> list[Message]:
         """H1: adds a result for every call without one; removes turns that have no parts left.
 
         The calls of the last turn may still be run, unless the history is sent now.
@@ -189,7 +192,7 @@ class TurnRules:
                     self.gaps.append(len(whole))
                 continue
             whole.append(message)
-            if number == last and not sent:
+            if number == last and not self._fitted.checked:
                 break
             for position, call in enumerate(message.parts):
                 if isinstance(call, ToolCall) and (number, position) in unanswered:

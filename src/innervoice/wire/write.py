@@ -84,13 +84,12 @@ def split_system(
     The prompt is one text, or a list of blocks if it was received as such. A system message that was received in the middle of
     a conversation of this dialect has an origin, and stays where it is.
     """
+    leading = [item for item in request.messages if item.role == "system" and item.origin is None]
+    if not leading:
+        return request.system, list(request.messages)
+    others = [item for item in request.messages if item.role != "system" or item.origin is not None]
     parts: list[Part] = [Text(request.system)] if request.system is not None else []
-    others: list[Message] = []
-    for message in request.messages:
-        if message.role == "system" and message.origin is None:
-            parts += message.parts
-        else:
-            others.append(message)
+    parts += [part for message in leading for part in message.parts]
     if any(part.origin is not None for part in parts):
         return [block for part in parts if (block := write(part)) is not None], others
     texts = [part.text for part in parts if isinstance(part, Text)]
@@ -109,10 +108,9 @@ def turns_of(
     for message in messages:
         role = model if message.role == "assistant" else "user"
         blocks = [block for part in wholes(message.parts) if (block := write(part)) is not None]
-        rest = message.origin.block if message.origin and message.role != "assistant" else None
-        if isinstance(rest, dict):
+        if message.origin is not None and role == "user" and message.origin.block:
             # Members of the message itself, which must not spread to its neighbours.
-            turns.append({"role": role, member: blocks, **rest})
+            turns.append({"role": role, member: blocks, **message.origin.block})
             continue
         if turns and not turns[-1].keys() - {"role", member} and turns[-1]["role"] == role:
             turns[-1][member] += blocks

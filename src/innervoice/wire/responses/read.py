@@ -221,13 +221,12 @@ class ResponsesReader(Reader):
 
     def _use(self, usage: Any) -> None:
         if isinstance(usage, dict):
+            spent = as_dict(usage.get("output_tokens_details"))
             self.use(
                 Usage(
                     input_tokens=as_count(usage.get("input_tokens")),
                     output_tokens=as_count(usage.get("output_tokens")),
-                    reasoning_tokens=as_count(
-                        as_dict(usage.get("output_tokens_details")).get("reasoning_tokens")
-                    ),
+                    reasoning_tokens=as_count(spent.get("reasoning_tokens")),
                     cached_input_tokens=as_count(
                         as_dict(usage.get("input_tokens_details")).get("cached_tokens")
                     ),

@@ -100,6 +100,8 @@ def _input(message: Message) -> list[dict[str, Any]]:
     rest = message.origin.block if message.origin and isinstance(message.origin.block, dict) else {}
     for part in message.parts:
         match part:
+            case Text():
+                content.append(block_of(part) or {"type": "input_text", "text": part.text})
             case ToolResult() if isinstance(block_of(part), dict):
                 items.append(block_of(part))
             case ToolResult():
@@ -107,8 +109,6 @@ def _input(message: Message) -> list[dict[str, Any]]:
                 items.append({"type": kind, "call_id": part.call_id, "output": _output(part)})
             case Opaque() if part.origin and part.origin.item == "input":
                 items.append(part.value)
-            case Text():
-                content.append(block_of(part) or {"type": "input_text", "text": part.text})
             case Media():
                 content.append(block_of(part) or write_media(part))
             case Opaque():
