@@ -27,11 +27,11 @@ PROVIDERS = {
 
 # Lines of innervoice, with Python 3.11: for one delta, read without and with a client; for a whole body; for a call with it.
 LINES = {
-    "chat": (88, 118, 447, 1113),
-    "tags": (95, 125, 809, 1480),
-    "anthropic": (57, 87, 388, 1092),
-    "gemini": (98, 130, 407, 1090),
-    "responses": (65, 95, 522, 1184),
+    "chat": (88, 116, 445, 1114),
+    "tags": (94, 123, 811, 1480),
+    "anthropic": (57, 86, 391, 1089),
+    "gemini": (98, 128, 410, 1086),
+    "responses": (65, 94, 525, 1184),
 }
 # Bytes that are still held for each delta of a long stream, read by a client; its text is five of them.
 KEPT = 20

@@ -306,3 +306,18 @@ def test_an_ended_part_says_at_once_where_it_comes_from():
     events = decoder.feed({"id": "c", "model": "qwen3-32b", "choices": [{"delta": delta}]})
     (ended,) = [event.part for event in events if isinstance(event, iv.PartEnd)]
     assert ("R", "sglang", "qwen3-32b") == (ended.text, ended.origin.provider, ended.origin.model)
+
+
+def test_half_a_marker_behind_the_head_is_not_lost():
+    """S10: once the answer has begun, what was held back for a marker comes out before events pass on unread."""
+    pieces = ["<b>x</b> 1 <", "think> 2 <", " 3"]
+    chunks = [
+        {"id": "c", "choices": [{"index": 0, "delta": {"content": piece}}]} for piece in pieces
+    ]
+    chunks.append({"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    events = list(iv.decode_stream(chunks, provider="deepseek"))
+
+    assert "".join(pieces) == events[-1].response.text
+    assert "".join(pieces) == "".join(
+        event.text for event in events if isinstance(event, iv.TextDelta)
+    )

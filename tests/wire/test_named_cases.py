@@ -326,19 +326,25 @@ class TestInline:
 
     def test_off_for_hosts_that_separate(self):
         """S10, P52"""
-        text = "<think>R</think>A"
+        text = "A <think>R</think>B"
         assert text == chat({"content": text}, provider="deepseek").text
         assert text == chat({"content": text}, provider="huggingface", inline="off").text
-        assert "A" == chat({"content": text}, provider="deepseek", inline="on").text
+        assert "A B" == chat({"content": text}, provider="deepseek", inline="on").text
+
+    def test_the_head_is_looked_at_everywhere(self):
+        """S10: a closed block before the answer is thinking, unless the search is off."""
+        text = "<think>R</think>A"
+        assert "A" == chat({"content": text}, provider="deepseek").text
+        assert text == chat({"content": text}, provider="deepseek", inline="off").text
 
     def test_a_card_that_leaks(self):
         body = {
-            "output": {"message": {"content": [{"text": "<thinking>R</thinking>A"}]}},
+            "output": {"message": {"content": [{"text": "B <thinking>R</thinking>A"}]}},
             "stopReason": "end_turn",
         }
-        assert "A" == iv.decode(body, provider="bedrock", model="us.amazon.nova-micro-v1:0").text
+        assert "B A" == iv.decode(body, provider="bedrock", model="us.amazon.nova-micro-v1:0").text
         assert (
-            "<thinking>R</thinking>A"
+            "B <thinking>R</thinking>A"
             == iv.decode(body, provider="bedrock", model="us.anthropic.claude-sonnet-4-5-v1:0").text
         )
 

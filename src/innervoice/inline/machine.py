@@ -88,6 +88,11 @@ class SplitMachine:
         return tuple(self._actions.composer.done)
 
     @property
+    def is_holding(self) -> bool:
+        """Whether some of the text is held back, or not decided yet."""
+        return bool(self._held or self._pending)
+
+    @property
     def is_blank(self) -> bool:
         """Whether the answer is nothing but blanks so far."""
         return self._actions.blank
