@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from innervoice.canon.json_schema import target_of
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.parts import ToolCall
 from innervoice.errors import DecodeError, UsageError
@@ -147,11 +148,4 @@ def _takes_null(schema: Any, root: dict[str, Any]) -> bool:
 
 def _target(schema: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
     """A schema, or the definition that it refers to."""
-    reference = schema.get("$ref")
-    if not isinstance(reference, str):
-        return schema
-    definitions = root.get("$defs")
-    target = (
-        definitions.get(reference.rsplit("/", 1)[-1]) if isinstance(definitions, dict) else None
-    )
-    return target if isinstance(target, dict) else schema
+    return target_of(root, schema.get("$ref")) or schema

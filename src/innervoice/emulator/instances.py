@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from innervoice.canon.json_schema import target_of
 from innervoice.wire.json_access import as_dict, as_list
 
 __all__ = ["instance_of"]
@@ -75,11 +76,5 @@ def _of_kind(kind: str, schema: dict[str, Any], root: dict[str, Any], text: str,
 
 
 def _target(schema: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
-    reference = schema.get("$ref")
-    if not isinstance(reference, str):
-        return schema
-    for name in ("$defs", "definitions"):
-        found = as_dict(root.get(name)).get(reference.rsplit("/", 1)[-1])
-        if isinstance(found, dict):
-            return found
-    return root if reference == "#" else {}
+    """A schema, or the definition that it refers to; nothing is known of one that is not there."""
+    return target_of(root, schema["$ref"]) or {} if "$ref" in schema else schema

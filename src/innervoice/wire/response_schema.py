@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from innervoice.canon.json_schema import target_of
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.value import Value
 
@@ -184,7 +185,7 @@ class _Fitter:
         if not isinstance(schema, dict):
             return {}
         reference = schema.get("$ref")
-        target = _target(self._root, reference) if set(schema) == {"$ref"} else None
+        target = target_of(self._root, reference) if set(schema) == {"$ref"} else None
         if target is None or reference in self._inlined:
             return schema
         self._inlined.append(str(reference))
@@ -312,18 +313,6 @@ def _shown(value: Any) -> str:
     return value if isinstance(value, str) else dump_json(value).decode()
 
 
-def _target(root: dict[str, Any], reference: Any) -> dict[str, Any] | None:
-    """What a local reference (`#/$defs/Dog`) refers to."""
-    if not isinstance(reference, str) or not reference.startswith("#/"):
-        return None
-    here: Any = root
-    for step in reference[2:].split("/"):
-        here = (
-            here.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(here, dict) else None
-        )
-    return here if isinstance(here, dict) else None
-
-
 def _references(schema: Any) -> Iterator[str]:
     """The references in a schema, those inside of its definitions left out."""
     if isinstance(schema, list):
@@ -344,7 +333,7 @@ def _is_recursive(root: dict[str, Any]) -> bool:
         pending, seen = [start], set[str]()
         while pending:
             here = pending.pop()
-            for reference in _references(root if here == "#" else _target(root, here)):
+            for reference in _references(target_of(root, here)):
                 if reference == start:
                     return True
                 if reference not in seen:
@@ -357,7 +346,7 @@ def _is_recursive(root: dict[str, Any]) -> bool:
 
 def _rooted(schema: dict[str, Any]) -> dict[str, Any]:
     """A schema whose root is an object that can be seen, not a reference to one."""
-    target = _target(schema, schema.get("$ref"))
+    target = target_of(schema, schema.get("$ref"))
     if target is None:
         return schema
     return {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
