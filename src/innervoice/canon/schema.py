@@ -62,8 +62,8 @@ def _arguments(function: Callable[..., Any]) -> type[msgspec.Struct]:
 
 def _described(kind: Any) -> Any:
     """A type with the text beside it, `Annotated[str, "what it is"]`, as its description."""
-    told = [item for item in getattr(kind, "__metadata__", ()) if isinstance(item, str)]
-    return Annotated[kind, msgspec.Meta(description=told[0])] if told else kind
+    described = [item for item in getattr(kind, "__metadata__", ()) if isinstance(item, str)]
+    return Annotated[kind, msgspec.Meta(description=described[0])] if described else kind
 
 
 def _name(function: Callable[..., Any]) -> str:

@@ -98,9 +98,9 @@ def _tell_history(requests: list[Request]) -> None:
     unsent: set[tuple[int, int | None]] = set()
     for request in requests:
         planned = plan(request.messages, request.model, tools=request.tools, reasoning=_REASONING)
-        told = [item for item in planned.decisions if item.kind == "thinking"]
-        kept = {(item.message, item.part) for item in told if item.action == "kept"}
-        left = {(item.message, item.part) for item in told if item.action == "omitted"}
+        decided = [item for item in planned.decisions if item.kind == "thinking"]
+        kept = {(item.message, item.part) for item in decided if item.action == "kept"}
+        left = {(item.message, item.part) for item in decided if item.action == "omitted"}
         read = sum(isinstance(part, Thinking) for item in request.messages for part in item.parts)
         rows.append(
             (request.model, *(str(n) for n in (read, len(kept), len(left), len(kept & unsent))))
@@ -114,7 +114,7 @@ def _tell_history(requests: list[Request]) -> None:
 
 
 def _tell_naive(emulator: Emulator, requests: list[Request]) -> None:
-    """How the same requests fare when nobody plans them: they are really sent."""
+    """How the same requests fare without a plan; they are really sent."""
     words: dict[str, str] = {}
     refused = 0
     for request in requests:

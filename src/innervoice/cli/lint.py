@@ -11,7 +11,7 @@ from innervoice.history.lint import Problem, lint
 from innervoice.repairing.transcripts import lint_session
 from innervoice.sessions.foreign import History, history_from
 
-__all__ = ["command", "problems_of", "read_history", "told"]
+__all__ = ["command", "problem_line", "problems_of", "read_history"]
 
 _EPILOG = """\
 \b
@@ -44,7 +44,7 @@ def problems_of(history: History, target: str) -> list[tuple[int | None, Problem
         raise click.UsageError(str(error)) from None
 
 
-def told(line: int | None, problem: Problem) -> str:
+def problem_line(line: int | None, problem: Problem) -> str:
     """A problem as one line of text."""
     if line is None:
         return str(problem)
@@ -70,7 +70,7 @@ def command(*, file: str, target: str, as_json: bool) -> None:
         click.echo(dump_json(rows).decode())
     else:
         for line, problem in problems:
-            click.echo(told(line, problem))
+            click.echo(problem_line(line, problem))
         refused = sum(problem.severity == "refused" for _, problem in problems)
         others = len(history.session.threads) - 1 if history.session else 0
         more = f" and {others} of subagents" if others else ""

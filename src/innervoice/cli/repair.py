@@ -11,7 +11,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
 from innervoice.canon.storage import to_json
 from innervoice.cli.files import read_file, write_file
-from innervoice.cli.lint import problems_of, read_history, told
+from innervoice.cli.lint import problem_line, problems_of, read_history
 from innervoice.errors import DecodeError, InnervoiceError
 from innervoice.history.lint import Problem
 from innervoice.history.repair import repair
@@ -75,7 +75,7 @@ def command(*, file: str, target: str, output: str, force: bool) -> None:
     for change in changes:
         click.echo(change)
     lasting = [
-        told(line, problem)
+        problem_line(line, problem)
         for line, problem in left
         if problem.severity == "refused" and problem.code not in _FILLED
     ]
@@ -108,7 +108,7 @@ def _repaired(data: bytes, history: History, target: str) -> tuple[bytes, list[s
         items, changes = repair_langchain(history.items, target)
         return (_in_body(history, items) if changes else data), changes
     changes = [
-        change.told(
+        change.described(
             f"message {change.message}" + ("" if change.part is None else f", part {change.part}")
         )
         for change in mend(history.messages, target)

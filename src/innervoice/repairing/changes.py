@@ -38,7 +38,7 @@ class Change(NamedTuple):
     id: str = ""
     """The new id of the call or result."""
 
-    def told(self, place: str) -> str:
+    def described(self, place: str) -> str:
         """The change as one line of text."""
         kind = self.kind.replace("_", " ")
         match self.step:

@@ -34,7 +34,7 @@ def repair_langchain(items: list[Any], target: str) -> tuple[list[Any], list[str
             for change in own
             if change.step == "answered"
         ]
-    return written, [change.told(f"message {change.message}") for change in changes]
+    return written, [change.described(f"message {change.message}") for change in changes]
 
 
 def _changed(

@@ -51,15 +51,15 @@ def repair_session(data: bytes, target: str) -> tuple[bytes, list[str]]:
     """The repaired file, and a line of text for each change; raises `DecodeError` for other data."""
     session = read_session(data)
     edits = _Edits(session)
-    told: list[tuple[int, str]] = []
+    described: list[tuple[int, str]] = []
     for thread in session.threads:
         for change in mend(thread.messages, target, goes_on=True):
             line = thread.line_of(change.message, change.part)
-            text = change.told(f"line {line}")
+            text = change.described(f"line {line}")
             if edits.note(thread.turns[change.message], change):
-                told.append((line, text))
-    told.sort(key=lambda pair: pair[0])
-    return edits.written(), [text for _, text in told]
+                described.append((line, text))
+    described.sort(key=lambda pair: pair[0])
+    return edits.written(), [text for _, text in described]
 
 
 class _Edits:

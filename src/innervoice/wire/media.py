@@ -1,4 +1,4 @@
-"""Files in messages: what kind a file is, and how data and URLs are told apart.
+"""Files in messages: what kind a file is, and how data and URLs are distinguished.
 
 Each dialect has a `media.py` with the same four names: `ACCEPTS` (which kinds it takes from a user, and how), `IN_RESULTS` (whether
 results of tools may hold files), `write_media` (a part -> its block) and `read_media` (a block -> a part, None for a block that

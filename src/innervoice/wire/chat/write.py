@@ -138,7 +138,7 @@ def _reasoning(parts: list[Part]) -> dict[str, Any]:
             fields.setdefault(DETAILS, []).append(block)
         elif isinstance(part, Thinking) and not is_inline(part):
             for name, text in block.items():
-                # A field is one text; what would be two is told apart as the views do.
+                # A field is one text; two are separated as the views separate them.
                 fields[name] = f"{fields[name]}\n\n{text}" if fields.get(name) else text
     return fields
 

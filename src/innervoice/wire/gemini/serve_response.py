@@ -127,7 +127,7 @@ def _cut(parts: list[Any], size: int) -> list[list[Any]]:
     """The parts of each message of a stream.
 
     A text goes on from message to message. One that does not, behind another of its kind, begins in the
-    message where that one ends: only so can they be told apart.
+    message where that one ends: otherwise they could not be distinguished.
     """
     messages: list[list[Any]] = []
     before = None

@@ -14,7 +14,7 @@ __all__ = ["write", "write_assistant"]
 
 
 def write(request: Request, model: str, limit: str) -> dict[str, Any]:
-    """The body; it streams unless told otherwise, so it is always told."""
+    """The body; `stream` is always sent, because the API streams by default."""
     messages: list[dict[str, Any]] = []
     if request.system is not None:
         messages.append({"role": "system", "content": request.system})
@@ -58,7 +58,7 @@ def _message(message: Message) -> list[dict[str, Any]]:
             case Text():
                 turn["content"] += part.text
             case Thinking() if block_of(part) is not None and not is_inline(part):
-                # The field is one text; what would be two is told apart as the views do.
+                # The field is one text; two are separated as the views separate them.
                 known = turn.get("thinking")
                 turn["thinking"] = f"{known}\n\n{part.text}" if known else part.text
             case ToolCall():

@@ -43,16 +43,16 @@ class Matches:
             if found.index not in self._claimed:
                 self._claimed.add(found.index)
                 return found
-        told = text_of(item)
+        text = text_of(item)
         # An item that stands in the terminal response twice is one item.
-        again = (found for found in named if found.text == told)
-        return next(again, None) or self._alike(as_text(item.get("type")) or "", told)
+        again = (found for found in named if found.text == text)
+        return next(again, None) or self._alike(as_text(item.get("type")) or "", text)
 
-    def _alike(self, kind: str, told: str) -> Item | None:
-        left, told = self._unnamed.get(kind, deque()), told.strip()
+    def _alike(self, kind: str, text: str) -> Item | None:
+        left, text = self._unnamed.get(kind, deque()), text.strip()
         for item in islice(left, _COMPARED):
             came = item.text.strip()
-            if told.startswith(came) or came.startswith(told):
+            if text.startswith(came) or came.startswith(text):
                 left.remove(item)
                 return item
         return None
