@@ -218,23 +218,32 @@ class InlineStage:
         """Takes the last word about the reader's parts, and drops what the text repeats from a field."""
         for wire, staged in self._plain.items():
             staged.end(parts[wire])
-        field = "".join("".join(self._field).split())
         out: list[Event] = []
-        for group in self._groups.values() if field else ():
-            for staged in tuple(group.parts):
-                part = staged.part
-                if not (field and isinstance(part, Thinking) and is_inline(part)):
-                    continue
-                text = "".join(part.text.split())
-                if text and field.startswith(text):
-                    self._notebook.add("inline_repeated")
-                    self._drop(group.parts, staged, out)
-                    field = field[len(text) :]
-                elif text and text.startswith(field):
-                    self._notebook.add("inline_repeated")
-                    staged.part = _without(part, len(field))
-                    self._rewrite(staged.index, self._parts[staged.index :], out)
-                    field = ""
+        if not self._field:
+            return out
+        thoughts = [
+            (group.parts, staged)
+            for group in self._groups.values()
+            for staged in group.parts
+            if isinstance(staged.part, Thinking) and is_inline(staged.part)
+        ]
+        if not thoughts:
+            return out
+        # Without white space a text takes many times its size for a moment, so only where there is something to compare.
+        field = "".join("".join(self._field).split())
+        for group, staged in thoughts:
+            part = staged.part
+            assert isinstance(part, Thinking)
+            text = "".join(part.text.split())
+            if text and field.startswith(text):
+                self._notebook.add("inline_repeated")
+                self._drop(group, staged, out)
+                field = field[len(text) :]
+            elif text and field and text.startswith(field):
+                self._notebook.add("inline_repeated")
+                staged.part = _without(part, len(field))
+                self._rewrite(staged.index, self._parts[staged.index :], out)
+                field = ""
         return out
 
     def _drop(self, group: list[StagedPart], dropped: StagedPart, out: list[Event]) -> None:
