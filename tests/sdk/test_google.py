@@ -77,3 +77,19 @@ def test_streamed_objects(provider):
     response = iv.fold(iv.decode_stream(streamed_responses(), provider=provider))
 
     assert GEMINI.reading == reading_of(response)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"exclude_none": True}, {"mode": "json"}, {"mode": "json", "exclude_none": True}],
+)
+def test_a_dump_of_the_response_reads_like_the_wire(options):
+    """`model_dump()` has other names, enums and bytes; parts, seals, usage and the end are the same."""
+    wire = iv.decode(GEMINI.whole, provider="gemini")
+    dumped = iv.decode(whole_response().model_dump(**options), provider="gemini")
+
+    assert reading_of(wire) == reading_of(dumped)
+    assert (wire.status, wire.usage.reasoning_tokens) == (
+        dumped.status,
+        dumped.usage.reasoning_tokens,
+    )
