@@ -1,5 +1,4 @@
 import re
-import time
 
 import pytest
 
@@ -7,13 +6,9 @@ from innervoice.catalog.lookup import (
     all_cards,
     all_hosts,
     card_of,
-    family_of,
     fits,
     host_in_langchain,
-    host_of,
-    model_row_of,
 )
-from innervoice.catalog.targets import names_of, split_id, target_at
 
 
 @pytest.mark.parametrize(
@@ -87,33 +82,6 @@ def test_hosts_are_whole():
 )
 def test_names_of_langchain(name, host):
     assert host == host_in_langchain(name).id
-
-
-LONG = 150_000
-LOOKUPS = {
-    "model row": lambda name: model_row_of(name, "openai", "openai-chat"),
-    "card": card_of,
-    "family": family_of,
-    "halves": split_id,
-    "names": lambda name: names_of(None, name),
-    "host": host_of,
-    "patterns": lambda name: fits(("gpt-*", "*-vl*-thinking", "a*b*c"), name),
-    "target": lambda name: target_at("openrouter", name),
-}
-
-
-@pytest.mark.parametrize("unit", ["-", "/", ":", "a", "claude-", "gpt-", "a.", "-x:"])
-@pytest.mark.parametrize("lookup", LOOKUPS)
-def test_long_names_take_no_longer_than_they_are(lookup, unit):
-    """Seconds of processor time, a hundred times what it takes; time that grows with the square takes far more.
-
-    Seen failing: patterns as regular expressions tried every separator of a name, 15 s for one of hyphens.
-    """
-    name = unit * (LONG // len(unit))
-    begun = time.process_time()
-    LOOKUPS[lookup](name)
-
-    assert time.process_time() - begun < 2
 
 
 @pytest.mark.parametrize(

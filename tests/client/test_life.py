@@ -317,7 +317,7 @@ def test_cancelled_while_waiting_for_the_next_try():
 
 
 async def late(events):
-    async with asyncio.timeout(1.0), events:
+    async with asyncio.timeout(0.2), events:
         async for _ in events:
             pass
 
