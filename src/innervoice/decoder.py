@@ -66,6 +66,7 @@ class StreamDecoder:
     _report: ReasoningReport | None
     _prefix: str | None
     _is_over = False
+    _is_whole = False  # the answer is a single message
     _stored = False  # a line of a file came, which holds one answer
     _opening: tuple[Any, str | None] = (None, None)
     _finished: Response | None = None
@@ -136,8 +137,9 @@ class StreamDecoder:
             self._failure = _TOO_DEEP
             return []
 
-    def feed_json(self, value: Any) -> list[Event]:
-        """Takes one message that is JSON already."""
+    def feed_json(self, value: Any, *, whole: bool = False) -> list[Event]:
+        """Takes one message that is JSON already; `whole` says that it is the only one."""
+        self._is_whole = whole
         return self._read(value, None)
 
     def finish(self) -> list[Event]:
@@ -286,6 +288,7 @@ class StreamDecoder:
             prefix=self._prefix,
             cumulative=host.cumulative if host else False,
             separate_reasoning=host.separate_reasoning if host else False,
+            whole=self._is_whole and type(value) is dict,
         )
         reader = self._reader = reader_of(dialect, context)
         if self._inline != "off":

@@ -140,4 +140,5 @@ class Notebook:
         """All notes so far."""
         if not self._counts:
             return ()
-        return tuple(Note(code, detail, count) for (code, detail), count in self._counts.items())
+        # From a list, a tuple is made twice as fast as from a generator.
+        return tuple([Note(code, detail, count) for (code, detail), count in self._counts.items()])

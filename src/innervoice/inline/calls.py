@@ -70,9 +70,9 @@ def _where(parts: Sequence[Part]) -> int | None:
     """Which part may hold a call: the first text if it begins as one, without a text the last reasoning."""
     last = None
     for number, part in enumerate(parts):
-        if isinstance(part, Thinking):
+        if type(part) is Thinking:
             last = number
-        elif not isinstance(part, Text):
+        elif type(part) is not Text:
             last = None  # the reasoning led to something, so what stands in it was a draft
         elif beginning := _NONBLANK.search(part.text):
             return number if part.text.startswith(_OPENERS, beginning.start()) else None

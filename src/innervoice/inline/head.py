@@ -45,10 +45,13 @@ class HeadStage(InlineStage):
         if self.untouched:
             return events
         if not (self._is_set_up and self._groups):
-            first = next((event.text for event in events if type(event) is TextDelta), "")
-            if (head := first.lstrip(BLANKS)) and head[0] != "<":
-                self.untouched, self.passing = True, _ALL
-                return events
+            for event in events:
+                if type(event) is TextDelta:
+                    head = event.text.lstrip(BLANKS)
+                    if not head or head[0] == "<":
+                        break
+                    self.untouched, self.passing = True, _ALL
+                    return events
         return self._look(events)
 
     def finish(self, parts: list[Part]) -> list[Event]:

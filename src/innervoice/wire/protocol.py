@@ -44,6 +44,8 @@ class Context(Value, frozen=True, kw_only=True):
     """Every delta of the host repeats the whole reasoning so far."""
     separate_reasoning: bool = False
     """The host counts reasoning beside the output, not in it."""
+    whole: bool = False
+    """The answer is a single message, so nothing goes on with its parts."""
 
 
 _LOOSE = 4096
@@ -162,7 +164,7 @@ class Reader(ABC):
         self, kind: str, block: dict[str, Any] | None = None, part: Part | None = None
     ) -> Slot:
         """Starts a part."""
-        slot = Slot(kind, len(self._slots), block)
+        slot = Slot(kind, len(self.parts), block)
         self._slots.append(slot)
         self.parts.append(_UNENDED)
         self.events.append(PartStart(slot.index, kind, part))
@@ -193,15 +195,16 @@ class Reader(ABC):
 
     def whole(self, part: Part) -> None:
         """A part that comes in one piece."""
-        slot = self.open(part.type)
-        match part:
-            case Text() | Thinking():
-                self.add(slot, part.text)
-            case ToolCall():
-                self.add(slot, part.arguments)
-            case _:
-                pass
-        self.end(slot, part)
+        index, events = len(self.parts), self.events
+        self.parts.append(part)
+        events.append(PartStart(index, part.type))
+        # For a struct, asking for the type itself is three times as fast as isinstance.
+        if type(part) is Text:
+            if part.text:
+                events.append(TextDelta(index, part.text))
+        elif type(part) is Thinking and part.text:
+            events.append(ThinkingDelta(index, part.text))
+        events.append(PartEnd(index, part))
 
     def close(self, slot: Slot, *, complete: bool = True) -> None:
         """Ends a part with what was received of it."""

@@ -11,7 +11,7 @@ from bisect import bisect_left, insort
 from typing import Any
 
 from innervoice.canon.origin import Origin
-from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall
+from innervoice.canon.parts import Form, Opaque, Part, Text, Thinking, ToolCall
 from innervoice.wire.json_access import arguments_of, as_dict, as_list, as_text
 from innervoice.wire.protocol import Reader, Slot
 
@@ -79,6 +79,22 @@ class Item:
         """The text, or the arguments, that came so far."""
         keys = sorted(self._slots, key=lambda key: (key[0] == _CONTENT, key[1]))
         return "".join(self._slots[key].text for key in keys)
+
+    def read_whole(self, reader: Reader) -> None:
+        """Reads an item that comes in one piece."""
+        kind = _KINDS.get(self.type)
+        if kind is None:
+            self.finish(reader)
+            return
+        self.done = True
+        first = True
+        for where, _, text in self._entries(reader) or [(_CONTENT, -1, "")]:
+            if kind == "thinking":
+                form: Form = "summary" if where == _SUMMARY else "full"
+                reader.whole(self._thinking(reader, text, form, first=first, complete=True))
+            else:
+                reader.whole(self._text(reader, text, first=first, complete=True))
+            first = False
 
     # ---- while it comes ------------------------------------------------------------------------
 
@@ -188,13 +204,9 @@ class Item:
         first = slot is next(iter(self._slots.values()))
         match slot.kind:
             case "thinking":
-                sealed = complete and first and self.type == "reasoning"
-                seals = tuple(member for member in _SEALS if item.get(member)) if sealed else ()
-                origin = reader.origin(item if first else None, seals, item=self.name)
-                return Thinking(text, slot.form if text else "hidden", complete, origin)
+                return self._thinking(reader, text, slot.form, first=first, complete=complete)
             case "text":
-                origin = reader.origin(item if first else None, item=self.name)
-                return Text(text, complete, self._led(origin))
+                return self._text(reader, text, first=first, complete=complete)
             case "tool_call":
                 begun = slot.begun
                 assert begun is not None
@@ -203,6 +215,19 @@ class Item:
                 return ToolCall(begun.id, called, text, complete, self._led(origin))
             case _:
                 return Opaque(item, complete, reader.origin())
+
+    def _thinking(
+        self, reader: Reader, text: str, form: Form, *, first: bool, complete: bool
+    ) -> Thinking:
+        item = self.item
+        sealed = complete and first and self.type == "reasoning"
+        seals = tuple([member for member in _SEALS if item.get(member)]) if sealed else ()
+        origin = reader.origin(item if first else None, seals, item=self.name)
+        return Thinking(text, form if text else "hidden", complete, origin)
+
+    def _text(self, reader: Reader, text: str, *, first: bool, complete: bool) -> Text:
+        origin = reader.origin(self.item if first else None, item=self.name)
+        return Text(text, complete, self._led(origin))
 
     def _led(self, origin: Origin) -> Origin:
         leader = self._leaders.before(self.index)

@@ -199,11 +199,12 @@ class ResponsesReader(Reader):
             if known is None:
                 known = self._new(following, item)
                 following += 1
-            if not known.done:
+                known.read_whole(self)
+            elif not known.done:
                 known.finish(self, item)
-                self._refused = self._refused or known.refuses
             elif known.type == item.get("type"):
                 known.revise(self, item)
+            self._refused = self._refused or known.refuses
 
     def _stop(self, response: dict[str, Any], kind: str) -> None:
         status = as_text(response.get("status")) or kind.removeprefix("response.")
