@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from innervoice.canon.events import Event, Finish, Heartbeat
 from innervoice.canon.jsontext import load_damaged_json, load_json
-from innervoice.canon.notes import Note, Notebook
+from innervoice.canon.notes import Note
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.rows import Host
 from innervoice.canon.views import kinds_of
@@ -67,6 +67,7 @@ class StreamDecoder:
     _prefix: str | None
     _is_over = False
     _is_whole = False  # the answer is a single message
+    _early_notes: tuple[str, ...] = ()  # codes of notes from before the dialect was recognized
     _stored = False  # a line of a file came, which holds one answer
     _opening: tuple[Any, str | None] = (None, None)
     _finished: Response | None = None
@@ -92,7 +93,7 @@ class StreamDecoder:
         self._report, self._prefix, own_scope = asked
         self._scope = scope if scope is not None else own_scope
         self._inline, self._limit = inline, limit
-        self._notebook, self._values = Notebook(), []
+        self._values = []
 
     @property
     def response(self) -> Response:
@@ -194,7 +195,7 @@ class StreamDecoder:
             value = load_damaged_json(data)
         except ValueError:
             return None
-        self._notebook.add("invalid_utf8")
+        self._note("invalid_utf8")
         return value
 
     def _read_kept(self) -> list[Event]:
@@ -238,7 +239,11 @@ class StreamDecoder:
             self._opening = value, name
             reader = self._start(value, looks)
         events = reader.feed(value, name)
-        return self._stage.feed(events) if self._stage else events
+        if (stage := self._stage) is None:
+            return events
+        if self._is_whole and reader.ends_late:
+            stage.finish_reason = reader.finish_reason
+        return stage.feed(events)
 
     def _unwrap(self, value: Any) -> Any:
         """The answer in an envelope; None if there is nothing to read yet.
@@ -267,10 +272,16 @@ class StreamDecoder:
         if self._is_over and self._reader:
             # A message is cut off, so the stream was; what came before is whole.
             if self._reader.ended:
-                self._notebook.add("broken_after_end")
+                self._note("broken_after_end")
             return []
         self._failure = Failure(type=type(error).__name__, message=str(error))
         return []
+
+    def _note(self, code: str) -> None:
+        if self._reader:
+            self._reader.notebook.add(code)
+        else:
+            self._early_notes += (code,)
 
     # ---- the reader ----------------------------------------------------------------------------
 
@@ -291,11 +302,10 @@ class StreamDecoder:
             whole=self._is_whole and type(value) is dict,
         )
         reader = self._reader = reader_of(dialect, context)
+        for code in self._early_notes:
+            reader.notebook.add(code)
         if self._inline != "off":
-            model = self._model or _echoed(value)
-            self._stage = stage_for(
-                reader, model, host, inline=self._inline, notebook=self._notebook
-            )
+            self._stage = stage_for(reader, self._model or _echoed(value), host, self._inline)
         return reader
 
     # ---- the end -------------------------------------------------------------------------------
@@ -328,7 +338,7 @@ class StreamDecoder:
         parts = stage.parts if stage and not stage.untouched else tuple(reader.parts)
         apart, said = kinds_of(parts)
         if apart:
-            self._notebook.add("field_thinking")
+            reader.notebook.add("field_thinking")
         origin = reader.origin(reader.message_block or None, reader.message_seals)
         response = Response(
             parts=parts,
@@ -340,7 +350,7 @@ class StreamDecoder:
             wire_finish_reason=reader.wire_finish_reason,
             usage=reader.usage,
             reasoning=self._report,
-            notes=(*reader.notebook.notes(), *self._notebook.notes()),
+            notes=reader.notebook.notes(),
             error=self._failure or reader.error,
             alternatives=self._alternatives(reader) if reader.others else (),
             origin=origin,

@@ -13,9 +13,9 @@ from innervoice.canon.notes import Notebook
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, Thinking
 from innervoice.canon.views import BLANKS
-from innervoice.inline.machine import SplitMachine
 from innervoice.inline.marks import Place
-from innervoice.inline.stage import InlineStage, MakesSplitter
+from innervoice.inline.search import TextSearch
+from innervoice.inline.stage import InlineStage
 from innervoice.inline.vocabulary import vocabulary
 
 __all__ = ["HEAD_TAGS", "HeadStage"]
@@ -32,7 +32,7 @@ class HeadStage(InlineStage):
     passing = frozenset((ThinkingDelta,))
     _is_set_up = False
 
-    def __init__(self, origin: Callable[[int], Origin], notebook: Notebook) -> None:
+    def __init__(self, origin: Callable[[], Origin], notebook: Notebook) -> None:
         self._origin, self._notebook = origin, notebook
 
     @property
@@ -62,7 +62,8 @@ class HeadStage(InlineStage):
     def _look(self, events: list[Event]) -> list[Event]:
         if not self._is_set_up:
             self._is_set_up = True
-            super().__init__(_splitters(self._origin), self._notebook)
+            search = TextSearch(vocabulary(HEAD_TAGS), self._origin, head_only=True)
+            super().__init__(search, self._notebook)
         out = super().feed(events)
         if self._groups:
             self.passing = frozenset()
@@ -81,13 +82,3 @@ class HeadStage(InlineStage):
             for wire, group in self._groups.items()
         )
         return all(plain) and all(texts)
-
-
-def _splitters(origin: Callable[[int], Origin]) -> MakesSplitter:
-    def make(number: int, goes_on: bool) -> SplitMachine:
-        words = vocabulary(HEAD_TAGS)
-        return SplitMachine(
-            words, head_only=True, goes_on=goes_on, off=goes_on, origin=origin(number)
-        )
-
-    return make

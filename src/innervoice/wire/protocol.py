@@ -112,6 +112,8 @@ class Reader(ABC):
     """Reads one answer in one dialect."""
 
     dialect: ClassVar[str]
+    ends_late: ClassVar[bool] = False
+    """Texts end with the answer, when the reason for its end is known."""
     id: str | None = None
     model: str | None = None
     ended = False
@@ -299,29 +301,28 @@ class Reader(ABC):
         *,
         item: str | None = None,
         invented: tuple[str, ...] = (),
+        led_by: str | None = None,
     ) -> Origin:
         """The origin of a part; the one without a block is created once."""
-        if block is None and not item and not invented:
-            if self._origin is None:
-                self._origin = self._make_origin(None, (), None, ())
+        is_plain = block is None and not item and not invented
+        if is_plain and self._origin:
             return self._origin
-        return self._make_origin(block, seals, item, invented)
-
-    def _make_origin(
-        self, block: Any, seals: tuple[str, ...], item: str | None, invented: tuple[str, ...]
-    ) -> Origin:
         context = self.context
-        return Origin(
+        origin = Origin(
             provider=context.provider,
             model=context.model or self.model,
             dialect=self.dialect,
             scope=context.scope,
             block=block,
-            seals=seals,
+            seals=() if is_plain else seals,
             item=item,
             prefix=context.prefix if block is not None else None,
             invented=invented,
+            led_by=led_by,
         )
+        if is_plain:
+            self._origin = origin
+        return origin
 
     # ---- the answer as a whole -----------------------------------------------------------------
 

@@ -56,12 +56,13 @@ class ChatReader(Reader):
     """Reads one completion: its first choice."""
 
     dialect: ClassVar[str] = "openai-chat"
+    ends_late: ClassVar[bool] = True
+    _refusal: Slot | None = None
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._fields = ReasoningFields(cumulative=context.cumulative)
         self._content = ContentChunks()
-        self._refusal: Slot | None = None
         self._calls: dict[Any, Slot] = {}
 
     def read(self, value: Any, name: str | None) -> None:
@@ -101,10 +102,11 @@ class ChatReader(Reader):
     def _read_choice(self, choice: dict[str, Any]) -> None:
         message = self._message_of(choice) if "message" in choice else choice.get("delta")
         if isinstance(message, dict):
-            if self.context.whole and message.keys() <= _USUAL and "delta" not in choice:
+            is_delta = message is choice.get("delta")
+            if self.context.whole and not is_delta and message.keys() <= _USUAL:
                 self._read_whole(message)
             else:
-                self._read_message(message, is_delta=message is choice.get("delta"))
+                self._read_message(message, is_delta=is_delta)
         elif isinstance(choice.get("text"), str):
             self._content.read(self, choice["text"])
         elif message is not None:

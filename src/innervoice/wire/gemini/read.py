@@ -61,6 +61,7 @@ class GeminiReader(Reader):
     """Reads one answer: its first candidate."""
 
     dialect: ClassVar[str] = "gemini"
+    ends_late: ClassVar[bool] = True
     _call: Slot | None = None  # a call whose arguments come in pieces
     _is_over = False  # no chunk will go on with the text of this one
 

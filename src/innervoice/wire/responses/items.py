@@ -10,7 +10,6 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from typing import Any
 
-from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Form, Opaque, Part, Text, Thinking, ToolCall
 from innervoice.wire.json_access import arguments_of, as_dict, as_list, as_text
 from innervoice.wire.protocol import Reader, Slot
@@ -210,9 +209,10 @@ class Item:
             case "tool_call":
                 begun = slot.begun
                 assert begun is not None
-                origin = reader.origin(item, item=self.name, invented=slot.invented)
+                leader = self._leaders.before(self.index)
+                origin = reader.origin(item, item=self.name, invented=slot.invented, led_by=leader)
                 called = as_text(item.get("name")) or begun.name
-                return ToolCall(begun.id, called, text, complete, self._led(origin))
+                return ToolCall(begun.id, called, text, complete, origin)
             case _:
                 return Opaque(item, complete, reader.origin())
 
@@ -226,12 +226,9 @@ class Item:
         return Thinking(text, form if text else "hidden", complete, origin)
 
     def _text(self, reader: Reader, text: str, *, first: bool, complete: bool) -> Text:
-        origin = reader.origin(self.item if first else None, item=self.name)
-        return Text(text, complete, self._led(origin))
-
-    def _led(self, origin: Origin) -> Origin:
         leader = self._leaders.before(self.index)
-        return origin.replace(led_by=leader) if leader else origin
+        origin = reader.origin(self.item if first else None, item=self.name, led_by=leader)
+        return Text(text, complete, origin)
 
 
 def text_of(item: dict[str, Any]) -> str:
