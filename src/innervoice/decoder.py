@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamDecoder"]
 
+_FIELD_THINKING = Note("field_thinking")
 _TOO_DEEP = Failure(type="DecodeError", message="the JSON is nested too deeply")
 
 
@@ -337,8 +338,7 @@ class StreamDecoder:
         stage = self._stage
         parts = stage.parts if stage and not stage.untouched else tuple(reader.parts)
         apart, said = kinds_of(parts)
-        if apart:
-            reader.notebook.add("field_thinking")
+        notes = reader.notebook.notes()
         origin = reader.origin(reader.message_block or None, reader.message_seals)
         response = Response(
             parts=parts,
@@ -350,7 +350,7 @@ class StreamDecoder:
             wire_finish_reason=reader.wire_finish_reason,
             usage=reader.usage,
             reasoning=self._report,
-            notes=reader.notebook.notes(),
+            notes=(*notes, _FIELD_THINKING) if apart else notes,
             error=self._failure or reader.error,
             alternatives=self._alternatives(reader) if reader.others else (),
             origin=origin,

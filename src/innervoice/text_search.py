@@ -6,6 +6,8 @@ card names the host among those it leaks at. Elsewhere only blocks before the fi
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from innervoice.canon.rows import Card, Host
 from innervoice.catalog.lookup import card_of
 from innervoice.inline.formats import DEFAULT_TAGS
@@ -26,16 +28,20 @@ def stage_for(reader: Reader, model: str, host: Host | None, inline: str | None)
     card = card_of(model)
     if not _searches_all(reader.dialect, card, host, inline):
         return HeadStage(reader.origin, reader.notebook)
+    # A host that separates reasoning, but for leaks, would not pass on a text that starts inside of it.
+    separates = host is not None and card is not None and host.id in card.leaks
+    search = _search_for(model, inline == "all", separates)
+    return InlineStage(search, reader.origin, reader.notebook)
+
+
+@lru_cache(maxsize=256)
+def _search_for(model: str, every_tag: bool, separates: bool) -> TextSearch:
+    card = card_of(model)
     own = card.writes if card else ()
     card = card or _DEFAULT_CARD
-    tags = DEFAULT_TAGS if inline == "all" else card.tags
-    words = vocabulary(tags, card.markup, card.ends, own)
-    # A host that separates reasoning, but for leaks, would not pass on a text that starts inside of it.
-    starts_inside = card.prefix_open and not (host and host.id in card.leaks)
-    search = TextSearch(
-        words, reader.origin, prefix="card" if starts_inside else "no", stutter=card.stutter
-    )
-    return InlineStage(search, reader.notebook)
+    words = vocabulary(DEFAULT_TAGS if every_tag else card.tags, card.markup, card.ends, own)
+    starts_inside = card.prefix_open and not separates
+    return TextSearch(words, prefix="card" if starts_inside else "no", stutter=card.stutter)
 
 
 def _searches_all(dialect: str, card: Card | None, host: Host | None, inline: str | None) -> bool:

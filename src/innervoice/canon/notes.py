@@ -121,6 +121,8 @@ class Note(Value, frozen=True):
 class Notebook:
     """Collects notes in the order of their first appearance, and counts equal ones."""
 
+    __slots__ = ("_counts",)
+
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str | None], int] = {}
 

@@ -7,6 +7,7 @@ without such a block, its text is no longer looked at, and events pass on as the
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from innervoice.canon.events import Event, TextDelta, ThinkingDelta, ToolCallDelta
 from innervoice.canon.notes import Notebook
@@ -62,8 +63,7 @@ class HeadStage(InlineStage):
     def _look(self, events: list[Event]) -> list[Event]:
         if not self._is_set_up:
             self._is_set_up = True
-            search = TextSearch(vocabulary(HEAD_TAGS), self._origin, head_only=True)
-            super().__init__(search, self._notebook)
+            super().__init__(_search(), self._origin, self._notebook)
         out = super().feed(events)
         if self._groups:
             self.passing = frozenset()
@@ -82,3 +82,8 @@ class HeadStage(InlineStage):
             for wire, group in self._groups.items()
         )
         return all(plain) and all(texts)
+
+
+@cache
+def _search() -> TextSearch:
+    return TextSearch(vocabulary(HEAD_TAGS), head_only=True)

@@ -8,8 +8,10 @@ back; reasoning that goes on where the field ends keeps what the field does not 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
+
+from msgspec import structs
 
 from innervoice.canon.events import (
     Event,
@@ -51,8 +53,12 @@ class InlineStage:
     untouched = False
     """Nothing was split and nothing will be: the reader's parts and events stand as they are."""
 
-    def __init__(self, search: TextSearch, notebook: Notebook) -> None:
+    def __init__(
+        self, search: TextSearch, origin: Callable[[], Origin], notebook: Notebook
+    ) -> None:
         self._search = search
+        self._origin = origin
+        """Gives the origin of what has no block of its own."""
         self._notebook = notebook
         self._parts: list[StagedPart] = []
         self._plain: dict[int, StagedPart] = {}  # by the wire's number
@@ -109,7 +115,8 @@ class InlineStage:
 
     def _start(self, event: PartStart, out: list[Event]) -> None:
         if event.type == "text":
-            splitter = self._search.splitter(event.index, goes_on=self._has_begun())
+            origin = self._origin_of(event.index)
+            splitter = self._search.splitter(origin, goes_on=self._has_begun())
             if self._field:
                 splitter.reasoning_elsewhere()
             self._splitters[event.index] = splitter
@@ -126,6 +133,10 @@ class InlineStage:
             return False
         texts = (staged.now() for group in self._groups.values() for staged in group.parts)
         return any(isinstance(part, Text) and not is_blank(part.text) for part in texts)
+
+    def _origin_of(self, number: int) -> Origin:
+        """The origin of what is found in the text with this number."""
+        return structs.replace(self._origin(), item=f"text_{number}")
 
     def _number(self, staged: StagedPart) -> int:
         staged.index = len(self._parts)
@@ -176,7 +187,7 @@ class InlineStage:
         assert isinstance(whole, Text)
         if not whole.complete or self.finish_reason == "length":
             return False
-        found = self._search.plain_parts(ended.index, came.text)
+        found = self._search.plain_parts(self._origin_of(ended.index), came.text)
         if found is None:
             return False
         if type(found[0]) is Thinking:

@@ -38,7 +38,8 @@ class Leaders:
 
     def drop(self, index: int) -> None:
         """An item turned out not to be reasoning."""
-        if self._names.pop(index, None):
+        if index in self._names:
+            del self._names[index]
             self._order.remove(index)
 
     def before(self, index: int) -> str | None:
@@ -53,14 +54,15 @@ class Item:
     The reader is an argument of each call and not kept: a reference cycle would have to wait for the garbage collector.
     """
 
+    done = False
+    refuses = False
+    """Whether an entry of it is a refusal."""
+    _place: Slot | None = None
+
     def __init__(self, index: int, item: dict[str, Any], leaders: Leaders) -> None:
         self.index = index
         self._leaders = leaders
-        self.done = False
-        self.refuses = False
-        """Whether an entry of it is a refusal."""
         self._slots: dict[tuple[str, int], Slot] = {}  # in the order of their indexes
-        self._place: Slot | None = None
         self.describe(item)
 
     def describe(self, item: dict[str, Any]) -> None:
