@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from innervoice.canon.events import Event, Finish, Heartbeat
 from innervoice.canon.jsontext import load_damaged_json, load_json
-from innervoice.canon.notes import Note, Notebook
+from innervoice.canon.notes import Note
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.rows import Host
 from innervoice.canon.views import kinds_of
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamDecoder"]
 
+_FIELD_THINKING = Note("field_thinking")
 _TOO_DEEP = Failure(type="DecodeError", message="the JSON is nested too deeply")
 
 
@@ -66,6 +67,8 @@ class StreamDecoder:
     _report: ReasoningReport | None
     _prefix: str | None
     _is_over = False
+    _is_whole = False  # the answer is a single message
+    _early_notes: tuple[str, ...] = ()  # codes of notes from before the dialect was recognized
     _stored = False  # a line of a file came, which holds one answer
     _opening: tuple[Any, str | None] = (None, None)
     _finished: Response | None = None
@@ -91,7 +94,7 @@ class StreamDecoder:
         self._report, self._prefix, own_scope = asked
         self._scope = scope if scope is not None else own_scope
         self._inline, self._limit = inline, limit
-        self._notebook, self._values = Notebook(), []
+        self._values = []
 
     @property
     def response(self) -> Response:
@@ -136,8 +139,9 @@ class StreamDecoder:
             self._failure = _TOO_DEEP
             return []
 
-    def feed_json(self, value: Any) -> list[Event]:
-        """Takes one message that is JSON already."""
+    def feed_json(self, value: Any, *, whole: bool = False) -> list[Event]:
+        """Takes one message that is JSON already; `whole` says that it is the only one."""
+        self._is_whole = whole
         return self._read(value, None)
 
     def finish(self) -> list[Event]:
@@ -192,7 +196,7 @@ class StreamDecoder:
             value = load_damaged_json(data)
         except ValueError:
             return None
-        self._notebook.add("invalid_utf8")
+        self._note("invalid_utf8")
         return value
 
     def _read_kept(self) -> list[Event]:
@@ -236,7 +240,11 @@ class StreamDecoder:
             self._opening = value, name
             reader = self._start(value, looks)
         events = reader.feed(value, name)
-        return self._stage.feed(events) if self._stage else events
+        if (stage := self._stage) is None:
+            return events
+        if self._is_whole and reader.ends_late:
+            stage.finish_reason = reader.finish_reason
+        return stage.feed(events)
 
     def _unwrap(self, value: Any) -> Any:
         """The answer in an envelope; None if there is nothing to read yet.
@@ -265,10 +273,16 @@ class StreamDecoder:
         if self._is_over and self._reader:
             # A message is cut off, so the stream was; what came before is whole.
             if self._reader.ended:
-                self._notebook.add("broken_after_end")
+                self._note("broken_after_end")
             return []
         self._failure = Failure(type=type(error).__name__, message=str(error))
         return []
+
+    def _note(self, code: str) -> None:
+        if self._reader:
+            self._reader.notebook.add(code)
+        else:
+            self._early_notes += (code,)
 
     # ---- the reader ----------------------------------------------------------------------------
 
@@ -286,13 +300,13 @@ class StreamDecoder:
             prefix=self._prefix,
             cumulative=host.cumulative if host else False,
             separate_reasoning=host.separate_reasoning if host else False,
+            whole=self._is_whole and type(value) is dict,
         )
         reader = self._reader = reader_of(dialect, context)
+        for code in self._early_notes:
+            reader.notebook.add(code)
         if self._inline != "off":
-            model = self._model or _echoed(value)
-            self._stage = stage_for(
-                reader, model, host, inline=self._inline, notebook=self._notebook
-            )
+            self._stage = stage_for(reader, self._model or _echoed(value), host, self._inline)
         return reader
 
     # ---- the end -------------------------------------------------------------------------------
@@ -324,8 +338,7 @@ class StreamDecoder:
         stage = self._stage
         parts = stage.parts if stage and not stage.untouched else tuple(reader.parts)
         apart, said = kinds_of(parts)
-        if apart:
-            self._notebook.add("field_thinking")
+        notes = reader.notebook.notes()
         origin = reader.origin(reader.message_block or None, reader.message_seals)
         response = Response(
             parts=parts,
@@ -337,7 +350,7 @@ class StreamDecoder:
             wire_finish_reason=reader.wire_finish_reason,
             usage=reader.usage,
             reasoning=self._report,
-            notes=(*reader.notebook.notes(), *self._notebook.notes()),
+            notes=(*notes, _FIELD_THINKING) if apart else notes,
             error=self._failure or reader.error,
             alternatives=self._alternatives(reader) if reader.others else (),
             origin=origin,

@@ -38,7 +38,7 @@ def decode(
         if isinstance(value, (bytes, bytearray, memoryview)):
             decoder.feed(value)
         else:
-            decoder.feed_json(value)
+            decoder.feed_json(value, whole=True)
         decoder.finish()
     except RecursionError:
         raise DecodeError("expected an answer of a model: the JSON is nested too deeply") from None
@@ -68,8 +68,10 @@ def _whole(body: Any) -> Any:
         body = body.encode("utf-8", "surrogatepass")
     if not isinstance(body, (bytes, bytearray, memoryview)):
         return json_of(body)
+    if body[:1] not in (b"{", b"["):
+        return body
     try:
-        return load_json(body) if bytes(body[:1]) in (b"{", b"[") else body
+        return load_json(body)
     except ValueError:
         return body
 

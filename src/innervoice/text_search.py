@@ -6,13 +6,13 @@ card names the host among those it leaks at. Elsewhere only blocks before the fi
 
 from __future__ import annotations
 
-from innervoice.canon.notes import Notebook
-from innervoice.canon.origin import Origin
+from functools import lru_cache
+
 from innervoice.canon.rows import Card, Host
 from innervoice.catalog.lookup import card_of
 from innervoice.inline.formats import DEFAULT_TAGS
 from innervoice.inline.head import HeadStage
-from innervoice.inline.machine import SplitMachine
+from innervoice.inline.search import TextSearch
 from innervoice.inline.stage import InlineStage
 from innervoice.inline.vocabulary import vocabulary
 from innervoice.wire.dialects import dialect_named
@@ -23,30 +23,25 @@ __all__ = ["stage_for"]
 _DEFAULT_CARD = Card(family="unknown", match=(), source="defaults")
 
 
-def stage_for(
-    reader: Reader, model: str, host: Host | None, *, inline: str | None, notebook: Notebook
-) -> InlineStage:
+def stage_for(reader: Reader, model: str, host: Host | None, inline: str | None) -> InlineStage:
     """The stage behind a reader; `inline` is "on", "all", or None to decide by host and model."""
     card = card_of(model)
     if not _searches_all(reader.dialect, card, host, inline):
-        return HeadStage(lambda number: _origin_of(reader, number), notebook)
+        return HeadStage(reader.origin, reader.notebook)
+    # A host that separates reasoning, but for leaks, would not pass on a text that starts inside of it.
+    separates = host is not None and card is not None and host.id in card.leaks
+    search = _search_for(model, inline == "all", separates)
+    return InlineStage(search, reader.origin, reader.notebook)
+
+
+@lru_cache(maxsize=256)
+def _search_for(model: str, every_tag: bool, separates: bool) -> TextSearch:
+    card = card_of(model)
     own = card.writes if card else ()
     card = card or _DEFAULT_CARD
-    tags = DEFAULT_TAGS if inline == "all" else card.tags
-    words = vocabulary(tags, card.markup, card.ends, own)
-    # A host that separates reasoning, but for leaks, would not pass on a text that starts inside of it.
-    starts_inside = card.prefix_open and not (host and host.id in card.leaks)
-
-    def make(number: int, goes_on: bool) -> SplitMachine:
-        return SplitMachine(
-            words,
-            prefix="card" if starts_inside and not goes_on else "no",
-            stutter=card.stutter,
-            goes_on=goes_on,
-            origin=_origin_of(reader, number),
-        )
-
-    return InlineStage(make, notebook)
+    words = vocabulary(DEFAULT_TAGS if every_tag else card.tags, card.markup, card.ends, own)
+    starts_inside = card.prefix_open and not separates
+    return TextSearch(words, prefix="card" if starts_inside else "no", stutter=card.stutter)
 
 
 def _searches_all(dialect: str, card: Card | None, host: Host | None, inline: str | None) -> bool:
@@ -55,8 +50,3 @@ def _searches_all(dialect: str, card: Card | None, host: Host | None, inline: st
     if host is None:
         return dialect_named(dialect).inline_reasoning
     return host.inline or bool(card and host.id in card.leaks)
-
-
-def _origin_of(reader: Reader, number: int) -> Origin:
-    """The origin of what is found in the text with this number."""
-    return reader.origin().replace(item=f"text_{number}")

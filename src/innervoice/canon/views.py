@@ -143,8 +143,9 @@ def kinds_of(parts: Iterable[Part]) -> tuple[bool, bool]:
     """Whether there is reasoning that came apart from the text, and whether there is text that is not blank."""
     apart = said = False
     for part in parts:
-        if isinstance(part, Thinking):
+        # For a struct, asking for the type itself is three times as fast as isinstance.
+        if type(part) is Thinking:
             apart = apart or not is_inline(part)
-        elif isinstance(part, Text):
+        elif type(part) is Text:
             said = said or bool(part.text and not part.text.isspace())
     return apart, said

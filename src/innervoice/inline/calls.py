@@ -22,7 +22,7 @@ _FRAMES = (
     ("<minimax:tool_call>", "</minimax:tool_call>"),
     ("<|tool_call_begin|>", "<|tool_call_end|>"),
 )
-_OPENERS = tuple(opener for opener, _ in _FRAMES)
+_BEGINNING = re.compile(rf"\s*(?:{'|'.join(re.escape(opener) for opener, _ in _FRAMES)})")
 # How a call begins that is not a JSON object, in this order: Qwen3-Coder, MiniMax, Kimi, GLM.
 _HEADS = tuple(
     map(
@@ -36,7 +36,6 @@ _HEADS = tuple(
     )
 )
 _MOST_NOTES = 8
-_NONBLANK = re.compile(r"\S")
 
 
 class Candidate(NamedTuple):
@@ -70,12 +69,12 @@ def _where(parts: Sequence[Part]) -> int | None:
     """Which part may hold a call: the first text if it begins as one, without a text the last reasoning."""
     last = None
     for number, part in enumerate(parts):
-        if isinstance(part, Thinking):
+        if type(part) is Thinking:
             last = number
-        elif not isinstance(part, Text):
+        elif type(part) is not Text:
             last = None  # the reasoning led to something, so what stands in it was a draft
-        elif beginning := _NONBLANK.search(part.text):
-            return number if part.text.startswith(_OPENERS, beginning.start()) else None
+        elif part.text and not part.text.isspace():
+            return number if _BEGINNING.match(part.text) else None
     return last
 
 

@@ -7,15 +7,16 @@ without such a block, its text is no longer looked at, and events pass on as the
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from innervoice.canon.events import Event, TextDelta, ThinkingDelta, ToolCallDelta
 from innervoice.canon.notes import Notebook
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, Thinking
 from innervoice.canon.views import BLANKS
-from innervoice.inline.machine import SplitMachine
 from innervoice.inline.marks import Place
-from innervoice.inline.stage import InlineStage, MakesSplitter
+from innervoice.inline.search import TextSearch
+from innervoice.inline.stage import InlineStage
 from innervoice.inline.vocabulary import vocabulary
 
 __all__ = ["HEAD_TAGS", "HeadStage"]
@@ -32,7 +33,7 @@ class HeadStage(InlineStage):
     passing = frozenset((ThinkingDelta,))
     _is_set_up = False
 
-    def __init__(self, origin: Callable[[int], Origin], notebook: Notebook) -> None:
+    def __init__(self, origin: Callable[[], Origin], notebook: Notebook) -> None:
         self._origin, self._notebook = origin, notebook
 
     @property
@@ -45,10 +46,13 @@ class HeadStage(InlineStage):
         if self.untouched:
             return events
         if not (self._is_set_up and self._groups):
-            first = next((event.text for event in events if type(event) is TextDelta), "")
-            if (head := first.lstrip(BLANKS)) and head[0] != "<":
-                self.untouched, self.passing = True, _ALL
-                return events
+            for event in events:
+                if type(event) is TextDelta:
+                    head = event.text.lstrip(BLANKS)
+                    if not head or head[0] == "<":
+                        break
+                    self.untouched, self.passing = True, _ALL
+                    return events
         return self._look(events)
 
     def finish(self, parts: list[Part]) -> list[Event]:
@@ -59,7 +63,7 @@ class HeadStage(InlineStage):
     def _look(self, events: list[Event]) -> list[Event]:
         if not self._is_set_up:
             self._is_set_up = True
-            super().__init__(_splitters(self._origin), self._notebook)
+            super().__init__(_search(), self._origin, self._notebook)
         out = super().feed(events)
         if self._groups:
             self.passing = frozenset()
@@ -80,11 +84,6 @@ class HeadStage(InlineStage):
         return all(plain) and all(texts)
 
 
-def _splitters(origin: Callable[[int], Origin]) -> MakesSplitter:
-    def make(number: int, goes_on: bool) -> SplitMachine:
-        words = vocabulary(HEAD_TAGS)
-        return SplitMachine(
-            words, head_only=True, goes_on=goes_on, off=goes_on, origin=origin(number)
-        )
-
-    return make
+@cache
+def _search() -> TextSearch:
+    return TextSearch(vocabulary(HEAD_TAGS), head_only=True)

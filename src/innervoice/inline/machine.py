@@ -176,9 +176,7 @@ class SplitMachine:
 
     def _run(self, text: str, *, final: bool) -> None:
         """Reads a text up to what must be held back, which goes to `_held`."""
-        search = self._vocabulary.search.search
-        # Where all markers begin with one character, looking for that first is many times as fast.
-        tagged = self._vocabulary.suspect is not None
+        find = self._vocabulary.find
         position = 0
         self._held = ""
         while position < len(text):
@@ -189,8 +187,7 @@ class SplitMachine:
             if self._actions.left_alone and not self._actions.channel:
                 self._actions.say(text[position:])
                 return
-            start = text.find("<", position) if tagged else position
-            found = search(text, start) if start >= 0 else None
+            found = find(text, position)
             # Tags begin and end in characters of their own: they cannot grow.
             if not found or (
                 found.lastgroup != "tag" and not final and self._may_grow(found, text, position)

@@ -8,9 +8,10 @@ back; reasoning that goes on where the field ends keeps what the field does not 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import TypeAlias
+
+from msgspec import structs
 
 from innervoice.canon.events import (
     Event,
@@ -26,17 +27,15 @@ from innervoice.canon.origin import Markup, Origin, weave
 from innervoice.canon.parts import Part, Text, Thinking, is_inline, restore
 from innervoice.canon.response import FinishReason
 from innervoice.canon.views import is_blank
-from innervoice.folding import FoldedPart, PartFolder, beginning
+from innervoice.folding import FoldedPart, PartFolder, beginning, content_of
 from innervoice.inline.machine import SplitMachine
 from innervoice.inline.marks import Place
+from innervoice.inline.search import TextSearch
 
-__all__ = ["InlineStage", "MakesSplitter"]
+__all__ = ["InlineStage"]
 
 
 _NOT_SPACE = re.compile(r"\S")
-
-MakesSplitter: TypeAlias = Callable[[int, bool], SplitMachine]
-"""Gives a splitter for the text with this number, which may go on with an answer that has begun."""
 
 
 class StagedPart(FoldedPart):
@@ -54,8 +53,12 @@ class InlineStage:
     untouched = False
     """Nothing was split and nothing will be: the reader's parts and events stand as they are."""
 
-    def __init__(self, splitter: MakesSplitter, notebook: Notebook) -> None:
-        self._make = splitter
+    def __init__(
+        self, search: TextSearch, origin: Callable[[], Origin], notebook: Notebook
+    ) -> None:
+        self._search = search
+        self._origin = origin
+        """Gives the origin of what has no block of its own."""
         self._notebook = notebook
         self._parts: list[StagedPart] = []
         self._plain: dict[int, StagedPart] = {}  # by the wire's number
@@ -83,7 +86,10 @@ class InlineStage:
     def feed(self, events: list[Event]) -> list[Event]:
         """Splits the text of these events."""
         out: list[Event] = []
-        for event in events:
+        position = 0
+        while position < len(events):
+            event = events[position]
+            position += 1
             # For a struct, asking for the type itself is three times as fast as isinstance.
             if type(event) is TextDelta and (splitter := self._splitters.get(event.index)):
                 self._pass_on(event.index, splitter.feed(event.text), out)
@@ -95,7 +101,10 @@ class InlineStage:
             elif type(event) is TextDelta or type(event) is ToolCallDelta:
                 self._relay(event, out)
             elif type(event) is PartStart:
-                self._start(event, out)
+                if event.type == "text" and self._read_plain(events, position, out):
+                    position += 2
+                else:
+                    self._start(event, out)
             elif type(event) is PartEnd:
                 self._end(event, out)
             else:
@@ -106,7 +115,8 @@ class InlineStage:
 
     def _start(self, event: PartStart, out: list[Event]) -> None:
         if event.type == "text":
-            splitter = self._make(event.index, self._has_begun())
+            origin = self._origin_of(event.index)
+            splitter = self._search.splitter(origin, goes_on=self._has_begun())
             if self._field:
                 splitter.reasoning_elsewhere()
             self._splitters[event.index] = splitter
@@ -123,6 +133,10 @@ class InlineStage:
             return False
         texts = (staged.now() for group in self._groups.values() for staged in group.parts)
         return any(isinstance(part, Text) and not is_blank(part.text) for part in texts)
+
+    def _origin_of(self, number: int) -> Origin:
+        """The origin of what is found in the text with this number."""
+        return structs.replace(self._origin(), item=f"text_{number}")
 
     def _number(self, staged: StagedPart) -> int:
         staged.index = len(self._parts)
@@ -162,6 +176,31 @@ class InlineStage:
 
     # ---- parts of a text -----------------------------------------------------------------------
 
+    def _read_plain(self, events: list[Event], position: int, out: list[Event]) -> bool:
+        """Takes a text that came whole, in the two events from this position on, if it needs no splitter."""
+        if position + 1 >= len(events) or self._groups:
+            return False
+        came, ended = events[position], events[position + 1]
+        if type(ended) is not PartEnd or type(came) is not TextDelta or ended.index != came.index:
+            return False
+        whole = ended.part
+        assert isinstance(whole, Text)
+        if not whole.complete or self.finish_reason == "length":
+            return False
+        found = self._search.plain_parts(self._origin_of(ended.index), came.text)
+        if found is None:
+            return False
+        if type(found[0]) is Thinking:
+            self._notebook.add("inline_thinking")
+        group = self._groups[ended.index] = PartFolder(StagedPart)
+        for part in _completed(found, whole):
+            staged = StagedPart(part, is_open=False)
+            at = self._number(staged)
+            group.parts.append(staged)
+            delta = TextDelta if type(part) is Text else ThinkingDelta
+            out += (PartStart(at, part.type), delta(at, content_of(part)), PartEnd(at, part))
+        return True
+
     def _pass_on(self, wire: int, events: list[Event], out: list[Event]) -> None:
         group = self._groups[wire]
         for event in events:
@@ -196,16 +235,8 @@ class InlineStage:
         out.append(Recast(position, tuple(staged.now() for staged in parts)))
 
     def _dress(self, group: list[StagedPart], whole: Text, out: list[Event]) -> None:
-        """Completes the parts of a text when it ends: the first gets the wire block, the last whether it is complete."""
-        parts = [staged.now() for staged in group]
-        if len(parts) == 1 and isinstance(parts[0], Text) and not is_inline(parts[0]):
-            parts = [whole]
-        elif whole.origin and _tells_more(whole.origin):
-            parts = _dressed(parts, whole.origin)
-        elif whole.complete:
-            return
-        if not whole.complete:
-            parts[-1] = parts[-1].replace(complete=False)
+        """Completes the parts of a text when it ends."""
+        parts = _completed([staged.now() for staged in group], whole)
         ended_as: dict[int, Part] = {}
         for staged, part in zip(group, parts, strict=True):
             staged.part = ended_as[staged.index] = part
@@ -260,6 +291,18 @@ class InlineStage:
             dropped.part = _with_lead(Text("", origin=origin.replace(markup=None)), written)
             parts = self._parts[position:]
         self._rewrite(position, parts, out)
+
+
+def _completed(parts: Sequence[Part], whole: Text) -> list[Part]:
+    """The parts of a text that has ended: the first gets its wire block, the last whether it is complete."""
+    if len(parts) == 1 and isinstance(parts[0], Text) and not is_inline(parts[0]):
+        return [whole]
+    completed = list(parts)
+    if whole.origin and _tells_more(whole.origin):
+        completed = _dressed(completed, whole.origin)
+    if not whole.complete:
+        completed[-1] = completed[-1].replace(complete=False)
+    return completed
 
 
 def _tells_more(origin: Origin) -> bool:

@@ -58,6 +58,15 @@ class Vocabulary:
     own_tags: re.Pattern[str]
     own_rows: frozenset[str]
 
+    def find(self, text: str, position: int) -> re.Match[str] | None:
+        """The next marker from this position on."""
+        if self.suspect is not None:
+            # Where all markers begin with one character, looking for that first is many times as fast.
+            position = text.find("<", position)
+            if position < 0:
+                return None
+        return self.search.search(text, position)
+
     def writes(self, name: str, row: Format | None) -> bool:
         """Whether the model's card says that it writes tags of this name, or of this row."""
         return row.name in self.own_rows if row else self.own_tags.fullmatch(name) is not None

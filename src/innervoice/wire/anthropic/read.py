@@ -44,6 +44,7 @@ _KINDS = {
     "redacted_thinking": "thinking",
     "tool_use": "tool_call",
 }
+_TRIVIAL = {"type", "text"}
 # Deltas that lengthen a member of the block: their type -> the member.
 _LENGTHEN = {"text_delta": "text", "thinking_delta": "thinking"}
 
@@ -80,7 +81,9 @@ class AnthropicReader(Reader):
     def _read_whole(self, message: dict[str, Any]) -> None:
         self._start(message)
         for block in as_list(message.get("content")):
-            if slot := self._open_block(block):
+            if part := self._whole_part(block):
+                self.whole(part)
+            elif slot := self._open_block(block):
                 self.close(slot)
         self._end(message)
         self.ended = True
@@ -137,6 +140,15 @@ class AnthropicReader(Reader):
         )
 
     # ---- blocks --------------------------------------------------------------------------------
+
+    def _whole_part(self, block: Any) -> Part | None:
+        """The part of a block whose text is whole; None for other blocks."""
+        kind = block.get("type") if type(block) is dict else None
+        if kind == "text" and type(block.get("text")) is str:
+            return self._text(block, block["text"], complete=True)
+        if kind == "thinking" and type(block.get("thinking")) is str:
+            return self._thinking(block, block["thinking"], complete=True)
+        return None
 
     def _start_block(self, event: dict[str, Any]) -> None:
         index = event.get("index")
@@ -211,10 +223,13 @@ class AnthropicReader(Reader):
         match slot.kind:
             case "text":
                 block["text"] = slot.text
-                trivial = block.keys() == {"type", "text"}
-                part: Part = Text(slot.text, complete, self.origin(None if trivial else block))
+                part: Part = self._text(block, slot.text, complete=complete)
             case "thinking":
-                part = self._thinking(slot, complete=complete)
+                if slot.pieces or isinstance(block.get("thinking"), str):
+                    block["thinking"] = slot.text
+                elif "thinking" in block:
+                    self.notebook.add("odd_value", "thinking")
+                part = self._thinking(block, slot.text, complete=complete)
             case "tool_call":
                 self._end_call(slot, complete=complete)
                 return
@@ -224,21 +239,19 @@ class AnthropicReader(Reader):
                 part = Opaque(block, complete, self.origin())
         self.end(slot, part)
 
-    def _thinking(self, slot: Slot, *, complete: bool) -> Thinking:
-        block = slot.block
+    def _text(self, block: dict[str, Any], text: str, *, complete: bool) -> Text:
+        trivial = block.keys() == _TRIVIAL
+        return Text(text, complete, self.origin(None if trivial else block))
+
+    def _thinking(self, block: dict[str, Any], text: str, *, complete: bool) -> Thinking:
         if block.get("type") == "redacted_thinking":
             return Thinking(
                 "", "hidden", complete, self.origin(block, ("data",) if complete else ())
             )
-        if slot.pieces or isinstance(block.get("thinking"), str):
-            block["thinking"] = slot.text
-        elif "thinking" in block:
-            self.notebook.add("odd_value", "thinking")
-        sealed = complete and isinstance(block.get("signature"), str) and bool(block["signature"])
-        form: Form = "full" if slot.text or not sealed else "hidden"
-        return Thinking(
-            slot.text, form, complete, self.origin(block, ("signature",) if sealed else ())
-        )
+        signature = block.get("signature") if complete else None
+        sealed = isinstance(signature, str) and signature != ""
+        form: Form = "full" if text or not sealed else "hidden"
+        return Thinking(text, form, complete, self.origin(block, ("signature",) if sealed else ()))
 
     def _end_call(self, slot: Slot, *, complete: bool) -> None:
         block = slot.block

@@ -22,8 +22,9 @@ class ContentChunks:
     The reader is an argument of each call and not kept: a reference cycle would have to wait for the garbage collector.
     """
 
+    _current: Slot | None = None
+
     def __init__(self) -> None:
-        self._current: Slot | None = None
         self._inner: dict[
             int, list[Any]
         ] = {}  # what goes on with a thinking chunk, joined at its end

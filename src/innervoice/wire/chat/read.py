@@ -56,12 +56,13 @@ class ChatReader(Reader):
     """Reads one completion: its first choice."""
 
     dialect: ClassVar[str] = "openai-chat"
+    ends_late: ClassVar[bool] = True
+    _refusal: Slot | None = None
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._fields = ReasoningFields(cumulative=context.cumulative)
         self._content = ContentChunks()
-        self._refusal: Slot | None = None
         self._calls: dict[Any, Slot] = {}
 
     def read(self, value: Any, name: str | None) -> None:
@@ -101,7 +102,11 @@ class ChatReader(Reader):
     def _read_choice(self, choice: dict[str, Any]) -> None:
         message = self._message_of(choice) if "message" in choice else choice.get("delta")
         if isinstance(message, dict):
-            self._read_message(message, is_delta=message is choice.get("delta"))
+            is_delta = message is choice.get("delta")
+            if self.context.whole and not is_delta and message.keys() <= _USUAL:
+                self._read_whole(message)
+            else:
+                self._read_message(message, is_delta=is_delta)
         elif isinstance(choice.get("text"), str):
             self._content.read(self, choice["text"])
         elif message is not None:
@@ -123,18 +128,32 @@ class ChatReader(Reader):
         if isinstance(delta, dict) and isinstance(message, dict):
             return (
                 delta
-                if self._slots or any(delta.get(key) for key in ("content", *FIELDS))
+                if self.parts or any(delta.get(key) for key in ("content", *FIELDS))
                 else message
             )
         return message if delta is None else delta
+
+    def _read_whole(self, message: dict[str, Any]) -> None:
+        """Reads a message that has only texts, and that nothing goes on with."""
+        fields = NAMES & message.keys()
+        if fields and not self._fields.read_whole(self, message, fields):
+            self._fields.read(self, message, is_delta=False)
+        content = message.get("content")
+        if type(content) is str:
+            if content:
+                self.whole(Text(content, origin=self.origin()))
+        elif content is not None:
+            self._content.read(self, content)
 
     def _read_message(self, message: dict[str, Any], *, is_delta: bool) -> None:
         if not message.keys().isdisjoint(NAMES):
             self._fields.read(self, message, is_delta=is_delta)
         if (content := message.get("content")) is not None:
             self._content.read(self, content)
-        if message.keys() <= _USUAL:
-            return
+        if not message.keys() <= _USUAL:
+            self._read_rest(message)
+
+    def _read_rest(self, message: dict[str, Any]) -> None:
         if refusal := message.get("refusal"):
             self._refuse(refusal)
         if (calls := message.get("tool_calls")) is not None:

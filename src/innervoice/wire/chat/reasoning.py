@@ -10,6 +10,7 @@ signature or an encrypted payload is kept whichever field won.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from innervoice.canon.parts import Opaque, Part, Thinking
@@ -42,16 +43,16 @@ class ReasoningFields:
     """Reads the reasoning of one message, whole or in deltas; as `ContentChunks`, it keeps no reader."""
 
     _last_text = ""  # the last delta of a host that repeats itself
+    _chosen: str | None = None
+    _field: Slot | None = None
+    _last: Any = None
+    _empty_details = False
 
     def __init__(self, *, cumulative: bool) -> None:
         self._cumulative = self._snapshots = cumulative
-        self._chosen: str | None = None
-        self._field: Slot | None = None
         self._details: dict[Any, Slot] = {}
         self._mirrors: dict[str, list[str]] = {}
-        self._last: Any = None
         self._unshown: dict[int, list[str]] = {}  # texts of entries that another field says
-        self._empty_details = False
 
     @property
     def text(self) -> str:
@@ -63,6 +64,15 @@ class ReasoningFields:
     def only_empty_details(self) -> bool:
         """Whether `reasoning_details` came, and never had an entry."""
         return self._empty_details and not self._details
+
+    def read_whole(self, reader: Reader, message: dict[str, Any], names: Iterable[str]) -> bool:
+        """Takes the text of a message that nothing goes on with, if it has one in a single field; False if not."""
+        filled = [name for name in names if message[name] is not None]
+        if len(filled) != 1 or type(text := message[filled[0]]) is not str or filled[0] == DETAILS:
+            return not filled
+        if text:
+            reader.whole(Thinking(text, origin=reader.origin({filled[0]: text})))
+        return True
 
     def read(self, reader: Reader, message: dict[str, Any], *, is_delta: bool) -> None:
         """Takes the fields of a message or a delta."""

@@ -52,6 +52,7 @@ _MEMBERS = {"candidates", "usageMetadata", "modelVersion", "responseId", "prompt
 _PART_MEMBERS = {"text", "thought", "thoughtSignature", "functionCall", "inlineData"}
 _SEAL = ("thoughtSignature",)
 _PLAIN = {"text", "thought"}
+_TRIVIAL = {"text": {"text"}, "thinking": _PLAIN}
 _TEXTLESS = {"thought", *_SEAL}
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(?:'([^']*)'|\"([^\"]*)\"|([0-9]{1,9}))\]")
 
@@ -60,7 +61,9 @@ class GeminiReader(Reader):
     """Reads one answer: its first candidate."""
 
     dialect: ClassVar[str] = "gemini"
+    ends_late: ClassVar[bool] = True
     _call: Slot | None = None  # a call whose arguments come in pieces
+    _is_over = False  # no chunk will go on with the text of this one
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -106,6 +109,7 @@ class GeminiReader(Reader):
 
     def _read_candidate(self, candidate: dict[str, Any]) -> None:
         parts = as_dict(candidate.get("content")).get("parts")
+        self._is_over = self.context.whole and bool(candidate.get("finishReason"))
         if isinstance(parts, list):
             first = True
             for part in parts:
@@ -147,6 +151,9 @@ class GeminiReader(Reader):
 
     def _read_text(self, part: dict[str, Any], *, first: bool) -> None:
         kind = "thinking" if part.get("thought") is True else "text"
+        if self._is_over and type(part.get("text")) is str:
+            self.whole(self._part(kind, part, part["text"], complete=True))
+            return
         plain = part.keys() <= _PLAIN
         current = self._current
         if not (plain and first and current and current.kind == kind):
@@ -171,14 +178,15 @@ class GeminiReader(Reader):
             return
         if "text" in block or slot.pieces:
             block["text"] = slot.text
-        sealed = bool(block.get("thoughtSignature"))
-        trivial = block.keys() == ({"text"} if slot.kind == "text" else {"text", "thought"})
-        origin = self.origin(None if trivial else block, _SEAL if sealed else ())
-        if slot.kind == "text":
-            part: Part = Text(slot.text, complete, origin)
-        else:
-            part = Thinking(slot.text, "full" if slot.text else "hidden", complete, origin)
-        self.end(slot, part)
+        self.end(slot, self._part(slot.kind, block, slot.text, complete=complete))
+
+    def _part(self, kind: str, block: dict[str, Any], text: str, *, complete: bool) -> Part:
+        seals = _SEAL if block.get("thoughtSignature") else ()
+        trivial = block.keys() == _TRIVIAL[kind]
+        origin = self.origin(None if trivial else block, seals)
+        if kind == "text":
+            return Text(text, complete, origin)
+        return Thinking(text, "full" if text else "hidden", complete, origin)
 
     # ---- calls ---------------------------------------------------------------------------------
 

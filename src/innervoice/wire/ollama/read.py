@@ -88,7 +88,7 @@ class OllamaReader(Reader):
 
     def _end(self, line: dict[str, Any]) -> None:
         self.stop(line.get("done_reason") or "stop", _REASONS)
-        if self.finish_reason == "stop" and any(slot.kind == "tool_call" for slot in self._slots):
+        if self.finish_reason == "stop" and self._call_ids:
             self.finish_reason = "tool_calls"
         counts = {key: item for key, item in line.items() if key.endswith(("_count", "_duration"))}
         if counts:

@@ -10,8 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from typing import Any
 
-from innervoice.canon.origin import Origin
-from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall
+from innervoice.canon.parts import Form, Opaque, Part, Text, Thinking, ToolCall
 from innervoice.wire.json_access import arguments_of, as_dict, as_list, as_text
 from innervoice.wire.protocol import Reader, Slot
 
@@ -39,7 +38,8 @@ class Leaders:
 
     def drop(self, index: int) -> None:
         """An item turned out not to be reasoning."""
-        if self._names.pop(index, None):
+        if index in self._names:
+            del self._names[index]
             self._order.remove(index)
 
     def before(self, index: int) -> str | None:
@@ -54,14 +54,15 @@ class Item:
     The reader is an argument of each call and not kept: a reference cycle would have to wait for the garbage collector.
     """
 
+    done = False
+    refuses = False
+    """Whether an entry of it is a refusal."""
+    _place: Slot | None = None
+
     def __init__(self, index: int, item: dict[str, Any], leaders: Leaders) -> None:
         self.index = index
         self._leaders = leaders
-        self.done = False
-        self.refuses = False
-        """Whether an entry of it is a refusal."""
         self._slots: dict[tuple[str, int], Slot] = {}  # in the order of their indexes
-        self._place: Slot | None = None
         self.describe(item)
 
     def describe(self, item: dict[str, Any]) -> None:
@@ -79,6 +80,22 @@ class Item:
         """The text, or the arguments, that came so far."""
         keys = sorted(self._slots, key=lambda key: (key[0] == _CONTENT, key[1]))
         return "".join(self._slots[key].text for key in keys)
+
+    def read_whole(self, reader: Reader) -> None:
+        """Reads an item that comes in one piece."""
+        kind = _KINDS.get(self.type)
+        if kind is None:
+            self.finish(reader)
+            return
+        self.done = True
+        first = True
+        for where, _, text in self._entries(reader) or [(_CONTENT, -1, "")]:
+            if kind == "thinking":
+                form: Form = "summary" if where == _SUMMARY else "full"
+                reader.whole(self._thinking(reader, text, form, first=first, complete=True))
+            else:
+                reader.whole(self._text(reader, text, first=first, complete=True))
+            first = False
 
     # ---- while it comes ------------------------------------------------------------------------
 
@@ -188,25 +205,32 @@ class Item:
         first = slot is next(iter(self._slots.values()))
         match slot.kind:
             case "thinking":
-                sealed = complete and first and self.type == "reasoning"
-                seals = tuple(member for member in _SEALS if item.get(member)) if sealed else ()
-                origin = reader.origin(item if first else None, seals, item=self.name)
-                return Thinking(text, slot.form if text else "hidden", complete, origin)
+                return self._thinking(reader, text, slot.form, first=first, complete=complete)
             case "text":
-                origin = reader.origin(item if first else None, item=self.name)
-                return Text(text, complete, self._led(origin))
+                return self._text(reader, text, first=first, complete=complete)
             case "tool_call":
                 begun = slot.begun
                 assert begun is not None
-                origin = reader.origin(item, item=self.name, invented=slot.invented)
+                leader = self._leaders.before(self.index)
+                origin = reader.origin(item, item=self.name, invented=slot.invented, led_by=leader)
                 called = as_text(item.get("name")) or begun.name
-                return ToolCall(begun.id, called, text, complete, self._led(origin))
+                return ToolCall(begun.id, called, text, complete, origin)
             case _:
                 return Opaque(item, complete, reader.origin())
 
-    def _led(self, origin: Origin) -> Origin:
+    def _thinking(
+        self, reader: Reader, text: str, form: Form, *, first: bool, complete: bool
+    ) -> Thinking:
+        item = self.item
+        sealed = complete and first and self.type == "reasoning"
+        seals = tuple([member for member in _SEALS if item.get(member)]) if sealed else ()
+        origin = reader.origin(item if first else None, seals, item=self.name)
+        return Thinking(text, form if text else "hidden", complete, origin)
+
+    def _text(self, reader: Reader, text: str, *, first: bool, complete: bool) -> Text:
         leader = self._leaders.before(self.index)
-        return origin.replace(led_by=leader) if leader else origin
+        origin = reader.origin(self.item if first else None, item=self.name, led_by=leader)
+        return Text(text, complete, origin)
 
 
 def text_of(item: dict[str, Any]) -> str:

@@ -72,12 +72,13 @@ class ResponsesReader(Reader):
 
     dialect: ClassVar[str] = "openai-responses"
 
+    _refused = False
+
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._items: dict[int, Item] = {}
         self._indexes: dict[str, int] = {}  # of items whose events have no index, by their id
         self._leaders = Leaders()
-        self._refused = False
 
     def read(self, value: Any, name: str | None) -> None:
         event = as_dict(value)
@@ -190,7 +191,7 @@ class ResponsesReader(Reader):
     def _reconcile(self, output: list[Any]) -> None:
         """Takes the items of the last word: revises those that came, and adds those that did not."""
         matches = Matches(list(self._items.values()), output) if self._items else None
-        following = max(self._items, default=-1) + 1
+        following = max(self._items) + 1 if self._items else 0
         for item in output:
             if not isinstance(item, dict):
                 self.odd(item, "output")
@@ -199,11 +200,12 @@ class ResponsesReader(Reader):
             if known is None:
                 known = self._new(following, item)
                 following += 1
-            if not known.done:
+                known.read_whole(self)
+            elif not known.done:
                 known.finish(self, item)
-                self._refused = self._refused or known.refuses
             elif known.type == item.get("type"):
                 known.revise(self, item)
+            self._refused = self._refused or known.refuses
 
     def _stop(self, response: dict[str, Any], kind: str) -> None:
         status = as_text(response.get("status")) or kind.removeprefix("response.")
