@@ -22,7 +22,9 @@ from innervoice.wire.refusals import Refusal
 from innervoice.wire.serve_response import own_part, own_word, pieces
 from innervoice.wire.write import block_of, wholes
 
-__all__ = ["write_answer", "write_error", "write_stream", "write_stream_error"]
+__all__ = [
+    "counted_input", "counted_output", "stop_reason", "write_answer", "write_error", "write_stream", "write_stream_error",
+]  # fmt: skip
 
 _DIALECT = "anthropic"
 _WORDS: dict[FinishReason | None, str] = {
@@ -54,14 +56,14 @@ def write_answer(answer: Response) -> dict[str, Any]:
     return {
         **_begun(answer),
         "content": _blocks(answer),
-        "stop_reason": _stop_reason(answer),
-        "usage": {**_read(answer.usage), **_written(answer.usage)},
+        "stop_reason": stop_reason(answer),
+        "usage": {**counted_input(answer.usage), **counted_output(answer.usage)},
     }
 
 
 def write_stream(answer: Response, size: int) -> Iterator[Frame]:
     """The same answer as a stream, its texts in deltas of `size` characters."""
-    read, written = _read(answer.usage), _written(answer.usage)
+    read, written = counted_input(answer.usage), counted_output(answer.usage)
     # Some token is out before the first event: the API says 1 here, or little more.
     message = {**_begun(answer), "usage": {**read, "output_tokens": 1}}
     yield _event("message_start", message=message)
@@ -72,7 +74,7 @@ def write_stream(answer: Response, size: int) -> Iterator[Frame]:
         for delta in deltas:
             yield _event("content_block_delta", index=index, delta=delta)
         yield _event("content_block_stop", index=index)
-    end = {"stop_reason": _stop_reason(answer), "stop_sequence": None}
+    end = {"stop_reason": stop_reason(answer), "stop_sequence": None}
     yield _event("message_delta", delta=end, usage={**read, **written})
     yield _event("message_stop")
 
@@ -109,18 +111,18 @@ def _begun(answer: Response) -> dict[str, Any]:
     }
 
 
-def _stop_reason(answer: Response) -> str | None:
+def stop_reason(answer: Response) -> str | None:
     return own_word(answer, _DIALECT) or _WORDS.get(answer.finish_reason)
 
 
-def _read(usage: Usage) -> dict[str, Any]:
+def counted_input(usage: Usage) -> dict[str, Any]:
     """The input token counts; the API counts cached tokens separately."""
     cached = usage.cached_input_tokens
     plain = {"input_tokens": (usage.input_tokens or 0) - (cached or 0)}
     return plain if cached is None else {**plain, "cache_read_input_tokens": cached}
 
 
-def _written(usage: Usage) -> dict[str, Any]:
+def counted_output(usage: Usage) -> dict[str, Any]:
     """What the answer cost, thinking included."""
     output = {"output_tokens": usage.output_tokens or 0}
     thought = usage.reasoning_tokens

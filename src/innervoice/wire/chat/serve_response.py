@@ -24,7 +24,7 @@ from innervoice.wire.serve_response import openai_error, own_part, own_word
 from innervoice.wire.write import block_of, wholes
 
 __all__ = [
-    "DONE", "chunk", "completion", "message_of", "word_of", "write_answer", "write_error", "write_stream",
+    "DONE", "WORDS", "chunk", "completion", "message_of", "word_of", "write_answer", "write_error", "write_stream",
     "write_stream_error",
 ]  # fmt: skip
 
@@ -32,7 +32,7 @@ DONE = Frame(b"[DONE]")
 _DIALECT = "openai-chat"
 _CREATED = 1_767_225_600
 """The first second of 2026: the wire wants a time, and we know none."""
-_WORDS = {
+WORDS = {
     "stop": "stop",
     "length": "length",
     "tool_calls": "tool_calls",
@@ -51,7 +51,7 @@ def write_answer(answer: Response) -> dict[str, Any]:
     if refused and not message["content"]:
         message["content"] = None
     _mirror_details(message)
-    word = word_of(answer, _DIALECT, _WORDS)
+    word = word_of(answer, _DIALECT, WORDS)
     return completion(answer, message, word, write_usage(answer.usage))
 
 

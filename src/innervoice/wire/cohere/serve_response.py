@@ -22,7 +22,9 @@ from innervoice.wire.refusals import Refusal
 from innervoice.wire.serve_response import own_part, own_word, pieces
 from innervoice.wire.write import block_of, wholes
 
-__all__ = ["write_answer", "write_error", "write_stream", "write_stream_error"]
+__all__ = [
+    "counted", "finish_word", "write_answer", "write_error", "write_stream", "write_stream_error",
+]  # fmt: skip
 
 _DIALECT = "cohere"
 _NO_ID = "00000000-0000-0000-0000-000000000000"
@@ -39,10 +41,10 @@ def write_answer(answer: Response) -> dict[str, Any]:
     """The body of a response."""
     body = {
         "id": answer.id or _NO_ID,
-        "finish_reason": _word(answer),
+        "finish_reason": finish_word(answer),
         "message": _message(answer),
     }
-    usage = _usage(answer.usage)
+    usage = counted(answer.usage)
     return {**body, "usage": usage} if usage else body
 
 
@@ -93,12 +95,12 @@ def _own(part: Part) -> Part | None:
     return own
 
 
-def _word(answer: Response) -> str:
+def finish_word(answer: Response) -> str:
     usual = _WORDS["tool_calls" if answer.tool_calls else "stop"]
     return own_word(answer, _DIALECT) or _WORDS.get(answer.finish_reason or "", usual)
 
 
-def _usage(usage: Usage) -> dict[str, Any]:
+def counted(usage: Usage) -> dict[str, Any]:
     counts = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
     billed = {name: count for name, count in counts.items() if count is not None}
     if not billed:

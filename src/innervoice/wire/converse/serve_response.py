@@ -24,7 +24,9 @@ from innervoice.wire.refusals import Refusal
 from innervoice.wire.serve_response import own_part, own_word, pieces
 from innervoice.wire.write import block_of, wholes
 
-__all__ = ["error_type", "write_answer", "write_error", "write_stream", "write_stream_error"]
+__all__ = [
+    "METRICS", "counted", "error_type", "stop_reason", "write_answer", "write_error", "write_stream", "write_stream_error",
+]  # fmt: skip
 
 _DIALECT = "bedrock-converse"
 _WORDS: dict[FinishReason | None, str] = {
@@ -55,16 +57,16 @@ _STREAM_ERRORS = (
     "throttlingException",
     "serviceUnavailableException",
 )
-_METRICS = {"latencyMs": 0}  # there is no clock here
+METRICS = {"latencyMs": 0}  # there is no clock here
 
 
 def write_answer(answer: Response) -> dict[str, Any]:
     """The body of a whole answer."""
     return {
         "output": {"message": {"role": "assistant", "content": _blocks(answer)}},
-        "stopReason": _stop_reason(answer),
-        "usage": _usage(answer.usage),
-        "metrics": _METRICS,
+        "stopReason": stop_reason(answer),
+        "usage": counted(answer.usage),
+        "metrics": METRICS,
     }
 
 
@@ -78,8 +80,8 @@ def write_stream(answer: Response, size: int) -> Iterator[Frame]:
         for delta in deltas:
             yield _event("contentBlockDelta", contentBlockIndex=index, delta=delta)
         yield _event("contentBlockStop", contentBlockIndex=index)
-    yield _event("messageStop", stopReason=_stop_reason(answer))
-    yield _event("metadata", usage=_usage(answer.usage), metrics=_METRICS)
+    yield _event("messageStop", stopReason=stop_reason(answer))
+    yield _event("metadata", usage=counted(answer.usage), metrics=METRICS)
 
 
 def write_error(refusal: Refusal) -> dict[str, Any]:
@@ -106,11 +108,11 @@ def _event(name: str, **members: Any) -> Frame:
     return Frame(dump_json(members), name)
 
 
-def _stop_reason(answer: Response) -> str | None:
+def stop_reason(answer: Response) -> str | None:
     return own_word(answer, _DIALECT) or _WORDS.get(answer.finish_reason)
 
 
-def _usage(usage: Usage) -> dict[str, int]:
+def counted(usage: Usage) -> dict[str, int]:
     """The counts; tokens read from the cache are not input here, but are in the total."""
     read, written, cached = (
         usage.input_tokens or 0,

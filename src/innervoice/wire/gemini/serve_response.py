@@ -22,7 +22,9 @@ from innervoice.wire.refusals import Refusal
 from innervoice.wire.serve_response import own_part, own_word, pieces
 from innervoice.wire.write import wholes
 
-__all__ = ["write_answer", "write_error", "write_stream", "write_stream_error"]
+__all__ = [
+    "counted", "finish_word", "write_answer", "write_error", "write_stream", "write_stream_error",
+]  # fmt: skip
 
 _DIALECT = "gemini"
 _WORDS: dict[FinishReason | None, str] = {
@@ -81,9 +83,9 @@ def _response(answer: Response, parts: list[Any], *, last: bool) -> dict[str, An
         candidate["content"] = {"role": "model"}
     made: dict[str, Any] = {"candidates": [candidate]}
     if last:
-        if reason := _finish_reason(answer):
+        if reason := finish_word(answer):
             candidate["finishReason"] = reason
-        if usage := _usage(answer.usage):
+        if usage := counted(answer.usage):
             made["usageMetadata"] = usage
     if answer.model is not None:
         made["modelVersion"] = answer.model
@@ -92,11 +94,11 @@ def _response(answer: Response, parts: list[Any], *, last: bool) -> dict[str, An
     return made
 
 
-def _finish_reason(answer: Response) -> str | None:
+def finish_word(answer: Response) -> str | None:
     return own_word(answer, _DIALECT) or _WORDS.get(answer.finish_reason)
 
 
-def _usage(usage: Usage) -> dict[str, int]:
+def counted(usage: Usage) -> dict[str, int]:
     """The counts; candidates are counted without thoughts."""
     output, thought = usage.output_tokens, usage.reasoning_tokens
     counts = {

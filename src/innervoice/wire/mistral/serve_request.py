@@ -23,11 +23,18 @@ from innervoice.wire.mistral.read import MistralReader
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.serve_request import UserContent
 
-__all__ = ["read_request", "write_answer", "write_error", "write_stream", "write_stream_error"]
+__all__ = [
+    "WORDS",
+    "read_request",
+    "write_answer",
+    "write_error",
+    "write_stream",
+    "write_stream_error",
+]
 
 _DIALECT = "mistral"
 _CONTENT = UserContent(_DIALECT, read_media)
-_WORDS = {"stop": "stop", "length": "length", "tool_calls": "tool_calls", "error": "error"}
+WORDS = {"stop": "stop", "length": "length", "tool_calls": "tool_calls", "error": "error"}
 
 
 def read_request(body: dict[str, Any]) -> Request:
@@ -41,7 +48,7 @@ def write_answer(answer: Response) -> dict[str, Any]:
     message["content"] = message["content"] or ""
     message.setdefault("tool_calls", None)
     usage = write_usage(answer.usage.replace(reasoning_tokens=None))
-    word = chat.word_of(answer, _DIALECT, _WORDS)
+    word = chat.word_of(answer, _DIALECT, WORDS)
     return chat.completion(answer, message, word, usage)
 
 

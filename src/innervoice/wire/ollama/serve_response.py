@@ -21,7 +21,9 @@ from innervoice.wire.refusals import Refusal
 from innervoice.wire.serve_response import own_part, own_word, pieces
 from innervoice.wire.write import block_of, wholes
 
-__all__ = ["write_answer", "write_error", "write_stream", "write_stream_error"]
+__all__ = [
+    "finish_word", "write_answer", "write_error", "write_stream", "write_stream_error",
+]  # fmt: skip
 
 _DIALECT = "ollama"
 _CREATED = "2026-01-01T00:00:00Z"
@@ -41,7 +43,7 @@ def write_answer(answer: Response) -> dict[str, Any]:
         "created_at": _CREATED,
         "message": {**message, **kept},
         "done": True,
-        "done_reason": _word(answer),
+        "done_reason": finish_word(answer),
         **{name: count for name, count in counts.items() if count is not None},
     }
 
@@ -80,7 +82,7 @@ def _own(part: Part) -> Part | None:
     return own
 
 
-def _word(answer: Response) -> str:
+def finish_word(answer: Response) -> str:
     """Why the answer ended; there is no separate reason for calls."""
     usual = "length" if answer.finish_reason == "length" else "stop"
     return own_word(answer, _DIALECT) or usual

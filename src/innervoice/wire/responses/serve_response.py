@@ -20,7 +20,7 @@ from innervoice.wire.responses.read import INCOMPLETE
 from innervoice.wire.serve_response import openai_error, own_word
 from innervoice.wire.write import wholes
 
-__all__ = ["write_answer", "write_error", "write_stream", "write_stream_error"]
+__all__ = ["response_body", "write_answer", "write_error", "write_stream", "write_stream_error"]
 
 _DIALECT = "openai-responses"
 _CREATED = 1_767_225_600
@@ -30,20 +30,25 @@ _REASONS = {"length": "max_output_tokens", "content_filter": "content_filter", "
 
 
 def write_answer(answer: Response) -> dict[str, Any]:
-    """The body of a response; members that echo the request have the API's defaults."""
-    status, reason = _ending(answer)
+    """The body of a response."""
+    return response_body(answer, _output(answer))
+
+
+def response_body(answer: Response, output: list[dict[str, Any]]) -> dict[str, Any]:
+    """The body around the items; members that echo the request have the API's defaults."""
+    status, reason = ending(answer)
     return {
         "id": answer.id or "resp_0",
         "object": "response",
         "created_at": _CREATED,
         "status": status,
-        "error": _failure(answer) if status == "failed" else None,
+        "error": failure_of(answer) if status == "failed" else None,
         "incomplete_details": {"reason": reason} if reason else None,
         "instructions": None,
         "max_output_tokens": None,
         "metadata": {},
         "model": answer.model or "",
-        "output": _output(answer),
+        "output": output,
         "parallel_tool_calls": True,
         "previous_response_id": None,
         "reasoning": {"effort": None, "summary": None},
@@ -53,7 +58,7 @@ def write_answer(answer: Response) -> dict[str, Any]:
         "tools": [],
         "top_p": 1.0,
         "truncation": "disabled",
-        "usage": _usage(answer.usage),
+        "usage": counted(answer.usage),
     }
 
 
@@ -83,7 +88,7 @@ def write_stream_error(refusal: Refusal) -> Frame:
 # ---- the response ----------------------------------------------------------------------------------
 
 
-def _ending(answer: Response) -> tuple[str, str | None]:
+def ending(answer: Response) -> tuple[str, str | None]:
     """The status, and the reason of one that is incomplete."""
     word = own_word(answer, _DIALECT)
     if word in INCOMPLETE:
@@ -95,14 +100,14 @@ def _ending(answer: Response) -> tuple[str, str | None]:
     return "failed" if answer.finish_reason == "error" else "completed", None
 
 
-def _failure(answer: Response) -> dict[str, Any]:
+def failure_of(answer: Response) -> dict[str, Any]:
     error = answer.error
     code = error.code if error and isinstance(error.code, str) else "server_error"
     message = (error and error.message) or "The model failed to generate a response."
     return {"code": code, "message": message}
 
 
-def _usage(usage: Usage) -> dict[str, Any] | None:
+def counted(usage: Usage) -> dict[str, Any] | None:
     """The counts; the details are there whenever anything is, for the API always has them."""
     known = (usage.input_tokens, usage.output_tokens)
     if known == (None, None):
