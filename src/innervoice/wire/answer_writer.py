@@ -55,6 +55,8 @@ class AnswerWriter(ABC):
         self.notebook = notebook
         self.usage = Usage()
         """The tokens counted so far."""
+        self.is_refused = False
+        """The answer is known to be a refusal before its text comes."""
         self.has_gap = False
         """Something was left out since the last text, which the next one is set apart from."""
         self._seal = seal
@@ -122,6 +124,10 @@ class AnswerWriter(ABC):
     def seal_of(self, part: Part) -> str | None:
         """What to carry in the opaque slot of a part."""
         return self._seal(part) if self._seal else None
+
+    def is_free_form(self, text: str) -> bool:
+        """Whether the arguments of a call begin as something else than a JSON object."""
+        return not text.lstrip().startswith("{")
 
     def left_out(self, part: Part) -> None:
         """Notes a part that has no place in this dialect."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from innervoice.canon.parts import Text
 from innervoice.canon.request import Request
 from innervoice.canon.response import Response
 from innervoice.frames.frame import Frame
@@ -22,6 +23,7 @@ from innervoice.wire.mistral.media import read_media
 from innervoice.wire.mistral.read import MistralReader
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.serve_request import UserContent
+from innervoice.wire.write import wholes
 
 __all__ = [
     "WORDS",
@@ -45,6 +47,9 @@ def read_request(body: dict[str, Any]) -> Request:
 def write_answer(answer: Response) -> dict[str, Any]:
     """The body of a completion; reasoning is not counted apart."""
     message = chat.message_of(answer, _DIALECT, _thinking)
+    texts = [part.text for part in wholes(answer.parts) if isinstance(part, Text)]
+    if isinstance(message["content"], str) and len(texts) > 1:
+        message["content"] = [{"type": "text", "text": text} for text in texts]
     message["content"] = message["content"] or ""
     message.setdefault("tool_calls", None)
     usage = write_usage(answer.usage.replace(reasoning_tokens=None))

@@ -68,6 +68,7 @@ class ResponsesWriter(AnswerWriter):
         self._whole: dict[str, Any] | None = None  # the same as it was received, seals included
         self._entry: _Entry | None = None
         self._sequence = 0
+        self._suffix = head.id.removeprefix("resp_")
         self._response = Response()
 
     def start(self) -> None:
@@ -108,12 +109,12 @@ class ResponsesWriter(AnswerWriter):
         match part:
             case Thinking():
                 return {
-                    "id": name or f"rs_{self.head.id}_{number}",
+                    "id": name or f"rs_{self._suffix}_{number}",
                     "type": "reasoning",
                     "summary": [],
                 }
             case Text():
-                head = {"id": name or f"msg_{self.head.id}_{number}", "type": "message"}
+                head = {"id": name or f"msg_{self._suffix}_{number}", "type": "message"}
                 return {**head, "status": "in_progress", "role": "assistant", "content": []}
             case ToolCall():
                 kind = (
@@ -121,7 +122,7 @@ class ResponsesWriter(AnswerWriter):
                     if (own or {}).get("type") == "custom_tool_call"
                     else "function_call"
                 )
-                head = {"id": name or f"fc_{self.head.id}_{number}", "type": kind}
+                head = {"id": name or f"fc_{self._suffix}_{number}", "type": kind}
                 call = {"call_id": part.id, "name": part.name, _CALLS[kind][0]: ""}
                 return {**head, "status": "in_progress", **call}
         raise AssertionError(part.type)
@@ -179,7 +180,7 @@ class ResponsesWriter(AnswerWriter):
     def recall(self, part: Part) -> None:
         if isinstance(part, Thinking) and not self.own_block(part) and (seal := self.seal_of(part)):
             self._end_item()
-            name = f"rs_{self.head.id}_{len(self._output)}"
+            name = f"rs_{self._suffix}_{len(self._output)}"
             self._begin_item({"id": name, "type": "reasoning", "summary": []})
             assert self._item is not None
             self._item["encrypted_content"] = seal
@@ -189,7 +190,7 @@ class ResponsesWriter(AnswerWriter):
 
     def _entry_of(self, part: Part) -> _Entry | None:
         if isinstance(part, Text):
-            return _TEXT
+            return _REFUSAL if self.is_refused else _TEXT
         assert isinstance(part, Thinking)
         if part.form == "hidden" or (part.complete and not part.text):
             return None
