@@ -14,7 +14,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
@@ -25,8 +25,8 @@ __all__ = ["RecalledConversation", "TurnMemory", "TurnPosition"]
 
 _TURNS = 10_000
 _BYTES = 64_000_000
-_KEYS = 3
-"""A turn has up to so many keys: its conversation, its question, and its question with the first of several calls."""
+_Key: TypeAlias = tuple[bytes, bytes]
+_Keys: TypeAlias = tuple[_Key, ...]
 
 
 class TurnPosition(NamedTuple):
@@ -47,23 +47,36 @@ class TurnMemory:
     """Keeps the last turns: at most `turns` of them, and at most `size` bytes of their JSON."""
 
     def __init__(self, turns: int = _TURNS, size: int = _BYTES) -> None:
-        self._most, self._room = _KEYS * turns, size
-        self._turns: OrderedDict[tuple[bytes, bytes], _StoredTurn] = OrderedDict()
+        self._most, self._room = turns, size
+        self._turns: OrderedDict[_Keys, _StoredTurn] = OrderedDict()
+        self._owners: dict[_Key, set[_Keys]] = {}
+        """The turns that have a key, each by all of its keys."""
         self._size = 0
         self._lock = threading.Lock()
 
     def keep(self, position: TurnPosition, message: Message) -> None:
         """Stores a turn under its visible members."""
         keys = _keys(position, message)
-        stored = _StoredTurn(message, len(to_json(message)) // len(keys))
+        stored = _StoredTurn(message, len(to_json(message)))
         with self._lock:
+            if keys in self._turns:
+                known = self._turns.pop(keys)
+                self._size -= known.size
+                stored = stored if known.message == message else _StoredTurn(None, 0)
+            self._turns[keys] = stored
+            self._size += stored.size
             for key in keys:
-                known = self._turns.pop(key, stored)
-                kept = stored if known.message == message else _StoredTurn(None, 0)
-                self._turns[key] = kept
-                self._size += kept.size - (known.size if known is not stored else 0)
+                self._owners.setdefault(key, set()).add(keys)
             while len(self._turns) > self._most or self._size > self._room:
-                self._size -= self._turns.popitem(last=False)[1].size
+                self._forget_oldest()
+
+    def _forget_oldest(self) -> None:
+        keys, stored = self._turns.popitem(last=False)
+        self._size -= stored.size
+        for key in keys:
+            self._owners[key].discard(keys)
+            if not self._owners[key]:
+                del self._owners[key]
 
     def recall(self, messages: Iterable[Any], scope: str) -> RecalledConversation:
         """Finds the stored turns of a conversation; `scope` identifies the caller."""
@@ -82,6 +95,7 @@ class TurnMemory:
         """Forgets everything."""
         with self._lock:
             self._turns.clear()
+            self._owners.clear()
             self._size = 0
 
     def _turn_at(self, messages: list[Any], at: int, position: TurnPosition) -> _RecalledTurn:
@@ -100,15 +114,14 @@ class TurnMemory:
         shown = _digest(_shown(turn))
         places = position if turn.get("tool_calls") else position[:1]
         with self._lock:
-            for place in places:
-                if stored := self._turns.get((place, shown)):
-                    return stored.message
-        return None
+            found = filter(None, (self._owners.get((place, shown)) for place in places))
+            owners = next(found, ())
+            return self._turns[next(iter(owners))].message if len(owners) == 1 else None
 
 
 class _StoredTurn(NamedTuple):
     message: Message | None
-    """None where two turns have the same key."""
+    """None where two turns have the same keys."""
     size: int
 
 
@@ -138,8 +151,8 @@ class _Position:
         return TurnPosition(self._before.digest(), self._question)
 
 
-def _keys(position: TurnPosition, message: Message) -> list[tuple[bytes, bytes]]:
-    """The keys of a turn."""
+def _keys(position: TurnPosition, message: Message) -> _Keys:
+    """The keys of a turn: by its conversation, by its question, and by its question with the first of several calls."""
     calls = [
         {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
         for call in message.tool_calls
@@ -149,7 +162,7 @@ def _keys(position: TurnPosition, message: Message) -> list[tuple[bytes, bytes]]
     if len(calls) > 1:
         first = {**shown, "tool_calls": calls[:1]}
         keys.append((position.question, _digest(_shown(first))))
-    return keys
+    return tuple(keys)
 
 
 def _joined(messages: list[Any], at: int, known: Message) -> _RecalledTurn | None:
