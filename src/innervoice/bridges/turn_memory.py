@@ -84,10 +84,12 @@ class TurnMemory:
         recalled: list[tuple[Any, Message | None]] = []
         at = 0
         while at < len(given):
-            turn = self._turn_at(given, at, position.turn)
-            recalled += zip(turn.messages, (turn.known, *[None] * len(turn.messages)), strict=False)
-            for message in turn.messages:
-                position.add(as_dict(message))
+            turn = self._turn_at(given, at, position)
+            known = turn.known
+            for message, shown in turn.messages:
+                recalled.append((message, known))
+                position.add(as_dict(message), shown)
+                known = None  # what follows are the results of a turn that was split
             at = turn.end
         return RecalledConversation(recalled, position.turn)
 
@@ -98,21 +100,21 @@ class TurnMemory:
             self._owners.clear()
             self._size = 0
 
-    def _turn_at(self, messages: list[Any], at: int, position: TurnPosition) -> _RecalledTurn:
+    def _turn_at(self, messages: list[Any], at: int, position: _Position) -> _RecalledTurn:
         """The message at an index; a turn that was split comes joined, with the results of its calls."""
-        message = messages[at]
-        unknown = _RecalledTurn([message], None, at + 1)
-        if as_dict(message).get("role") != "assistant":
+        message = as_dict(messages[at])
+        shown = _digest(_shown(message))
+        unknown = _RecalledTurn([(messages[at], shown)], None, at + 1)
+        if message.get("role") != "assistant":
             return unknown
-        known = self._find(position, message)
-        if known is None or len(known.tool_calls) == len(as_list(message.get("tool_calls"))):
+        calls = as_list(message.get("tool_calls"))
+        known = self._find(position.turn if calls else position.turn[:1], shown)
+        if known is None or len(known.tool_calls) == len(calls):
             return unknown._replace(known=known)
         return _joined(messages, at, known) or unknown
 
-    def _find(self, position: TurnPosition, turn: dict[str, Any]) -> Message | None:
+    def _find(self, places: tuple[bytes, ...], shown: bytes) -> Message | None:
         """The stored message of a turn, if exactly one matches."""
-        shown = _digest(_shown(turn))
-        places = position if turn.get("tool_calls") else position[:1]
         with self._lock:
             found = filter(None, (self._owners.get((place, shown)) for place in places))
             owners = next(found, ())
@@ -126,8 +128,8 @@ class _StoredTurn(NamedTuple):
 
 
 class _RecalledTurn(NamedTuple):
-    messages: list[Any]
-    """The turn; if it was split, also the results of its calls."""
+    messages: list[tuple[Any, bytes]]
+    """The turn and the digest of what it shows; if it was split, also the results of its calls."""
     known: Message | None
     end: int
     """The index of the message that follows."""
@@ -140,11 +142,13 @@ class _Position:
         self._caller = self._question = _digest(scope)
         self._before = blake2b(self._caller, digest_size=16)
 
-    def add(self, message: dict[str, Any]) -> None:
-        shown = _shown(message)
-        self._before.update(_digest(shown))
+    def add(self, message: dict[str, Any], shown: bytes) -> None:
+        self._before.update(shown)
         if message.get("role") == "user":
-            self._question = _digest([self._caller.hex(), shown])
+            # Not the digest of a conversation that is only this message.
+            head = blake2b(self._caller, digest_size=16, person=b"question")
+            head.update(shown)
+            self._question = head.digest()
 
     @property
     def turn(self) -> TurnPosition:
@@ -180,7 +184,8 @@ def _joined(messages: list[Any], at: int, known: Message) -> _RecalledTurn | Non
         end += 1
     if wanted != [as_dict(call).get("id") for call in calls]:
         return None
-    return _RecalledTurn([{**messages[at], "tool_calls": calls}, *results], known, end)
+    joined = [{**messages[at], "tool_calls": calls}, *results]
+    return _RecalledTurn([(item, _digest(_shown(item))) for item in joined], known, end)
 
 
 def _shown(message: dict[str, Any]) -> list[Any]:
