@@ -64,6 +64,8 @@ context_window_fallbacks: list[Any] | None = None
 """`[{model: [others]}]`: what to try if the messages are too long for a model."""
 content_policy_fallbacks: list[Any] | None = None
 """The same for refusals by a content policy."""
+model_alias_map: dict[str, str] = {}
+"""Names that stand for other models."""
 callbacks: list[Any] = []
 """Instances of `CustomLogger`, or functions, that hear of every call."""
 success_callback: list[Any] = []
@@ -86,6 +88,8 @@ enable_json_schema_validation: bool = False
 include_cost_in_streaming_usage: bool = False
 return_response_headers: bool = False
 disable_token_counter: bool = False
+model_fallbacks: list[Any] | None = None
+use_litellm_proxy: bool = False
 cache: Any = None
 ssl_verify: Any = True
 service_callback: list[Any] = []

@@ -41,7 +41,7 @@ class Attempts:
     """The model and options to try now, and what follows an error."""
 
     def __init__(self, model: str, options: dict[str, Any]) -> None:
-        self.model = model
+        self.model = model = (flag("model_alias_map") or {}).get(model, model)
         self.options = dict(options)
         given = self.options.pop("fallbacks", None)
         others: Any = flag("fallbacks") if given is None else given

@@ -20,6 +20,7 @@ __all__ = [
     "CHAT_ONLY",
     "FIELDS",
     "LEFT_OUT",
+    "OPENAI_CHAT_COMPLETION_PARAMS",
     "get_optional_params",
     "get_supported_openai_params",
     "is_openai",
@@ -69,6 +70,8 @@ _SAME = (
     "prompt_cache_retention",
     "store",
 )
+OPENAI_CHAT_COMPLETION_PARAMS = [*FIELDS, *_SAME, "deployment_id", "extra_headers", "max_retries"]
+"""OpenAI's parameters, under the name that litellm has for the list."""
 _PLACES: dict[str, dict[str, str]] = {
     "openai-chat": {name: name for name in _SAME},
     "openai-responses": {
