@@ -219,9 +219,11 @@ class _Route:
             for name, value in deployment["litellm_params"].items()
             if name not in _WEIGHTS
         }
+        # None of the caller's is no wish: smolagents passes api_key=None beside a deployment that has one.
+        given = {name: value for name, value in self._given.items() if value is not None}
         info = {"model_info": deployment["model_info"]}
         # This router retries, so the client below does not.
-        return {**defaults, **own, **self._given, **info, "num_retries": 0}
+        return {**defaults, **own, **given, **info, "num_retries": 0}
 
     def failed(self, deployment: dict[str, Any], error: LitellmError) -> float | None:
         """The seconds to wait before the next attempt; None if there is none."""
