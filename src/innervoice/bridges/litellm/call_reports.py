@@ -65,7 +65,7 @@ class Report:
         for item in self._callbacks("success_callback") if self.facts else ():
             arguments = self._success(result)
             if hasattr(item, "log_success_event"):
-                self._run(item.log_post_api_call, *arguments)
+                self._run(getattr(item, "log_post_api_call", _nothing), *arguments)
                 self._run(item.log_success_event, *arguments)
             elif inspect.iscoroutinefunction(item):
                 _warn(item.__name__, "is async, so only acompletion() runs it")
@@ -89,7 +89,7 @@ class Report:
         for item in self._callbacks("success_callback") if self.facts else ():
             arguments = self._success(result)
             if hasattr(item, "async_log_success_event"):
-                self._run(item.log_post_api_call, *arguments)
+                self._run(getattr(item, "log_post_api_call", _nothing), *arguments)
                 await self._arun(item.async_log_success_event, *arguments)
             else:
                 await self._arun(item, *arguments)
@@ -201,6 +201,10 @@ def _facts(model: str, messages: Any, options: dict[str, Any], *, is_async: bool
         "start_time": _now(),
         "log_event_type": "pre_api_call",
     }
+
+
+def _nothing(*_: Any) -> None:
+    """Stands for a method that a logger of another class lacks."""
 
 
 def _now() -> datetime:

@@ -115,8 +115,8 @@ class _Finder(MetaPathFinder):
     def find_distributions(
         self, context: DistributionFinder.Context | None = None
     ) -> Iterable[Distribution]:
-        asked = context.name if context else None
-        return [_Distribution()] if asked in (None, _THEIRS) else []
+        asked = (context.name if context else None) or _THEIRS
+        return [_Distribution()] if asked.lower() == _THEIRS else []
 
     @staticmethod
     def _missing(fullname: str) -> None:
