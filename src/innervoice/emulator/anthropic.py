@@ -54,4 +54,5 @@ DESK = Desk(
     parts=parts,
     carried=_carried,
     overloaded=Refusal(text="Overloaded", status=529, type="overloaded_error"),
+    unknown_model=Refusal(text="model: {model}", status=404),
 )

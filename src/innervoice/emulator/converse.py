@@ -115,4 +115,11 @@ def _error_headers(refusal: Refusal) -> dict[str, str]:
     return {"x-amzn-errortype": error_type(refusal)}
 
 
-DESK = Desk(is_on=is_on, check=check, parts=parts, error_headers=_error_headers, carried=_carried)
+DESK = Desk(
+    is_on=is_on,
+    check=check,
+    parts=parts,
+    error_headers=_error_headers,
+    carried=_carried,
+    unknown_model=Refusal(text="The provided model identifier is invalid."),
+)

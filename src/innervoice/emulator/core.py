@@ -10,7 +10,9 @@ from typing import Any
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.response import FinishReason, Response
+from innervoice.canon.target import Target
 from innervoice.canon.usage import Usage
+from innervoice.catalog.lookup import is_served
 from innervoice.catalog.targets import target_at
 from innervoice.emulator import responses
 from innervoice.emulator.behaviour import HEADER, behaviour_of
@@ -72,6 +74,8 @@ class Emulator:
             if route is None:
                 return _not_found(verb, plain)
             call = self._call(route, as_dict(value), lowered, path)
+            if isinstance(call, Refusal):
+                return _refusal(route.dialect, call)
         except (ValueError, DecodeError) as error:
             refusal = Refusal(text=f"the body is not a valid request: {error}")
             return _refusal(route.dialect if route else near_dialect(plain), refusal)
@@ -87,14 +91,18 @@ class Emulator:
 
     def _call(
         self, route: Route, body: dict[str, Any], headers: dict[str, str], path: str
-    ) -> EmulatedCall:
-        dialect = dialect_named(route.dialect)
-        body = desk_of(route.dialect).spelled(body)
+    ) -> EmulatedCall | Refusal:
+        """The call that a request is, or why it is none: an unknown model, a wrong shape, or settings that are refused."""
+        dialect, desk = dialect_named(route.dialect), desk_of(route.dialect)
         given = route.model or str(body.get("model") or "")
         name, behaviour = behaviour_of(given, headers.get(HEADER), str(body)[-20_000:])
         if behaviour.unverified:
             headers = {**headers, "verified": "no"}
         target = target_at(route.provider, name, route.dialect)
+        refusal = _model_refusal(target, desk) or next(dialect.rules(body, target, headers), None)
+        if refusal:
+            return refusal
+        body = desk.spelled(body)
         stream = route.stream
         if stream is None:
             stream = bool(body.get("stream", dialect.streams_unasked))
@@ -114,8 +122,7 @@ class Emulator:
 
     def _answered(self, call: EmulatedCall) -> Reply:
         dialect, desk = dialect_named(call.dialect), desk_of(call.dialect)
-        refusal = next(dialect.rules(call.body, call.target, call.headers), None)
-        refusal = refusal or next(iter(desk.check(call)), None)
+        refusal = next(iter(desk.check(call)), None)
         if refusal is None and call.behaviour.fail == 0:
             refusal = desk.overloaded
         if refusal:
@@ -128,6 +135,15 @@ class Emulator:
             return Reply(200, "application/json", _as_list(frames), call.behaviour.slow)
         pieces = map(dialect.framing, frames)
         return Reply(200, dialect.media_type, pieces, call.behaviour.slow)
+
+
+def _model_refusal(target: Target, desk: Desk) -> Refusal | None:
+    """What a host says of a model that it does not have."""
+    if target.host is None or is_served(target.model, target.host):
+        return None
+    refusal = desk.unknown_model
+    text = target.host.says.get("unknown_model", refusal.text)
+    return refusal.replace(text=text.replace("{model}", target.model[:200]))
 
 
 # ---- the answer ------------------------------------------------------------------------------------

@@ -59,6 +59,12 @@ class Desk:
     error_headers: Callable[[Refusal], dict[str, str]] = _no_headers
     carried: Callable[[str, str], dict[str, Any] | None] = _no_place
     """The block that a program without a plan makes of a foreign thought and seal; None: it has no place for them."""
+    unknown_model: Refusal = Refusal(  # noqa: RUF009 - a frozen value
+        text="The model `{model}` does not exist or you do not have access to it.",
+        status=404,
+        code="model_not_found",
+    )
+    """What is said of a model that the host does not have."""
     overloaded: Refusal = Refusal(  # noqa: RUF009 - a frozen value
         text="The model is overloaded. Please try again later.", status=503
     )

@@ -88,4 +88,14 @@ def _carried(text: str, seal: str) -> dict[str, Any] | None:
     return {**thought, "thoughtSignature": seal} if seal else thought
 
 
-DESK = Desk(is_on=is_on, check=check, parts=parts, spelled=camel_case, carried=_carried)
+DESK = Desk(
+    is_on=is_on,
+    check=check,
+    parts=parts,
+    spelled=camel_case,
+    carried=_carried,
+    unknown_model=Refusal(
+        text="models/{model} is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.",
+        status=404,
+    ),
+)

@@ -229,4 +229,13 @@ def _carried(text: str, seal: str) -> dict[str, Any] | None:
     return {**item, "encrypted_content": seal} if seal else item
 
 
-DESK = Desk(is_on=is_on, check=check, parts=parts, conversation=conversation, carried=_carried)
+DESK = Desk(
+    is_on=is_on,
+    check=check,
+    parts=parts,
+    conversation=conversation,
+    carried=_carried,
+    unknown_model=Refusal(
+        text="The requested model '{model}' does not exist.", code="model_not_found", param="model"
+    ),
+)

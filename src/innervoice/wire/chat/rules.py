@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from innervoice.canon.target import Target
+from innervoice.wire.chat.members import shape_problems
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.rules import company, is_forced, quoted, refused, supported
 from innervoice.wire.schema_rules import strict_schema
 
-__all__ = ["is_on", "problems"]
+__all__ = ["is_on", "problems", "problems_beside_shape"]
 
 _SAMPLING = (
     "temperature",
@@ -34,6 +35,12 @@ def problems(
     body: dict[str, Any], target: Target, headers: Headers = NO_HEADERS
 ) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
+    yield from shape_problems(body, target)
+    yield from problems_beside_shape(body, target)
+
+
+def problems_beside_shape(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
+    """Why the API would refuse a body whose members are all known and of the right types."""
     row, on = target.row, is_on(body, target)
     yield from _together(body, target)
     yield from _effort(body.get("reasoning_effort"), target, "reasoning_effort")
@@ -159,6 +166,7 @@ def _together(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
 def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refusal]:
     row, host = target.row, target.host
     called: set[Any] = set()
+    given: dict[Any, int] = {}
     messages = [as_dict(message) for message in as_list(body.get("messages"))]
     yield from _answered(messages)
     own = bool(messages) and messages[-1].get("role") == "assistant"
@@ -172,10 +180,14 @@ def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refu
                 "'tool_calls'.",
                 param=f"messages.[{number}].role",
             )
+        if message.get("role") == "tool":
+            yield from _twice(message.get("tool_call_id"), number, given)
         if message.get("role") != "assistant":
             continue
         calls = as_list(message.get("tool_calls"))
         called |= {as_dict(call).get("id") for call in calls}
+        for call in calls:
+            given.pop(as_dict(call).get("id"), None)
         for field in message.keys() & (host.refuses if host else {}):
             yield refused(host.refuses[field] if host else "")
         demanded = row.replay == "must" and row.replay_field == "reasoning_content"
@@ -188,6 +200,17 @@ def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refu
             yield refused(
                 "Invalid assistant message: content or tool_calls must be set", param="messages"
             )
+
+
+def _twice(call_id: Any, number: int, given: dict[Any, int]) -> Iterator[Refusal]:
+    """A call has one result; `given` are the results so far and where they are. Ids may be used again in a later turn."""
+    if call_id in given:
+        yield refused(
+            f"Invalid parameter: Duplicate value for 'tool_call_id' of '{call_id}', in messages[{given[call_id]}] and "
+            f"messages[{number}].",
+            param=f"messages.[{number}].tool_call_id",
+        )
+    given[call_id] = number
 
 
 def _answered(messages: list[dict[str, Any]]) -> Iterator[Refusal]:

@@ -9,6 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 from innervoice.canon.target import Target
+from innervoice.wire.gemini.members import shape_problems
+from innervoice.wire.gemini.spelling import camel_case
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.rules import refused, turns_of
@@ -29,6 +31,8 @@ def problems(
     body: dict[str, Any], target: Target, headers: Headers = NO_HEADERS
 ) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
+    yield from shape_problems(body, target)
+    body = camel_case(body)
     yield from _settings(body, target)
     contents = [as_dict(content) for content in as_list(body.get("contents"))]
     for number, content in enumerate(contents):
@@ -120,11 +124,15 @@ def _signed_steps(contents: list[dict[str, Any]]) -> Iterator[Refusal]:
 
 
 def _answered(contents: list[dict[str, Any]]) -> Iterator[Refusal]:
-    for content, following in pairwise(turns_of(contents, "parts")):
+    for content, following in pairwise([{}, *turns_of(contents, "parts")]):
         calls, results = (
             sum(name in as_dict(part) for part in as_list(turn.get("parts")))
             for turn, name in ((content, "functionCall"), (following, "functionResponse"))
         )
+        if results and not calls:
+            yield refused(
+                "Please ensure that function response turn comes immediately after a function call turn."
+            )
         if calls and calls != results:
             yield refused(
                 "Please ensure that the number of function response parts is equal to the number of function call "
