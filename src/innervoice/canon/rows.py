@@ -92,6 +92,8 @@ class Host(Row, frozen=True, kw_only=True):
     """Dialects in which it refuses members, roles and kinds of blocks that its API does not have; elsewhere it ignores them."""
     knows: tuple[str, ...] = ()
     """Members of messages, calls and schemas that it has beside those of its dialects."""
+    lacks: tuple[str, ...] = ()
+    """Members of a body that its dialects have and it does not."""
     models: tuple[str, ...] | None = None
     """Patterns of models that it serves beside those with a row of their own; None: it serves any name."""
     says: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it

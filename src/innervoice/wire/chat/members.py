@@ -140,4 +140,5 @@ def _shape(target: Target) -> Needs:
     )
     elsewhere = {} if is_strict(target) else _ELSEWHERE
     members = {**_SETTINGS, **elsewhere, **further, "messages": [message]}
-    return Needs(members, ("messages",))
+    lacks = target.host.lacks if target.host else ()
+    return Needs({name: members[name] for name in members if name not in lacks}, ("messages",))

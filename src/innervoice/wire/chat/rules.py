@@ -10,7 +10,7 @@ from typing import Any
 
 from innervoice.canon.target import Target
 from innervoice.wire.chat.members import shape_problems
-from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.rules import company, is_forced, quoted, refused, supported
 from innervoice.wire.schema_rules import strict_schema
@@ -27,6 +27,7 @@ _SAMPLING = (
     "top_logprobs",
     "stop",
 )
+MOST_CHOICES = 128
 _NAMES = {name: name for name in _SAMPLING}
 _SWITCHES = ("reasoning_effort", "enable_thinking", "thinking", "reasoning", "chat_template_kwargs")
 
@@ -43,6 +44,16 @@ def problems_beside_shape(body: dict[str, Any], target: Target) -> Iterator[Refu
     """Why the API would refuse a body whose members are all known and of the right types."""
     row, on = target.row, is_on(body, target)
     yield from _together(body, target)
+    count = body.get("n")
+    if count is not None and not 1 <= count <= MOST_CHOICES:
+        side, word, sign, bound = (
+            ("below", "minimum", ">=", 1) if count < 1 else ("above", "maximum", "<=", MOST_CHOICES)
+        )
+        yield refused(
+            f"Invalid 'n': integer {side} {word} value. Expected a value {sign} {bound}, but got {count} instead.",
+            code=f"integer_{side}_{word[:3]}_value",
+            param="n",
+        )
     yield from _effort(body.get("reasoning_effort"), target, "reasoning_effort")
     yield from _switches(body, target, on=on)
     yield from _reasoning(body, target)
@@ -174,20 +185,21 @@ def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refu
         usual = "Assistant response prefill is incompatible with enable_thinking."
         yield refused(_words(target, "prefill", usual))
     for number, message in enumerate(messages):
-        if message.get("role") == "tool" and message.get("tool_call_id") not in called:
+        name = as_text(message.get("tool_call_id"))
+        if message.get("role") == "tool" and name not in called:
             yield refused(
                 "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with "
                 "'tool_calls'.",
                 param=f"messages.[{number}].role",
             )
         if message.get("role") == "tool":
-            yield from _twice(message.get("tool_call_id"), number, given)
+            yield from _twice(name, number, given)
         if message.get("role") != "assistant":
             continue
         calls = as_list(message.get("tool_calls"))
-        called |= {as_dict(call).get("id") for call in calls}
-        for call in calls:
-            given.pop(as_dict(call).get("id"), None)
+        called |= set(_ids(message))
+        for called_id in _ids(message):
+            given.pop(called_id, None)
         for field in message.keys() & (host.refuses if host else {}):
             yield refused(host.refuses[field] if host else "")
         demanded = row.replay == "must" and row.replay_field == "reasoning_content"
@@ -202,6 +214,11 @@ def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refu
             )
 
 
+def _ids(message: dict[str, Any]) -> list[str | None]:
+    """The ids of a message's calls."""
+    return [as_text(as_dict(call).get("id")) for call in as_list(message.get("tool_calls"))]
+
+
 def _twice(call_id: Any, number: int, given: dict[Any, int]) -> Iterator[Refusal]:
     """A call has one result; `given` are the results so far and where they are. Ids may be used again in a later turn."""
     if call_id in given:
@@ -214,10 +231,10 @@ def _twice(call_id: Any, number: int, given: dict[Any, int]) -> Iterator[Refusal
 
 
 def _answered(messages: list[dict[str, Any]]) -> Iterator[Refusal]:
-    given = {message.get("tool_call_id") for message in messages if message.get("role") == "tool"}
+    results = (message for message in messages if message.get("role") == "tool")
+    given = {as_text(message.get("tool_call_id")) for message in results}
     for message in messages[:-1]:
-        calls = [as_dict(call).get("id") for call in as_list(message.get("tool_calls"))]
-        missing = [str(name) for name in calls if name not in given]
+        missing = [str(name) for name in _ids(message) if name not in given]
         if missing:
             yield refused(
                 "An assistant message with 'tool_calls' must be followed by tool messages responding to each "

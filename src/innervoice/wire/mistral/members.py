@@ -88,21 +88,24 @@ def shape_problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
 
 
 def _worded(misfit: Misfit) -> Refusal:
-    place = dotted(misfit.path)
+    path = misfit.path
+    code: str = misfit.what
     match misfit.what:
         case "unknown":
-            text = f"extra_forbidden: {place}: Extra inputs are not permitted"
+            code, text = "extra_forbidden", "Extra inputs are not permitted"
         case "missing":
-            text = f"missing: {place}: Field required"
+            text = "Field required"
         case "type":
             code, wanted = _TYPES[misfit.expected[-1]]
-            text = f"{code}: {place}: Input should be a valid {wanted}"
+            text = f"Input should be a valid {wanted}"
         case "untagged":
-            text = f"union_tag_not_found: {dotted(misfit.path[:-1])}: Unable to extract tag using discriminator '{misfit.path[-1]}'"
+            code, path = "union_tag_not_found", misfit.path[:-1]
+            text = f"Unable to extract tag using discriminator '{misfit.path[-1]}'"
         case _:
+            code, path = "union_tag_invalid", misfit.path[:-1]
             tags = ", ".join(f"'{word}'" for word in misfit.expected)
             text = (
-                f"union_tag_invalid: {dotted(misfit.path[:-1])}: Input tag '{str(misfit.value)[:100]}' found using "
-                f"'{misfit.path[-1]}' does not match any of the expected tags: {tags}"
+                f"Input tag '{str(misfit.value)[:100]}' found using '{misfit.path[-1]}' does not match any of the expected "
+                f"tags: {tags}"
             )
-    return Refusal(text=text, status=422)
+    return Refusal(text=text, status=422, code=code, param=dotted(path))
