@@ -41,6 +41,8 @@ class AnswerHead(Value, frozen=True):
     """Seconds since 1970."""
     created_at: str = ""
     """The same as a date, for dialects that write one."""
+    choice: int = 0
+    """Which of several answers it is, for dialects that have several."""
 
 
 class AnswerWriter(ABC):
@@ -87,7 +89,7 @@ class AnswerWriter(ABC):
 
     @abstractmethod
     def finish(self, response: Response) -> None:
-        """The answer is over."""
+        """The answer is over. One of several, but the first, has no end beside that of its choice."""
 
     @abstractmethod
     def fail(self, refusal: Refusal, response: Response) -> None:
@@ -96,6 +98,10 @@ class AnswerWriter(ABC):
     @abstractmethod
     def body(self) -> dict[str, Any]:
         """The whole answer, after its end."""
+
+    def joined(self, bodies: list[dict[str, Any]]) -> dict[str, Any]:
+        """One body of several answers to the same question; only some dialects have more than the first."""
+        return bodies[0]
 
     def ping(self) -> Frame:
         """A sign of life."""

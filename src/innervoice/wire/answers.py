@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice, zip_longest
 from typing import Any
 
 from innervoice.canon.notes import Notebook
@@ -22,24 +23,31 @@ _CREATED_AT = "2026-01-01T00:00:00Z"
 
 def write_answer(answer: Response, dialect: str) -> dict[str, Any]:
     """The body of a whole answer. Parts that were split out of one text are that text again."""
-    writer = _writer(answer, dialect)
-    for _ in _frames(writer, answer, None):
-        pass
-    return writer.body()
+    writers = list(_writers(answer, dialect))
+    for writer, one in writers:
+        for _ in _frames(writer, one, None):
+            pass
+    return writers[0][0].joined([writer.body() for writer, _ in writers])
 
 
 def write_stream(answer: Response, dialect: str, size: int) -> Iterator[Frame]:
-    """The same answer as a stream, its texts in deltas of `size` characters."""
-    return _frames(_writer(answer, dialect), answer, size)
+    """The same answer as a stream, its texts in deltas of `size` characters. Several choices alternate."""
+    first, *others = (_frames(writer, one, size) for writer, one in _writers(answer, dialect))
+    for frames in zip_longest(*others):
+        yield from islice(first, 1)
+        yield from filter(None, frames)
+    yield from first
 
 
-def _writer(answer: Response, dialect: str) -> AnswerWriter:
+def _writers(answer: Response, dialect: str) -> Iterator[tuple[AnswerWriter, Response]]:
     row = dialect_named(dialect)
-    head = AnswerHead(answer.id or f"{row.id_start}0", answer.model or "", _CREATED, _CREATED_AT)
-    writer = row.answer_writer(head, Notebook())
-    writer.usage = answer.usage
-    writer.is_refused = answer.finish_reason == "refusal"
-    return writer
+    known = answer.id or f"{row.id_start}0"
+    for choice, one in enumerate((answer, *answer.alternatives)):
+        head = AnswerHead(known, answer.model or "", _CREATED, _CREATED_AT, choice)
+        writer = row.answer_writer(head, Notebook())
+        writer.usage = answer.usage
+        writer.is_refused = one.finish_reason == "refusal"
+        yield writer, one
 
 
 def _frames(writer: AnswerWriter, answer: Response, size: int | None) -> Iterator[Frame]:

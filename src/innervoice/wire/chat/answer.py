@@ -25,7 +25,7 @@ from innervoice.wire.chat.usage import write_usage
 from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal
 
-__all__ = ["ChatWriter", "choice_of"]
+__all__ = ["ChatWriter"]
 
 _KNOWN = {"role", "content", "refusal", "tool_calls", *FIELDS}
 
@@ -181,24 +181,33 @@ class ChatWriter(FieldWriter):
         if rest := self._members(response):
             self.send_delta(rest)
         self._word = word_of(response, self.dialect, self.words)
-        self.send({**self._head(), **choice_of({}, self._word)})
+        self.send({**self._head(), **self._choice({}, self._word)})
+        if self.head.choice:
+            return
         if usage := write_usage(self.usage):
             self.send({**self._head(), "choices": [], "usage": usage})
         self._frames.append(DONE)
 
     def fail(self, refusal: Refusal, response: Response) -> None:
         self._response, self._word = response, "error"
-        self.send({**self._head(), **choice_of({}, "error"), **write_error(refusal)})
+        self.send({**self._head(), **self._choice({}, "error"), **write_error(refusal)})
         self._frames.append(DONE)
 
     def body(self) -> dict[str, Any]:
         return {**write_answer(self.whole_response()), "created": self.head.created}
 
+    def joined(self, bodies: list[dict[str, Any]]) -> dict[str, Any]:
+        choices = [choice for body in bodies for choice in body["choices"]]
+        numbered = [{**choice, "index": index} for index, choice in enumerate(choices)]
+        return {**bodies[0], "choices": numbered}
+
     def whole_response(self) -> Response:
         """The answer as it was written."""
         parts = tuple(part for _, group in sorted(self._parts.items()) for part in group)
         head = self.head
-        return self._response.replace(parts=parts, id=head.id, model=head.model, usage=self.usage)
+        return self._response.replace(
+            parts=parts, id=head.id, model=head.model, usage=self.usage, alternatives=()
+        )
 
     def _members(self, response: Response) -> dict[str, Any]:
         """What the message has beside its parts, if it came in this dialect."""
@@ -208,7 +217,7 @@ class ChatWriter(FieldWriter):
 
     def send_delta(self, delta: dict[str, Any]) -> None:
         """Adds a chunk with a delta."""
-        self.send({**self._head(), **choice_of(delta)})
+        self.send({**self._head(), **self._choice(delta)})
 
     def _head(self) -> dict[str, Any]:
         return {
@@ -218,8 +227,7 @@ class ChatWriter(FieldWriter):
             "model": self.head.model,
         }
 
-
-def choice_of(delta: dict[str, Any], word: str | None = None) -> dict[str, Any]:
-    """The only choice of a chunk."""
-    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": word}
-    return {"choices": [choice]}
+    def _choice(self, delta: dict[str, Any], word: str | None = None) -> dict[str, Any]:
+        index = self.head.choice
+        choice = {"index": index, "delta": delta, "logprobs": None, "finish_reason": word}
+        return {"choices": [choice]}

@@ -92,6 +92,9 @@ class GeminiWriter(AnswerWriter):
     def body(self) -> dict[str, Any]:
         return self._response(self._parts, last=True)
 
+    def joined(self, bodies: list[dict[str, Any]]) -> dict[str, Any]:
+        return {**bodies[0], "candidates": [one for body in bodies for one in body["candidates"]]}
+
     # ---- parts ---------------------------------------------------------------------------------
 
     def _part(self, part: Part) -> dict[str, Any] | None:
@@ -117,11 +120,11 @@ class GeminiWriter(AnswerWriter):
 
     def _response(self, parts: list[dict[str, Any]], *, last: bool) -> dict[str, Any]:
         content: dict[str, Any] = {"parts": parts, "role": "model"} if parts else {"role": "model"}
-        candidate: dict[str, Any] = {"content": content, "index": 0}
+        candidate: dict[str, Any] = {"content": content, "index": self.head.choice}
         response: dict[str, Any] = {"candidates": [candidate]}
         if last and self._word:
             candidate["finishReason"] = self._word
-        if last and (usage := counted(self.usage)):
+        if last and not self.head.choice and (usage := counted(self.usage)):
             response["usageMetadata"] = usage
         if self.head.model:
             response["modelVersion"] = self.head.model

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from innervoice.canon.parts import ToolCall
 from innervoice.canon.response import Response
-from innervoice.wire.chat.answer import ChatWriter, choice_of
+from innervoice.wire.chat.answer import ChatWriter
 from innervoice.wire.chat.answer_shapes import Chunk, Shape
 from innervoice.wire.chat.serve_response import DONE, word_of
 from innervoice.wire.chat.usage import write_usage
@@ -51,7 +51,7 @@ class MistralWriter(ChatWriter):
         usage = write_usage(self.usage.replace(reasoning_tokens=None))
         rest = {"content": "", **self._members(response)}
         counted = {"usage": usage} if usage else {}
-        self.send({**self._head(), **choice_of(rest, self._word), **counted})
+        self.send({**self._head(), **self._choice(rest, self._word), **counted})
         self._frames.append(DONE)
 
     def fail(self, refusal: Refusal, response: Response) -> None:
