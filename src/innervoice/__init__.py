@@ -26,6 +26,8 @@ _HOME = {
         "TransportError",
         "UsageError",
     ),
+    "answering.encoder": ("StreamEncoder",),
+    "answering.writing": ("encode_response", "encode_stream"),
     "canon.events": (
         "Event",
         "Finish",

@@ -1,5 +1,14 @@
 # The public names, as `__init__.py` offers them.
 
+from innervoice.answering.encoder import (
+    StreamEncoder as StreamEncoder,
+)
+from innervoice.answering.writing import (
+    encode_response as encode_response,
+)
+from innervoice.answering.writing import (
+    encode_stream as encode_stream,
+)
 from innervoice.canon.events import (
     Event as Event,
 )

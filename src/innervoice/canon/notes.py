@@ -97,6 +97,10 @@ SENTENCES: dict[str, str] = {
     "broken_after_end": "The connection failed after the end of the answer; the token counts may be missing.",
     # lookups in the catalog
     "unknown_model": "The model is unknown; the defaults were used.",
+    # answers that are written
+    "thinking_without_place": "The dialect has no place for this reasoning, which is hidden or sealed by another provider; it was left out.",
+    "part_without_place": "The dialect has no place for a part of this kind; it was left out.",
+    "sent_before_recast": "Text that turned out to be something else had been sent already; it was not sent again.",
 }
 
 

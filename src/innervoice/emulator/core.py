@@ -27,6 +27,7 @@ from innervoice.emulator.script import Script, draft_of, script_from
 from innervoice.emulator.seals import Sealer, digest
 from innervoice.errors import DecodeError
 from innervoice.frames.frame import Frame
+from innervoice.wire.answers import write_answer, write_stream
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal
@@ -130,7 +131,7 @@ class Emulator:
             raise Refused(refusal)
         answer, echo = _answer(call, desk, self._script), desk.echo(call)
         if not call.stream:
-            return _json(200, {**dialect.server.write_answer(answer), **echo})
+            return _json(200, {**write_answer(answer, call.dialect), **echo})
         frames = (_echoing(frame, echo) if echo else frame for frame in _stream(call, answer, desk))
         if call.listed:
             return Reply(200, "application/json", _as_list(frames), call.behaviour.slow)
@@ -231,7 +232,7 @@ def _within_limit(call: EmulatedCall, draft: AnswerDraft) -> tuple[AnswerDraft, 
 
 def _stream(call: EmulatedCall, answer: Response, desk: Desk) -> Iterator[Frame]:
     server, behaviour = dialect_named(call.dialect).server, call.behaviour
-    frames = server.write_stream(desk.streamed(call, answer), behaviour.size)
+    frames = write_stream(desk.streamed(call, answer), call.dialect, behaviour.size)
     if behaviour.cut is not None:
         frames = islice(frames, behaviour.cut)
     elif behaviour.fail is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from innervoice.frames.eventstream import EventStream
 from innervoice.frames.frame import LIMIT, Frame, Framer
 from innervoice.frames.lines import JsonLines
 from innervoice.frames.sse import ServerSentEvents
@@ -13,11 +12,8 @@ _BOM = b"\xef\xbb\xbf"
 _MOST_BLANKS = 1_000_000
 _SKIPPED = (b"\xef", b" ", b"\t", b"\n", b"\r", b"\x0b", b"\x0c")
 """What a head to be stripped starts with: a byte order mark or a blank."""
-_FRAMERS: dict[bytes, type[EventStream | JsonLines | ServerSentEvents]] = {
-    b"\x00": EventStream,
-    b"{": JsonLines,
-    b"[": JsonLines,
-}
+_BINARY = b"\x00"
+_FRAMERS: dict[bytes, type[JsonLines | ServerSentEvents]] = {b"{": JsonLines, b"[": JsonLines}
 
 
 class AnyFraming:
@@ -67,4 +63,8 @@ class AnyFraming:
             return ServerSentEvents(limit=self._limit) if self._blanks > _MOST_BLANKS else None
         if not final and self._head in (_BOM[:1], _BOM[:2]):
             return None
+        if self._head[:1] == _BINARY:
+            from innervoice.frames.eventstream import EventStream  # noqa: PLC0415 - only Bedrock sends it
+
+            return EventStream(limit=self._limit)
         return _FRAMERS.get(self._head[:1], ServerSentEvents)(limit=self._limit)

@@ -11,8 +11,6 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import islice
 
-from msgspec import structs
-
 from innervoice.canon.events import (
     Event,
     PartEnd,
@@ -36,6 +34,8 @@ __all__ = ["InlineStage"]
 
 
 _NOT_SPACE = re.compile(r"\S")
+_BEGUN = Thinking("", complete=False, origin=Origin(markup=()))
+"""What is known of reasoning in a text as soon as it begins: that it was cut out of one."""
 
 
 class StagedPart(FoldedPart):
@@ -136,7 +136,7 @@ class InlineStage:
 
     def _origin_of(self, number: int) -> Origin:
         """The origin of what is found in the text with this number."""
-        return structs.replace(self._origin(), item=f"text_{number}")
+        return self._origin().replace(item=f"text_{number}")
 
     def _number(self, staged: StagedPart) -> int:
         staged.index = len(self._parts)
@@ -198,7 +198,8 @@ class InlineStage:
             at = self._number(staged)
             group.parts.append(staged)
             delta = TextDelta if type(part) is Text else ThinkingDelta
-            out += (PartStart(at, part.type), delta(at, content_of(part)), PartEnd(at, part))
+            known = _BEGUN if type(part) is Thinking else None
+            out += (PartStart(at, part.type, known), delta(at, content_of(part)), PartEnd(at, part))
         return True
 
     def _pass_on(self, wire: int, events: list[Event], out: list[Event]) -> None:
@@ -211,7 +212,8 @@ class InlineStage:
                 out.append(event if at == event.index else type(event)(at, event.text))
             elif type(event) is PartStart:
                 at = self._number(group.start(event))
-                out.append(event if at == event.index else PartStart(at, event.type))
+                known = _BEGUN if event.type == "thinking" else None
+                out.append(PartStart(at, event.type, known))
             elif type(event) is PartEnd:
                 at = group.end(event).index
                 out.append(event if at == event.index else PartEnd(at, event.part))

@@ -19,6 +19,7 @@ from innervoice.frames.sse import sse_bytes
 if TYPE_CHECKING:
     from innervoice.canon.request import Request
     from innervoice.canon.target import Target
+    from innervoice.wire.answer_writer import AnswerWriter
     from innervoice.wire.media import MediaModule
     from innervoice.wire.protocol import Reader
     from innervoice.wire.refusals import Headers, Refusal
@@ -148,6 +149,7 @@ class Dialect(Value, frozen=True, kw_only=True):
     writes: str = "write:write"
     reads_requests: str = "serve_request:read_request"
     serves: str = "serve_request"
+    answers: str = ""
     refuses: str = "rules:problems"
     holds_files: str = "media"
     replays: str | None = None
@@ -181,6 +183,12 @@ class Dialect(Value, frozen=True, kw_only=True):
         """The server's side: writes answers, streams and errors."""
         server: Server = _resolved(self.package, self.serves)
         return server
+
+    @property
+    def answer_writer(self) -> type[AnswerWriter]:
+        """The class that writes one answer, as it comes."""
+        writer: type[AnswerWriter] = _resolved(self.package, self.answers)
+        return writer
 
     @property
     def files(self) -> MediaModule:

@@ -195,11 +195,11 @@ class Reader(ABC):
         """Corrects the origin of a part that has ended; its text stays."""
         self.parts[index] = part
 
-    def whole(self, part: Part) -> None:
-        """A part that comes in one piece."""
+    def whole(self, part: Part, begun: Part | None = None) -> None:
+        """A part that comes in one piece; `begun` is what its start says of it."""
         index, events = len(self.parts), self.events
         self.parts.append(part)
-        events.append(PartStart(index, part.type))
+        events.append(PartStart(index, part.type, begun))
         # For a struct, asking for the type itself is three times as fast as isinstance.
         if type(part) is Text:
             if part.text:

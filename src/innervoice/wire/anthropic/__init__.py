@@ -79,6 +79,7 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
+    answers="answer:AnthropicWriter",
     reads="read:AnthropicReader",
     replays="replay:REPLAY",
 )

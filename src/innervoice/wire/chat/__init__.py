@@ -52,6 +52,7 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     turn_of=turn_of,
     thinks_visibly=True,
+    answers="answer:ChatWriter",
     reads="read:ChatReader",
     replays="replay:REPLAY",
 )

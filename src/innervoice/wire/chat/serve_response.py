@@ -1,12 +1,8 @@
-"""An answer -> a completion, whole or as the chunks of a stream.
-
-The stream is the whole message cut to pieces, so that both say the same: reasoning, content, calls.
-"""
+"""The whole message of a completion, how it ends, and the errors in its place."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import zip_longest
+from collections.abc import Callable
 from typing import Any
 
 from innervoice.canon.jsontext import dump_json
@@ -15,7 +11,6 @@ from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.frames.frame import Frame
-from innervoice.wire.chat.deltas import message_deltas
 from innervoice.wire.chat.reasoning import DETAILS, FIELDS
 from innervoice.wire.chat.usage import write_usage
 from innervoice.wire.chat.write import write_assistant
@@ -25,7 +20,7 @@ from innervoice.wire.serve_response import openai_error, own_part, own_word
 from innervoice.wire.write import block_of, wholes
 
 __all__ = [
-    "DONE", "chunk", "completion", "message_of", "word_of", "write_answer", "write_error", "write_stream",
+    "DONE", "WORDS", "completion", "message_of", "word_of", "write_answer", "write_error",
     "write_stream_error",
 ]  # fmt: skip
 
@@ -33,7 +28,7 @@ DONE = Frame(b"[DONE]")
 _DIALECT = "openai-chat"
 _CREATED = 1_767_225_600
 """The first second of 2026: the wire wants a time, and we know none."""
-_WORDS = {
+WORDS = {
     "stop": "stop",
     "length": "length",
     "tool_calls": "tool_calls",
@@ -43,15 +38,6 @@ _WORDS = {
 
 
 def write_answer(answer: Response) -> dict[str, Any]:
-    """The body of a completion."""
-    whole = _written(answer)
-    for other in answer.alternatives:
-        (choice,) = _written(other)["choices"]
-        whole["choices"].append({**choice, "index": len(whole["choices"])})
-    return whole
-
-
-def _written(answer: Response) -> dict[str, Any]:
     """The body of a completion with one choice."""
     parts = tuple(wholes(answer.parts))
     refused = _refusals(parts, answer)
@@ -61,26 +47,8 @@ def _written(answer: Response) -> dict[str, Any]:
     if refused and not message["content"]:
         message["content"] = None
     _mirror_details(message)
-    word = word_of(answer, _DIALECT, _WORDS)
+    word = word_of(answer, _DIALECT, WORDS)
     return completion(answer, message, word, write_usage(answer.usage))
-
-
-def write_stream(answer: Response, size: int) -> Iterator[Frame]:
-    """The chunks of a completion; those of several choices alternate."""
-    whole = write_answer(answer)
-    streams = [_choice_chunks(whole, choice, size) for choice in whole["choices"]]
-    for chunks in zip_longest(*streams):
-        yield from filter(None, chunks)
-    if "usage" in whole:
-        last = {**_head(whole), "choices": [], "usage": whole["usage"]}
-        yield Frame(dump_json(last))
-    yield DONE
-
-
-def _choice_chunks(whole: dict[str, Any], choice: dict[str, Any], size: int) -> Iterator[Frame]:
-    for delta in message_deltas(choice["message"], size):
-        yield chunk(whole, delta, index=choice["index"])
-    yield chunk(whole, {}, choice["finish_reason"], index=choice["index"])
 
 
 def write_error(refusal: Refusal) -> dict[str, Any]:
@@ -109,23 +77,6 @@ def completion(
         "choices": [choice],
     }
     return {**body, "usage": usage} if usage else body
-
-
-def chunk(
-    whole: dict[str, Any],
-    delta: dict[str, Any],
-    word: str | None = None,
-    index: int = 0,
-    **more: Any,
-) -> Frame:
-    """A chunk of the stream of a completion."""
-    choice = {"index": index, "delta": delta, "logprobs": None, "finish_reason": word}
-    return Frame(dump_json({**_head(whole), "choices": [choice], **more}))
-
-
-def _head(whole: dict[str, Any]) -> dict[str, Any]:
-    names = ("id", "object", "created", "model")
-    return {**{name: whole[name] for name in names}, "object": "chat.completion.chunk"}
 
 
 def message_of(

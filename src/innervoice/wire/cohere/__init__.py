@@ -50,5 +50,6 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,
     thinks_visibly=True,
+    answers="answer:CohereWriter",
     reads="read:CohereReader",
 )

@@ -34,5 +34,6 @@ DIALECT = Dialect(
     history_looks_like=_history_looks_like,
     turn_of=chat.turn_of,
     thinks_visibly=True,
+    answers="answer:MistralWriter",
     reads="read:MistralReader",
 )

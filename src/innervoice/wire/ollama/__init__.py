@@ -49,5 +49,6 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,
     thinks_visibly=True,
+    answers="answer:OllamaWriter",
     reads="read:OllamaReader",
 )

@@ -51,6 +51,7 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
+    answers="answer:ResponsesWriter",
     reads="read:ResponsesReader",
     replays="replay:REPLAY",
 )

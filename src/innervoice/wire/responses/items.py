@@ -92,9 +92,11 @@ class Item:
         for where, _, text in self._entries(reader) or [(_CONTENT, -1, "")]:
             if kind == "thinking":
                 form: Form = "summary" if where == _SUMMARY else "full"
-                reader.whole(self._thinking(reader, text, form, first=first, complete=True))
+                thought = self._thinking(reader, text, form, first=first, complete=True)
+                reader.whole(thought, Thinking("", form, complete=False, origin=thought.origin))
             else:
-                reader.whole(self._text(reader, text, first=first, complete=True))
+                said = self._text(reader, text, first=first, complete=True)
+                reader.whole(said, Text("", complete=False, origin=said.origin))
             first = False
 
     # ---- while it comes ------------------------------------------------------------------------
@@ -107,7 +109,7 @@ class Item:
             given = self.item.get("call_id") or self.item.get("id")
             self._place = reader.open_call(given, self.item.get("name"), {})
         else:
-            self._place = reader.open(_KINDS.get(self.type, "opaque"), {})
+            self._place = reader.open(_KINDS.get(self.type, "opaque"), {}, self._begun(reader))
 
     def slot(self, reader: Reader, where: str, number: int) -> Slot:
         """The part of an entry, opened when it first appears."""
@@ -115,10 +117,25 @@ class Item:
         if known:
             return known
         self.take_place(reader)
-        slot, self._place = self._place or reader.open(_KINDS.get(self.type, "text"), {}), None
+        slot, self._place = self._place or self._open(reader, where), None
         slot.form = "summary" if where == _SUMMARY else "full"
         self._slots[where, number] = slot
         return slot
+
+    def _open(self, reader: Reader, where: str) -> Slot:
+        begun = self._begun(reader, where)
+        return reader.open(_KINDS.get(self.type, "text"), {}, begun)
+
+    def _begun(self, reader: Reader, where: str | None = None) -> Part | None:
+        """What is known of a part as it begins: its item, and whether that has summaries."""
+        if self.type not in _KINDS:
+            return None
+        origin = reader.origin(item=self.name)
+        if self.type == "message":
+            return Text("", complete=False, origin=origin)
+        where = where or (_CONTENT if self.item.get(_CONTENT) is not None else _SUMMARY)
+        form: Form = "summary" if where == _SUMMARY else "full"
+        return Thinking("", form, complete=False, origin=origin)
 
     def add(self, reader: Reader, where: str, number: int, text: Any) -> None:
         """More of an entry."""
@@ -136,9 +153,8 @@ class Item:
         slot = self.slot(reader, where, number)
         if not slot.open:
             return
-        if not slot.pieces:
-            reader.add(slot, text)
-        elif text.startswith(came := slot.text):
+        # Half a character that waits for the other half has come, too.
+        if text.startswith(came := slot.text + slot.half):
             reader.add(slot, text[len(came) :])
 
     # ---- when it is over -----------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""Events -> an answer in any dialect: what a server sends to its client."""

@@ -1,0 +1,86 @@
+"""A part on its way out: how much of it came, and how much was written."""
+
+from __future__ import annotations
+
+from innervoice.answering.spacing import ReasoningSpacing
+from innervoice.canon.parts import Part, Text, Thinking, ToolCall, is_inline
+from innervoice.folding import FoldedPart, content_of
+
+__all__ = ["OutgoingPart"]
+
+
+class OutgoingPart(FoldedPart):
+    """A part, and how much of it was written. `pieces` is what was not."""
+
+    __slots__ = (
+        "is_written", "length", "number", "sent", "sent_length", "spacing", "was_closed", "written",
+    )  # fmt: skip
+
+    def __init__(self, part: Part) -> None:
+        super().__init__(part)
+        self.number: int | None = None
+        """The number of its block while that is open."""
+        self.is_written = False
+        self.was_closed = False
+        """Its block was ended before the part was."""
+        self.sent: list[str] = []
+        self.sent_length = 0
+        self.written: list[str] | None = None
+        """What became of it, if the white space of it was changed."""
+        self.spacing = ReasoningSpacing() if is_inline(part) else None
+        self.length = 0
+        if text := content_of(part):
+            self.add(text)
+
+    def add(self, text: str) -> None:
+        self.pieces.append(text)
+        self.length += len(text)
+
+    def end(self, part: Part) -> None:
+        """Takes the whole part; what was received of its text stays to be written."""
+        self.part, self.is_open = part, False
+        if self.spacing is None and isinstance(part, Thinking) and is_inline(part):
+            self.spacing = ReasoningSpacing()
+        came = self.sent_length + sum(map(len, self.pieces))
+        if len(rest := content_of(part)) > came:
+            self.add(rest[came:])
+
+    def take(self, most: int) -> str:
+        """The text up to this character that was not written yet."""
+        if most <= self.sent_length or not self.pieces:
+            return ""
+        text = self.pieces[0] if len(self.pieces) == 1 else "".join(self.pieces)
+        self.pieces.clear()
+        count = most - self.sent_length
+        if count < len(text):
+            self.pieces.append(text[count:])
+            text = text[:count]
+        self.sent.append(text)
+        self.sent_length += len(text)
+        return text
+
+    def now(self) -> Part:
+        """The part, or as much of it as came."""
+        return self._with("".join([*self.sent, *self.pieces])) if self.is_open else self.part
+
+    def so_far(self) -> Part:
+        """The part as far as it was written, without the block that only its end brings."""
+        return self._with("".join(self.sent if self.written is None else self.written))
+
+    def whole(self) -> Part:
+        """The part as it ended."""
+        part = self.part
+        if self.written is not None and isinstance(part, (Text, Thinking)):
+            return part.replace(text="".join(self.written))
+        return part
+
+    def _with(self, text: str) -> Part:
+        match self.part:
+            case Text():
+                return Text(text)
+            case Thinking(form=form):
+                return Thinking(text, form)
+            case ToolCall(id=call_id, name=name):
+                return ToolCall(call_id, name, text)
+            case _:
+                return self.part

@@ -1,0 +1,77 @@
+"""Writing an answer, whole or as its events come: the other way of `decoding.py`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from typing import Any, overload
+
+from innervoice.answering.encoder import StreamEncoder
+from innervoice.canon.events import Event, Finish, Recast
+from innervoice.canon.response import Response
+from innervoice.inline.marks import Place
+
+__all__ = ["encode_response", "encode_stream"]
+
+
+def encode_response(response: Response, dialect: str, model: str | None = None) -> dict[str, Any]:
+    """Writes a whole answer: the other way of `decode`."""
+    encoder = StreamEncoder(dialect, model or response.model, id=_own_id(response, dialect))
+    encoder.feed(Finish(response))
+    return encoder.body
+
+
+@overload
+def encode_stream(
+    events: AsyncIterable[Event], dialect: str, model: str | None = ...
+) -> AsyncIterator[bytes]: ...
+@overload
+def encode_stream(
+    events: Iterable[Event], dialect: str, model: str | None = ...
+) -> Iterator[bytes]: ...
+def encode_stream(
+    events: Iterable[Event] | AsyncIterable[Event], dialect: str, model: str | None = None
+) -> Iterator[bytes] | AsyncIterator[bytes]:
+    """Writes an answer as its events come: the other way of `decode_stream`; an async iterable gives an async iterator.
+
+    Events of `decode_stream` and of a client's stream say what is settled. A list is looked through for a `Recast` first.
+    """
+    encoder = StreamEncoder(dialect, model)
+    if isinstance(events, AsyncIterable):
+        return _encode_async(events, encoder)
+    return _encode(events, encoder)
+
+
+def _encode(events: Iterable[Event], encoder: StreamEncoder) -> Iterator[bytes]:
+    held = _bounds_of(events) if isinstance(events, (list, tuple)) else None
+    for number, event in enumerate(events):
+        bound = held[number] if held else getattr(events, "settled", None)
+        if data := encoder.feed(event, bound):
+            yield data
+    if data := encoder.finish():
+        yield data
+
+
+async def _encode_async(
+    events: AsyncIterable[Event], encoder: StreamEncoder
+) -> AsyncIterator[bytes]:
+    async for event in events:
+        if data := encoder.feed(event, getattr(events, "settled", None)):
+            yield data
+    if data := encoder.finish():
+        yield data
+
+
+def _bounds_of(events: list[Event] | tuple[Event, ...]) -> list[Place | None]:
+    """For each event of a whole list, the first part that a later `Recast` replaces."""
+    bounds: list[Place | None] = []
+    bound: Place | None = None
+    for event in reversed(events):
+        bounds.append(bound)
+        if isinstance(event, Recast) and (bound is None or event.index < bound.part):
+            bound = Place(event.index, 0)
+    return bounds[::-1]
+
+
+def _own_id(response: Response, dialect: str) -> str | None:
+    came_from = response.origin.dialect if response.origin else None
+    return response.id if came_from in (None, dialect) else None

@@ -1,0 +1,155 @@
+"""Parts -> the events of Bedrock's Converse, as they come.
+
+Rules, after botocore's service model 2023-09-30 (1.44.0) and recordings:
+
+  1. Reasoning and text have no start event: a block begins with its first delta.
+  2. In a stream `text`, `signature` and `redactedContent` stand directly under `reasoningContent`, one a delta.
+  3. `metadata` with the usage comes behind `messageStop`. There is no count of reasoning tokens.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any, ClassVar
+
+from innervoice.canon.notes import Notebook
+from innervoice.canon.parts import Media, Part, Text, Thinking, ToolCall
+from innervoice.canon.response import Response
+from innervoice.frames.frame import Frame
+from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
+from innervoice.wire.converse.serve_response import (
+    METRICS,
+    counted,
+    stop_reason,
+    write_stream_error,
+)
+from innervoice.wire.converse.write import write_part
+from innervoice.wire.json_access import arguments_of, as_dict
+from innervoice.wire.refusals import Refusal
+
+__all__ = ["ConverseWriter"]
+
+
+class ConverseWriter(AnswerWriter):
+    """Writes one message."""
+
+    dialect: ClassVar[str] = "bedrock-converse"
+    _stop_reason: str | None = None
+    _kind = ""  # of the part that is open
+    _is_empty = True  # no delta of it was sent
+    _is_free_form = False  # the arguments of the call are not a JSON object
+
+    def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
+        super().__init__(head, notebook, seal)
+        self._content: list[dict[str, Any]] = []
+
+    def start(self) -> None:
+        self._send("messageStart", role="assistant")
+
+    def begin(self, number: int, part: Part) -> None:
+        self._kind, self._is_empty, self._is_free_form = part.type, True, False
+        if isinstance(part, ToolCall):
+            use = {"toolUseId": part.id, "name": part.name}
+            self._send_block("contentBlockStart", start={"toolUse": use})
+
+    def add(self, number: int, text: str) -> None:
+        if self._kind == "tool_call" and self._is_empty:
+            self._is_free_form = self.is_free_form(text)
+        self._is_empty = False
+        if self._kind == "tool_call" and self._is_free_form:
+            return
+        if self._kind == "tool_call":
+            self._send_delta({"toolUse": {"input": text}})
+        elif self._kind == "thinking":
+            self._send_delta({"reasoningContent": {"text": text}})
+        elif self._kind == "text":
+            self._send_delta({"text": text})
+
+    def end(self, number: int, part: Part) -> None:
+        block = self._block(part)
+        if block is None:
+            self.left_out(part)
+            return
+        self._send_rest(block)
+        self._content.append(block)
+        self._send("contentBlockStop", contentBlockIndex=len(self._content) - 1)
+
+    def recall(self, part: Part) -> None:
+        if isinstance(part, Thinking) and not self.own_block(part) and self.seal_of(part):
+            self._kind, self._is_empty = "thinking", True
+            self.end(-1, part.replace(text="", form="hidden"))
+
+    def finish(self, response: Response) -> None:
+        self._stop_reason = stop_reason(response) or "end_turn"
+        self._send("messageStop", stopReason=self._stop_reason)
+        self._send("metadata", usage=counted(self.usage), metrics=METRICS)
+
+    def fail(self, refusal: Refusal, response: Response) -> None:
+        self._stop_reason = stop_reason(response)
+        self._frames.append(write_stream_error(refusal))
+
+    def body(self) -> dict[str, Any]:
+        return {
+            "output": {"message": {"role": "assistant", "content": self._content}},
+            "stopReason": self._stop_reason,
+            "usage": counted(self.usage),
+            "metrics": METRICS,
+        }
+
+    # ---- blocks --------------------------------------------------------------------------------
+
+    def _block(self, part: Part) -> dict[str, Any] | None:
+        """A block of this dialect unchanged; any other part in the plain form, if the dialect has one for it."""
+        if own := self.own_block(part):
+            return own
+        match part:
+            case Text():
+                return {"text": part.text}
+            case Thinking():
+                return self._reasoning(part)
+            case ToolCall() | Media():
+                written = write_part(part.replace(origin=None))
+                return written if isinstance(written, dict) else None
+            case _:
+                return None
+
+    def _reasoning(self, part: Thinking) -> dict[str, Any] | None:
+        seal = self.seal_of(part)
+        if part.text or part.form != "hidden":
+            shown = {"text": part.text} | ({"signature": seal} if seal else {})
+            return {"reasoningContent": {"reasoningText": shown}}
+        if not seal:
+            return None
+        return {"reasoningContent": {"redactedContent": b64encode(seal.encode()).decode()}}
+
+    def _send_rest(self, block: dict[str, Any]) -> None:
+        """What of a block no delta has brought: its seal, or all of it."""
+        reasoning = as_dict(block.get("reasoningContent"))
+        if "redactedContent" in reasoning:
+            self._send_delta({"reasoningContent": reasoning})
+        elif "reasoningText" in reasoning:
+            shown = as_dict(reasoning["reasoningText"])
+            if "signature" in shown:
+                self._send_delta({"reasoningContent": {"signature": shown["signature"]}})
+            elif self._is_empty:
+                self._send_delta({"reasoningContent": {"text": ""}})
+        elif "toolUse" in block and (self._is_empty or self._is_free_form):
+            text = arguments_of(as_dict(block["toolUse"]).get("input"))
+            self._send_delta({"toolUse": {"input": text}})
+        elif "text" in block and self._is_empty:
+            self._send_delta({"text": ""})
+        elif "text" not in block and "toolUse" not in block:
+            self._send_block("contentBlockStart", start=block)
+
+    def _send(self, name: str, **members: Any) -> None:
+        self.send(members, name)
+
+    def _send_block(self, name: str, **members: Any) -> None:
+        self._send(name, contentBlockIndex=len(self._content), **members)
+
+    def _send_delta(self, delta: dict[str, Any]) -> None:
+        self._send_block("contentBlockDelta", delta=delta)
+
+    def ping(self) -> Frame:
+        """The framing has no sign of life, so an event that says nothing new stands for one."""
+        return Frame(None)

@@ -1,0 +1,135 @@
+"""Parts -> the messages of Gemini's generateContent stream, as they come.
+
+Rules, after https://ai.google.dev/gemini-api/docs/thought-signatures (read 2026-11-15) and recordings:
+
+  1. Every message has new parts only, and no name; the last has the reason and the counts too.
+  2. Text comes in pieces. Its signature comes behind it, on a part without text; a call comes whole.
+  3. A candidate without parts has no member for them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from innervoice.canon.notes import Notebook
+from innervoice.canon.parts import Media, Part, Text, Thinking, ToolCall
+from innervoice.canon.response import Response
+from innervoice.frames.frame import Frame
+from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
+from innervoice.wire.gemini.serve_response import counted, finish_word, write_stream_error
+from innervoice.wire.gemini.write import write_part
+from innervoice.wire.refusals import Refusal
+
+__all__ = ["GeminiWriter"]
+
+_SEAL = "thoughtSignature"
+_PLAIN = {"text", "thought"}
+
+
+class GeminiWriter(AnswerWriter):
+    """Writes one response."""
+
+    dialect: ClassVar[str] = "gemini"
+    _word: str | None = None
+    _kind = ""  # of the part that is open
+    _is_pieces = False  # and it comes in pieces
+    _is_first = True  # nothing of it was sent
+    _came_before = ""  # the kind of the text that the next message would go on with
+
+    def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
+        super().__init__(head, notebook, seal)
+        self._parts: list[dict[str, Any]] = []
+
+    def start(self) -> None:
+        """Nothing comes before the first words."""
+
+    def begin(self, number: int, part: Part) -> None:
+        own = self.own_block(part)
+        self._is_first = True
+        self._is_pieces = isinstance(part, (Text, Thinking)) and not (own and own.keys() - _PLAIN)
+        self._kind = part.type
+
+    def add(self, number: int, text: str) -> None:
+        if self._is_pieces:
+            thought = {"thought": True} if self._kind == "thinking" else {}
+            piece = {"text": text, **thought}
+            # Behind a text of its kind a part begins in a message of that one, or the two would be one.
+            goes_on = self._is_first and self._came_before == self._kind
+            self._send([{"text": "", **thought}, piece] if goes_on else [piece])
+            self._is_first = False
+
+    def end(self, number: int, part: Part) -> None:
+        written = self._part(part)
+        if written is None:
+            self.left_out(part)
+            return
+        self._parts.append(written)
+        is_plain = isinstance(part, (Text, Thinking)) and written.keys() <= _PLAIN
+        if self._is_first:
+            # Nothing of it was sent: it comes whole.
+            nothing = {name: "" if name == "text" else value for name, value in written.items()}
+            is_neighbour = is_plain and self._came_before == part.type
+            self._send([nothing, written] if is_neighbour else [written])
+        elif _SEAL in written:
+            thought = {"thought": True} if isinstance(part, Thinking) else {}
+            self._send([{"text": "", **thought, _SEAL: written[_SEAL]}])
+        self._came_before = part.type if is_plain else ""
+
+    def recall(self, part: Part) -> None:
+        if isinstance(part, Thinking) and not self.own_block(part) and (seal := self.seal_of(part)):
+            sealed = {"text": "", "thought": True, _SEAL: seal}
+            self._parts.append(sealed)
+            self._send([sealed])
+
+    def finish(self, response: Response) -> None:
+        self._word = finish_word(response) or "STOP"
+        self.send(self._response([], last=True))
+
+    def fail(self, refusal: Refusal, response: Response) -> None:
+        self._word = finish_word(response)
+        self._frames.append(write_stream_error(refusal))
+
+    def body(self) -> dict[str, Any]:
+        return self._response(self._parts, last=True)
+
+    def joined(self, bodies: list[dict[str, Any]]) -> dict[str, Any]:
+        return {**bodies[0], "candidates": [one for body in bodies for one in body["candidates"]]}
+
+    # ---- parts ---------------------------------------------------------------------------------
+
+    def _part(self, part: Part) -> dict[str, Any] | None:
+        """A part of this dialect unchanged; any other in the plain form, if the dialect has one for it."""
+        if own := self.own_block(part):
+            return own
+        match part:
+            case Text():
+                return {"text": part.text}
+            case Thinking():
+                seal = self.seal_of(part)
+                if not seal and part.form == "hidden":
+                    return None
+                return {"text": part.text, "thought": True} | ({_SEAL: seal} if seal else {})
+            case ToolCall() | Media():
+                written = write_part(part.replace(origin=None), {}, set())
+                return written if isinstance(written, dict) else None
+            case _:
+                return None
+
+    def _send(self, parts: list[dict[str, Any]]) -> None:
+        self.send(self._response(parts, last=False))
+
+    def _response(self, parts: list[dict[str, Any]], *, last: bool) -> dict[str, Any]:
+        content: dict[str, Any] = {"parts": parts, "role": "model"} if parts else {"role": "model"}
+        candidate: dict[str, Any] = {"content": content, "index": self.head.choice}
+        response: dict[str, Any] = {"candidates": [candidate]}
+        if last and self._word:
+            candidate["finishReason"] = self._word
+        if last and not self.head.choice and (usage := counted(self.usage)):
+            response["usageMetadata"] = usage
+        if self.head.model:
+            response["modelVersion"] = self.head.model
+        return {**response, "responseId": self.head.id}
+
+    def ping(self) -> Frame:
+        """A comment, which every reader of server-sent events passes over."""
+        return Frame(None)

@@ -1,0 +1,63 @@
+"""Parts -> the chunks of Mistral's chat API, as they come: as chat, with thinking as chunks of the content.
+
+A call comes whole, and the counts come with the reason for the end. Content that goes on in a list goes on with the last chunk of its
+kind, so a new part does not come first in its list.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from innervoice.canon.parts import ToolCall
+from innervoice.canon.response import Response
+from innervoice.wire.chat.answer import ChatWriter
+from innervoice.wire.chat.answer_shapes import Chunk, Shape
+from innervoice.wire.chat.serve_response import DONE, word_of
+from innervoice.wire.chat.usage import write_usage
+from innervoice.wire.chat.write import write_call
+from innervoice.wire.mistral.serve_request import WORDS, write_answer, write_error
+from innervoice.wire.refusals import Refusal
+
+__all__ = ["MistralWriter"]
+
+
+class MistralWriter(ChatWriter):
+    """Writes one completion."""
+
+    dialect: ClassVar[str] = "mistral"
+    interleaves: ClassVar[bool] = False
+    words: ClassVar[dict[str, str]] = WORDS
+    usual_shape: ClassVar[Shape] = Chunk()
+    sends_lists: ClassVar[bool] = True
+
+    def begin_call(self, number: int, call: ToolCall) -> None:
+        """A call comes whole."""
+
+    def add_arguments(self, number: int, text: str) -> None:
+        """A call comes whole."""
+
+    def end_call(self, number: int, call: ToolCall) -> None:
+        known = call if self.own_block(call) else call.replace(origin=None)
+        entry = {**write_call(known), "index": self._called}
+        self._called += 1
+        self._parts[number] = [known]
+        self.send_delta({"content": "", "tool_calls": [entry]})
+
+    _called = 0  # how many calls have come
+
+    def finish(self, response: Response) -> None:
+        self._response = response
+        self._word = word_of(response, self.dialect, WORDS)
+        usage = write_usage(self.usage.replace(reasoning_tokens=None))
+        rest = {"content": "", **self._members(response)}
+        counted = {"usage": usage} if usage else {}
+        self.send({**self._head(), **self._choice(rest, self._word), **counted})
+        self._frames.append(DONE)
+
+    def fail(self, refusal: Refusal, response: Response) -> None:
+        self._response, self._word = response, "error"
+        self.send(write_error(refusal))
+        self._frames.append(DONE)
+
+    def body(self) -> dict[str, Any]:
+        return {**write_answer(self.whole_response()), "created": self.head.created}

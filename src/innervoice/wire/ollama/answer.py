@@ -1,0 +1,92 @@
+"""Parts -> the lines of Ollama's /api/chat, as they come.
+
+After ollama's server/routes.go (fb3076099, 2026-08-21): thinking and content in pieces, each call whole, and a last line that is done
+and has the counts. Durations are left out, for nothing here knows a clock.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from innervoice.canon.messages import Message
+from innervoice.canon.notes import Notebook
+from innervoice.canon.origin import Origin
+from innervoice.canon.parts import Part, Thinking, ToolCall
+from innervoice.canon.response import Response
+from innervoice.wire.answer_fields import FieldWriter
+from innervoice.wire.answer_writer import AnswerHead, Seal
+from innervoice.wire.ollama.serve_response import finish_word, write_error
+from innervoice.wire.ollama.write import write_assistant
+from innervoice.wire.refusals import Refusal
+
+__all__ = ["OllamaWriter"]
+
+_FIELDS = {"text": "content", "thinking": "thinking"}
+
+
+class OllamaWriter(FieldWriter):
+    """Writes one response."""
+
+    dialect: ClassVar[str] = "ollama"
+    interleaves: ClassVar[bool] = True
+    _word: str | None = None
+
+    def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
+        super().__init__(head, notebook, seal)
+        self._calls: dict[int, dict[str, Any]] = {}
+
+    def start(self) -> None:
+        """Nothing comes before the first words."""
+
+    def say(self, number: int, kind: str, text: str) -> None:
+        self._send({_FIELDS[kind]: text})
+
+    def begin_call(self, number: int, call: ToolCall) -> None:
+        """A call comes whole."""
+
+    def add_arguments(self, number: int, text: str) -> None:
+        """A call comes whole."""
+
+    def end_call(self, number: int, call: ToolCall) -> None:
+        block = self.own_block(call)
+        known = call.replace(origin=Origin(block=block) if block else None)
+        (written,) = write_assistant(Message("assistant", (known,)))["tool_calls"]
+        self._calls[number] = written
+        self._send({"tool_calls": [written]})
+
+    def end(self, number: int, part: Part) -> None:
+        if isinstance(part, ToolCall):
+            self.end_call(number, part)
+        elif isinstance(part, Thinking) and not part.text:
+            self.left_out(part)
+
+    def finish(self, response: Response) -> None:
+        self._word = finish_word(response)
+        self.send({**self._head(), "message": {"role": "assistant", "content": ""}, **self._end()})
+
+    def fail(self, refusal: Refusal, response: Response) -> None:
+        self._word = finish_word(response)
+        self.send(write_error(refusal))
+
+    def body(self) -> dict[str, Any]:
+        message: dict[str, Any] = {"role": "assistant", "content": self.text}
+        if self.reasoning:
+            message["thinking"] = self.reasoning
+        if self._calls:
+            message["tool_calls"] = [call for _, call in sorted(self._calls.items())]
+        return {**self._head(), "message": message, **self._end()}
+
+    def _send(self, said: dict[str, Any]) -> None:
+        message = {"role": "assistant", "content": "", **said}
+        self.send({**self._head(), "message": message, "done": False})
+
+    def _head(self) -> dict[str, Any]:
+        return {"model": self.head.model, "created_at": self.head.created_at}
+
+    def _end(self) -> dict[str, Any]:
+        counts = {
+            "prompt_eval_count": self.usage.input_tokens,
+            "eval_count": self.usage.output_tokens,
+        }
+        known = {name: count for name, count in counts.items() if count is not None}
+        return {"done": True, "done_reason": self._word, **known}

@@ -1,0 +1,263 @@
+"""Parts -> the events of the Responses API, as they come.
+
+Rules, after https://platform.openai.com/docs/api-reference/responses-streaming (read 2026-11-15) and recordings:
+
+  1. An item is added empty, its entries come in pieces, and it is done as a whole, which is when its encrypted content is said.
+     Its id and its index are the same in every event.
+  2. Parts that share an item are entries of one. A part of another dialect is an item of its own: reasoning has its text as a summary,
+     which is what clients show.
+  3. Every event has the next number, and the last one holds the whole response.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+from innervoice.canon.notes import Notebook
+from innervoice.canon.parts import Part, Text, Thinking, ToolCall
+from innervoice.canon.response import Failure, Response
+from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
+from innervoice.wire.refusals import Refusal
+from innervoice.wire.responses.serve_response import response_body
+
+__all__ = ["ResponsesWriter"]
+
+
+class _Entry(NamedTuple):
+    """An entry of an item: where it stands, its type, the names of its events, the member that numbers it and the one with its text."""
+
+    place: str
+    type: str
+    part_event: str
+    text_event: str
+    number: str
+    member: str = "text"
+
+
+_SUMMARY = _Entry(
+    "summary",
+    "summary_text",
+    "response.reasoning_summary_part",
+    "response.reasoning_summary_text",
+    "summary_index",
+)
+_THOUGHT = _Entry(
+    "content", "reasoning_text", "response.content_part", "response.reasoning_text", "content_index"
+)
+_TEXT = _Entry(
+    "content", "output_text", "response.content_part", "response.output_text", "content_index"
+)
+_REFUSAL = _Entry(
+    "content", "refusal", "response.content_part", "response.refusal", "content_index", "refusal"
+)
+_CALLS = {
+    "function_call": ("arguments", "response.function_call_arguments"),
+    "custom_tool_call": ("input", "response.custom_tool_call_input"),
+}
+
+
+class ResponsesWriter(AnswerWriter):
+    """Writes one response."""
+
+    dialect: ClassVar[str] = "openai-responses"
+
+    def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
+        super().__init__(head, notebook, seal)
+        self._output: list[dict[str, Any]] = []
+        self._item: dict[str, Any] | None = None  # the open item, as far as it came
+        self._whole: dict[str, Any] | None = None  # the same as it was received, seals included
+        self._entry: _Entry | None = None
+        self._sequence = 0
+        self._suffix = head.id.removeprefix("resp_")
+        self._response = Response()
+
+    def start(self) -> None:
+        begun = self._body(Response(ended=True), status="in_progress")
+        for kind in ("response.created", "response.in_progress"):
+            self._send(kind, response=begun)
+
+    # ---- items ---------------------------------------------------------------------------------
+
+    def begin(self, number: int, part: Part) -> None:
+        own = self.own_block(part)
+        name = part.origin.item if part.origin and part.origin.dialect == self.dialect else None
+        if not isinstance(part, (Text, Thinking, ToolCall)):
+            self._begin_opaque(part, own)
+            return
+        if not (self._item and name and self._item["id"] == name):
+            self._end_item()
+            self._begin_item(self._new_item(part, name or (own or {}).get("id"), own))
+        if not isinstance(part, ToolCall):
+            self._entry = self._entry_of(part)
+            if self._entry is not None:
+                self._send_entry(".added", "part", self._empty_entry(self._entry))
+
+    def _begin_opaque(self, part: Part, own: dict[str, Any] | None) -> None:
+        self._end_item()
+        if own is None or "type" not in own:
+            self.left_out(part)
+        else:
+            self._begin_item(own)
+
+    def _begin_item(self, item: dict[str, Any]) -> None:
+        self._item, self._whole = item, None
+        self._send("response.output_item.added", output_index=len(self._output), item=_copy(item))
+
+    def _new_item(self, part: Part, name: Any, own: dict[str, Any] | None) -> dict[str, Any]:
+        """An item before its first entry."""
+        number = len(self._output)
+        match part:
+            case Thinking():
+                return {
+                    "id": name or f"rs_{self._suffix}_{number}",
+                    "type": "reasoning",
+                    "summary": [],
+                }
+            case Text():
+                head = {"id": name or f"msg_{self._suffix}_{number}", "type": "message"}
+                return {**head, "status": "in_progress", "role": "assistant", "content": []}
+            case ToolCall():
+                kind = (
+                    "custom_tool_call"
+                    if (own or {}).get("type") == "custom_tool_call"
+                    else "function_call"
+                )
+                head = {"id": name or f"fc_{self._suffix}_{number}", "type": kind}
+                call = {"call_id": part.id, "name": part.name, _CALLS[kind][0]: ""}
+                return {**head, "status": "in_progress", **call}
+        raise AssertionError(part.type)
+
+    def add(self, number: int, text: str) -> None:
+        if self._item is None:
+            return
+        if self._item["type"] in _CALLS:
+            member, event = _CALLS[self._item["type"]]
+            self._item[member] += text
+            self._send(f"{event}.delta", **self._place(), delta=text)
+        elif entry := self._entry:
+            self._item[entry.place][-1][entry.member] += text
+            more: dict[str, Any] = {"logprobs": []} if entry is _TEXT else {}
+            self._send(f"{entry.text_event}.delta", **self._place(entry), **more, delta=text)
+
+    def end(self, number: int, part: Part) -> None:
+        if self._item is None:
+            return
+        own = self.own_block(part)
+        if self._item["type"] in _CALLS:
+            member, event = _CALLS[self._item["type"]]
+            text = self._item[member] or ("{}" if member == "arguments" else "")
+            self._item[member] = text
+            self._send(f"{event}.done", **self._place(), **{member: text})
+        elif entry := self._entry:
+            self._end_entry(entry, part)
+        elif isinstance(part, Thinking) and not own and not self.seal_of(part):
+            self.left_out(part)
+        self._whole = own or self._whole
+        if isinstance(part, Thinking) and not own and (seal := self.seal_of(part)):
+            self._item["encrypted_content"] = seal
+
+    def _end_entry(self, entry: _Entry, part: Part) -> None:
+        assert self._item is not None
+        written = self._item[entry.place][-1]
+        more: dict[str, Any] = {"logprobs": []} if entry is _TEXT else {}
+        text = {entry.member: written[entry.member]}
+        self._send(f"{entry.text_event}.done", **self._place(entry), **more, **text)
+        self._send_entry(".done", "part", dict(written))
+        self._entry = None
+
+    def _end_item(self) -> None:
+        """Ends the open item: as it was received, or as it was written."""
+        item, self._item = self._item, None
+        if item is None:
+            return
+        if self._whole is not None:
+            item = _as_written(self._whole, item)
+        elif "status" in item:
+            item["status"] = "completed"
+        self._output.append(item)
+        self._send("response.output_item.done", output_index=len(self._output) - 1, item=item)
+
+    def recall(self, part: Part) -> None:
+        if isinstance(part, Thinking) and not self.own_block(part) and (seal := self.seal_of(part)):
+            self._end_item()
+            name = f"rs_{self._suffix}_{len(self._output)}"
+            self._begin_item({"id": name, "type": "reasoning", "summary": []})
+            assert self._item is not None
+            self._item["encrypted_content"] = seal
+            self._end_item()
+
+    # ---- entries -------------------------------------------------------------------------------
+
+    def _entry_of(self, part: Part) -> _Entry | None:
+        if isinstance(part, Text):
+            return _REFUSAL if self.is_refused else _TEXT
+        assert isinstance(part, Thinking)
+        if part.form == "hidden" or (part.complete and not part.text):
+            return None
+        is_ours = part.origin is not None and part.origin.dialect == self.dialect
+        return _THOUGHT if is_ours and part.form == "full" else _SUMMARY
+
+    def _empty_entry(self, entry: _Entry) -> dict[str, Any]:
+        assert self._item is not None
+        more: dict[str, Any] = {"annotations": [], "logprobs": []} if entry is _TEXT else {}
+        begun = {"type": entry.type, entry.member: "", **more}
+        self._item.setdefault(entry.place, []).append(begun)
+        return dict(begun)
+
+    def _send_entry(self, suffix: str, member: str, value: dict[str, Any]) -> None:
+        assert self._entry is not None
+        self._send(
+            f"{self._entry.part_event}{suffix}", **self._place(self._entry), **{member: value}
+        )
+
+    def _place(self, entry: _Entry | None = None) -> dict[str, Any]:
+        assert self._item is not None
+        place: dict[str, Any] = {"item_id": self._item["id"], "output_index": len(self._output)}
+        if entry is not None:
+            place[entry.number] = len(self._item[entry.place]) - 1
+        return place
+
+    # ---- the response --------------------------------------------------------------------------
+
+    def finish(self, response: Response) -> None:
+        self._end_item()
+        if response.finish_reason == "error" and response.status in ("answered", "tool_calls"):
+            response = response.replace(finish_reason=None)  # "failed" would take the answer back
+        self._response = response
+        body = self._body(response)
+        self._send(f"response.{body['status']}", response=body)
+
+    def fail(self, refusal: Refusal, response: Response) -> None:
+        self._end_item()
+        failure = Failure(type=refusal.type, code=refusal.code, message=refusal.text)
+        self._response = response.replace(error=failure, finish_reason="error", origin=None)
+        self._send("response.failed", response=self._body(self._response))
+
+    def body(self) -> dict[str, Any]:
+        return self._body(self._response)
+
+    def _body(self, response: Response, status: str | None = None) -> dict[str, Any]:
+        known = response.replace(id=self.head.id, model=self.head.model, usage=self.usage)
+        body = response_body(known, self._output)
+        body["created_at"] = self.head.created
+        if status is not None:
+            body.update(status=status, output=[], usage=None)
+        return body
+
+    def _send(self, kind: str, **members: Any) -> None:
+        self.send({"type": kind, **members, "sequence_number": self._sequence}, kind)
+        self._sequence += 1
+
+
+def _copy(item: dict[str, Any]) -> dict[str, Any]:
+    """An item as it begins, without its seal."""
+    return {key: value for key, value in item.items() if key != "encrypted_content"}
+
+
+def _as_written(whole: dict[str, Any], item: dict[str, Any]) -> dict[str, Any]:
+    """An item as it was received, with its entries where they were written: their place may be known only now."""
+    written = {name: item[name] for name in ("summary", "content") if item.get(name)}
+    received = {name for name in ("summary", "content") if whole.get(name)}
+    same = received == written.keys()
+    moved: dict[str, Any] = {} if same else {**{name: [] for name in received}, **written}
+    return {**whole, **moved, "id": item["id"]}
