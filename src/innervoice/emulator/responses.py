@@ -17,6 +17,7 @@ from innervoice.wire.protocol import Context
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.responses.read import ResponsesReader
 from innervoice.wire.responses.rules import CALLS
+from innervoice.wire.responses.serve_response import response_body
 from innervoice.wire.rules import refused
 from innervoice.wire.serve_request import assistant_turn
 from innervoice.wire.serve_response import openai_error
@@ -81,7 +82,7 @@ def stored(memory: ServerMemory, path: str) -> Stored | None:
     items = [
         {key: item[key] for key in item if key != "encrypted_content"} for item in held["output"]
     ]
-    body = write_answer(Response(id=found[1], model=held["model"], ended=True), "openai-responses")
+    body = response_body(Response(id=found[1], model=held["model"], ended=True), [])
     return Stored(200, {**body, **held["echo"], "output": items})
 
 
