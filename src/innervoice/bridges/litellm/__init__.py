@@ -3,6 +3,8 @@
     completion(model, messages, ...) ──► arguments ──► from_litellm ──► our client ──► to_litellm, chunks ──► ModelResponse, stream
                                           params        (seals read)                    message_fields (seals written)
 
+`install()` puts it in litellm's place for programs that cannot be changed: `import litellm` then finds this package.
+
 Names can be imported from where litellm has them: from here, `exceptions`, `utils`, `types.utils` and `main`. Those modules only
 re-export names that are defined elsewhere, so a class is the same object whichever module it is imported from. Flags are plain
 attributes of this module and are read on every call; flags for features that only litellm has are accepted and have no effect.
@@ -22,9 +24,14 @@ from innervoice.bridges.litellm.errors import *
 from innervoice.bridges.litellm.main import *
 from innervoice.bridges.litellm.models import known_models
 from innervoice.bridges.litellm.providers import provider_list as _provider_list
+from innervoice.bridges.litellm.takeover import VERSION
+from innervoice.bridges.litellm.takeover import install as install
+from innervoice.bridges.litellm.takeover import uninstall as uninstall
 from innervoice.bridges.litellm.types.utils import *
 from innervoice.bridges.litellm.unsupported import *
 from innervoice.bridges.litellm.utils import *
+
+__version__ = VERSION
 
 # ---- models ------------------------------------------------------------------------------------------
 

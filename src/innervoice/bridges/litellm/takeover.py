@@ -1,0 +1,130 @@
+"""`install()`: programs that say `import litellm` get this package instead.
+
+    import litellm.types.utils ──► the finder ──► the module innervoice.bridges.litellm.types.utils, the same object
+
+The finder maps names of modules when they are imported, so modules that a program imports late are found too. It also answers
+`importlib.metadata.version("litellm")`, which programs read before they import anything.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.metadata import Distribution, DistributionFinder
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from innervoice.errors import UsageError
+
+__all__ = ["VERSION", "install", "uninstall"]
+
+VERSION = "1.106.2"
+"""The release of litellm whose names and behaviour this package follows."""
+
+_THEIRS, _OURS = "litellm", "innervoice.bridges.litellm"
+_METADATA = (
+    f"Metadata-Version: 2.1\nName: {_THEIRS}\nVersion: {VERSION}\nSummary: {_OURS} in its place\n"
+)
+
+
+def install() -> None:
+    """Makes `import litellm` import this package, for the whole process; a second call changes nothing.
+
+    Call it before anything imports litellm. Raises `UsageError` if the real litellm is already imported.
+    """
+    if _FINDER in sys.meta_path:
+        return
+    if _is_theirs(sys.modules.get(_THEIRS)):
+        raise UsageError(
+            "the real litellm is already imported, and what it gave out cannot be replaced:"
+            " call innervoice.bridges.litellm.install() before anything imports litellm"
+        )
+    sys.meta_path.insert(0, _FINDER)
+    for name, module in list(sys.modules.items()):
+        if _is_in(name, _OURS):
+            sys.modules[_THEIRS + name.removeprefix(_OURS)] = module
+
+
+def uninstall() -> None:
+    """Undoes `install()`: removes the finder and every module named litellm; harmless if nothing is installed."""
+    if _FINDER in sys.meta_path:
+        sys.meta_path.remove(_FINDER)
+    for name, module in list(sys.modules.items()):
+        if _is_in(name, _THEIRS) and not _is_theirs(module):
+            del sys.modules[name]
+
+
+def _is_in(name: str, package: str) -> bool:
+    return name == package or name.startswith(f"{package}.")
+
+
+def _is_theirs(module: ModuleType | None) -> bool:
+    return module is not None and not _is_in(module.__name__, _OURS)
+
+
+class _Distribution(Distribution):
+    """The metadata of an installed package named litellm."""
+
+    def read_text(self, filename: str) -> str | None:
+        return {"METADATA": _METADATA, "top_level.txt": _THEIRS}.get(filename)
+
+    def locate_file(self, path: Any) -> Any:
+        return Path(__file__).parent / path
+
+
+class _Same(Loader):
+    """Loads a module that is already imported under another name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:  # noqa: ARG002 - the protocol's signature
+        module = import_module(self._name)
+        self._spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        # The import system has just replaced it, and reloading or pickling by name needs the module's own.
+        module.__spec__ = self._spec
+
+
+class _Finder(MetaPathFinder):
+    """Finds modules of litellm among ours, and says so if there is none."""
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None,
+        target: ModuleType | None = None,  # noqa: ARG002 - the protocol's signature
+    ) -> ModuleSpec | None:
+        if _is_in(fullname, _THEIRS):
+            own = _OURS + fullname.removeprefix(_THEIRS)
+            spec = find_spec(own)
+            package = spec is not None and spec.submodule_search_locations is not None
+            return ModuleSpec(fullname, _Same(own), is_package=package)
+        if fullname.startswith(f"{_OURS}."):
+            return PathFinder.find_spec(fullname, path) or self._missing(fullname)
+        return None
+
+    def find_distributions(
+        self, context: DistributionFinder.Context | None = None
+    ) -> Iterable[Distribution]:
+        asked = context.name if context else None
+        return [_Distribution()] if asked in (None, _THEIRS) else []
+
+    @staticmethod
+    def _missing(fullname: str) -> None:
+        """Also called for `from litellm import name` if the name does not exist, as Python then looks for a module."""
+        name = _THEIRS + fullname.removeprefix(_OURS)
+        raise ModuleNotFoundError(
+            f"innervoice's stand-in for litellm has no {name!r}: docs/bridges.md lists what it has",
+            name=name,
+        )
+
+
+_FINDER = _Finder()
