@@ -32,7 +32,13 @@ def _takeover(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.endswith(_SECRET)]:
             patch.delenv(name)
-        places = ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "MSWEA_GLOBAL_CONFIG_DIR")  # fmt: skip
+        places = (
+            "HOME",
+            "XDG_CONFIG_HOME",
+            "XDG_DATA_HOME",
+            "XDG_CACHE_HOME",
+            "MSWEA_GLOBAL_CONFIG_DIR",
+        )
         for name, value in [*_SILENT.items(), *((name, home) for name in places)]:
             patch.setenv(name, value)
         innervoice.bridges.litellm.install()

@@ -18,13 +18,20 @@ MODELS = {
     "deepseek": "deepseek/deepseek-v4-pro",
     "gpt": "openai/gpt-5.6",
 }
-QUESTION = "What is the weather in Paris and Rome, then the weather in Oslo?"
-ANSWER = "Paris: sunny. Rome: sunny. Oslo: sunny."
+QUESTION = "What is the weather in Paris and Rome, then in Oslo?"
+ANSWER = "It is sunny in all three."
 
 
-def weather(city: str) -> str:
-    """What the tool of every program says."""
-    return f"{city}: sunny"
+def call(city):
+    """A call of the tool that every program has."""
+    return {"name": "get_weather", "arguments": {"city": city}}
+
+
+STEPS = [
+    {"think": "Two cities at once.", "call": [call("Paris"), call("Rome")]},
+    {"think": "Now the third one.", "call": call("Oslo")},
+    {"think": "All of them are known.", "answer": ANSWER},
+]
 
 
 def needs(distribution):

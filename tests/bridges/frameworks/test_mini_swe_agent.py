@@ -9,20 +9,22 @@ import innervoice.bridges.litellm as ours
 from bridges.frameworks.recorder import needs
 
 needs("mini-swe-agent")
+# The program and its packages warn of things that are none of ours.
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 STEPS = [
     {"think": "I look first.", "call": {"name": "bash", "arguments": {"command": "cat note.txt"}}},
     {
         "think": "Now the other.",
         "call": {"name": "bash", "arguments": {"command": "wc -c < note.txt"}},
-    },  # fmt: skip
+    },
     {
         "think": "I know it.",
         "call": {
             "name": "bash",
             "arguments": {"command": "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; cat note.txt"},
         },
-    },  # fmt: skip
+    },
 ]
 
 
@@ -34,8 +36,11 @@ def run(emulator, model, folder, **config):
     (folder / "note.txt").write_text("hello")
     options = {"api_base": emulator.base_url(model), "api_key": "any", "reasoning_effort": "high"}
     chat = LitellmModel(
-        model_name=model, model_kwargs={**options, "drop_params": True}, set_cache_control="default_end", **config
-    )  # fmt: skip
+        model_name=model,
+        model_kwargs={**options, "drop_params": True},
+        set_cache_control="default_end",
+        **config,
+    )
     agent = DefaultAgent(
         chat,
         LocalEnvironment(cwd=str(folder)),

@@ -1,0 +1,52 @@
+"""crewAI with its litellm model: a crew of one agent with a tool."""
+
+import sys
+
+import pytest
+
+import innervoice.bridges.litellm as ours
+from bridges.frameworks.recorder import ANSWER, QUESTION, STEPS, needs
+
+needs("crewai")
+# The program and its packages warn of things that are none of ours.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def run(emulator, model, *, streamed):
+    from crewai import LLM, Agent, Crew, Task
+    from crewai.tools import tool
+
+    called = []
+
+    @tool("get_weather")
+    def get_weather(city: str) -> str:
+        """Tells the weather of a city."""
+        called.append(city)
+        return f"{city}: sunny"
+
+    chat = LLM(
+        model,
+        is_litellm=True,
+        api_base=emulator.base_url(model),
+        api_key="any",
+        reasoning_effort="high",
+        stream=streamed,
+    )
+    agent = Agent(
+        role="Weather reporter",
+        goal="Tell the weather.",
+        backstory="You are brief.",
+        llm=chat,
+        tools=[get_weather],
+    )
+    task = Task(description=QUESTION, expected_output="One sentence.", agent=agent)
+    return Crew(agents=[agent], tasks=[task], verbose=False).kickoff().raw, called
+
+
+def test_thinking_is_kept(emulated, model, streamed):
+    emulator = emulated(STEPS)
+    answer, called = run(emulator, model, streamed=streamed)
+
+    assert (ANSWER, {"Paris", "Rome", "Oslo"}) == (answer, set(called))
+    assert sys.modules["litellm"] is ours
+    emulator.assert_kept(requests=3, streamed=streamed)
