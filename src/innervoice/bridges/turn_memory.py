@@ -3,21 +3,30 @@
 The key of a turn is its caller, the conversation before it, and its own tool calls or text, so similar conversations never get
 each other's reasoning. Programs also truncate the beginning of a conversation or change the system prompt. A turn with tool
 calls is therefore also found by the user message before it, if only one stored turn matches. If two match, neither is used.
+
+Some programs send a turn with several calls back as several turns of one call each, every call followed by its result. A turn is
+signed as a whole, so these are joined again: the first call finds the turn, and the other calls must follow.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
+from innervoice.canon.storage import to_json
 from innervoice.wire.json_access import as_dict, as_list, parsed
 
-__all__ = ["TurnMemory", "TurnPosition", "turn_positions"]
+__all__ = ["RecalledConversation", "TurnMemory", "TurnPosition"]
+
+_TURNS = 10_000
+_BYTES = 64_000_000
+_KEYS = 3
+"""A turn has up to so many keys: its conversation, its question, and its question with the first of several calls."""
 
 
 class TurnPosition(NamedTuple):
@@ -27,46 +36,138 @@ class TurnPosition(NamedTuple):
     question: bytes
 
 
-def turn_positions(messages: list[Any], scope: str) -> Iterator[TurnPosition]:
-    """The position of each message, and of the one that follows; `scope` identifies the caller."""
-    caller = _digest(scope)
-    before, question = blake2b(caller, digest_size=16), caller
-    for message in map(as_dict, messages):
-        yield TurnPosition(before.digest(), question)
-        before.update(_digest(_shown(message)))
-        if message.get("role") == "user":
-            question = _digest([caller.hex(), _shown(message)])
-    yield TurnPosition(before.digest(), question)
+class RecalledConversation(NamedTuple):
+    """The messages of a request, each with the stored turn that it shows, and the position of the response."""
+
+    messages: list[tuple[Any, Message | None]]
+    position: TurnPosition
 
 
 class TurnMemory:
-    """Keeps the last `limit` turns."""
+    """Keeps the last turns: at most `turns` of them, and at most `size` bytes of their JSON."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._turns: OrderedDict[tuple[bytes, bytes], Message | None] = OrderedDict()
-        """Each turn by its conversation and by its question; None where two turns have the same key."""
+    def __init__(self, turns: int = _TURNS, size: int = _BYTES) -> None:
+        self._most, self._room = _KEYS * turns, size
+        self._turns: OrderedDict[tuple[bytes, bytes], _StoredTurn] = OrderedDict()
+        self._size = 0
         self._lock = threading.Lock()
 
-    def keep(self, position: TurnPosition, turn: dict[str, Any], message: Message) -> None:
-        """Stores a message under the visible members of its turn."""
-        shown = _digest(_shown(turn))
+    def keep(self, position: TurnPosition, message: Message) -> None:
+        """Stores a turn under its visible members."""
+        keys = _keys(position, message)
+        stored = _StoredTurn(message, len(to_json(message)) // len(keys))
         with self._lock:
-            for digest in position:
-                key = (digest, shown)
-                same = self._turns.get(key, message) == message
-                self._turns[key] = message if same else None
-                self._turns.move_to_end(key)
-            while len(self._turns) > 2 * self._limit:
-                self._turns.popitem(last=False)
+            for key in keys:
+                known = self._turns.pop(key, stored)
+                kept = stored if known.message == message else _StoredTurn(None, 0)
+                self._turns[key] = kept
+                self._size += kept.size - (known.size if known is not stored else 0)
+            while len(self._turns) > self._most or self._size > self._room:
+                self._size -= self._turns.popitem(last=False)[1].size
 
-    def find(self, position: TurnPosition, turn: dict[str, Any]) -> Message | None:
+    def recall(self, messages: Iterable[Any], scope: str) -> RecalledConversation:
+        """Finds the stored turns of a conversation; `scope` identifies the caller."""
+        given, position = list(messages), _Position(scope)
+        recalled: list[tuple[Any, Message | None]] = []
+        at = 0
+        while at < len(given):
+            turn = self._turn_at(given, at, position.turn)
+            recalled += zip(turn.messages, (turn.known, *[None] * len(turn.messages)), strict=False)
+            for message in turn.messages:
+                position.add(as_dict(message))
+            at = turn.end
+        return RecalledConversation(recalled, position.turn)
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        with self._lock:
+            self._turns.clear()
+            self._size = 0
+
+    def _turn_at(self, messages: list[Any], at: int, position: TurnPosition) -> _RecalledTurn:
+        """The message at an index; a turn that was split comes joined, with the results of its calls."""
+        message = messages[at]
+        unknown = _RecalledTurn([message], None, at + 1)
+        if as_dict(message).get("role") != "assistant":
+            return unknown
+        known = self._find(position, message)
+        if known is None or len(known.tool_calls) == len(as_list(message.get("tool_calls"))):
+            return unknown._replace(known=known)
+        return _joined(messages, at, known) or unknown
+
+    def _find(self, position: TurnPosition, turn: dict[str, Any]) -> Message | None:
         """The stored message of a turn, if exactly one matches."""
         shown = _digest(_shown(turn))
+        places = position if turn.get("tool_calls") else position[:1]
         with self._lock:
-            if (position.conversation, shown) in self._turns or not turn.get("tool_calls"):
-                return self._turns.get((position.conversation, shown))
-            return self._turns.get((position.question, shown))
+            for place in places:
+                if stored := self._turns.get((place, shown)):
+                    return stored.message
+        return None
+
+
+class _StoredTurn(NamedTuple):
+    message: Message | None
+    """None where two turns have the same key."""
+    size: int
+
+
+class _RecalledTurn(NamedTuple):
+    messages: list[Any]
+    """The turn; if it was split, also the results of its calls."""
+    known: Message | None
+    end: int
+    """The index of the message that follows."""
+
+
+class _Position:
+    """The position of the next turn, message by message."""
+
+    def __init__(self, scope: str) -> None:
+        self._caller = self._question = _digest(scope)
+        self._before = blake2b(self._caller, digest_size=16)
+
+    def add(self, message: dict[str, Any]) -> None:
+        shown = _shown(message)
+        self._before.update(_digest(shown))
+        if message.get("role") == "user":
+            self._question = _digest([self._caller.hex(), shown])
+
+    @property
+    def turn(self) -> TurnPosition:
+        return TurnPosition(self._before.digest(), self._question)
+
+
+def _keys(position: TurnPosition, message: Message) -> list[tuple[bytes, bytes]]:
+    """The keys of a turn."""
+    calls = [
+        {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
+        for call in message.tool_calls
+    ]
+    shown = {"role": "assistant", "content": message.text, "tool_calls": calls}
+    keys = [(place, _digest(_shown(shown))) for place in position]
+    if len(calls) > 1:
+        first = {**shown, "tool_calls": calls[:1]}
+        keys.append((position.question, _digest(_shown(first))))
+    return keys
+
+
+def _joined(messages: list[Any], at: int, known: Message) -> _RecalledTurn | None:
+    """The turn that was split into turns of one call each; None if these are not all of its calls."""
+    wanted = [call.id for call in known.tool_calls]
+    calls, results, end = as_list(messages[at].get("tool_calls")), [], at + 1
+    for message in map(as_dict, messages[end:]):
+        more = as_list(message.get("tool_calls"))
+        if message.get("role") == "tool":
+            results.append(message)
+        elif more and not message.get("content") and len(calls) < len(wanted):
+            calls = [*calls, *more]
+        else:
+            break
+        end += 1
+    if wanted != [as_dict(call).get("id") for call in calls]:
+        return None
+    return _RecalledTurn([{**messages[at], "tool_calls": calls}, *results], known, end)
 
 
 def _shown(message: dict[str, Any]) -> list[Any]:

@@ -49,6 +49,8 @@ openai_key: str | None = None
 anthropic_key: str | None = None
 num_retries: int | None = None
 request_timeout: float | None = None
+remember_turns: bool = True
+"""Remember the turns of this process, and restore the reasoning that a program left out of its messages."""
 client_session: Any = None
 """An httpx or httpx2 client to send requests with."""
 aclient_session: Any = None

@@ -23,6 +23,7 @@ from innervoice.bridges.litellm.params import (
     unsupported,
 )
 from innervoice.bridges.litellm.providers import ResolvedModel, resolve_model
+from innervoice.bridges.litellm.remembered_turns import Continuation, caller_of, continued
 from innervoice.bridges.litellm.strict_schema import strict_schema
 from innervoice.canon.messages import Message
 from innervoice.canon.reasoning import Reasoning
@@ -92,6 +93,8 @@ class CompletionCall:
     """The fields of our request."""
     settings: dict[str, Any]
     """The arguments of our client."""
+    continuation: Continuation
+    """The turns that were restored, and where the response is remembered."""
     http: Any = None
     """The httpx or httpx2 client that the caller passed."""
     stream: bool = False
@@ -123,6 +126,10 @@ def completion_call(
         else []
     )
     fields = _fields(given, target, dialect, notes)
+    settings = _settings(given, target, dialect, base, notes)
+    http = _http_of(given.get("client"))
+    continuation = continued(passed, caller_of(settings, http))
+    notes += continuation.notes
     marks = system_blocks(passed) if dialect == "anthropic" else None
     if marks:
         fields["extra"].setdefault("system", marks)
@@ -130,12 +137,13 @@ def completion_call(
         target=target,
         dialect=dialect,
         messages=messages_from_litellm(
-            passed, dialect, cache_marks=target.host not in ("openai", "azure")
+            continuation.messages, dialect, cache_marks=target.host not in ("openai", "azure")
         ),
         original_messages=passed,
         fields=fields,
-        settings=_settings(given, target, dialect, base, notes),
-        http=_http_of(given.get("client")),
+        settings=settings,
+        http=http,
+        continuation=continuation,
         stream=bool(given.get("stream")),
         include_usage=bool(_options(given).get("include_usage")),
         notes=notes,

@@ -127,7 +127,9 @@ class Chunker:
                 self._sent.add(place)
 
     def _last(self, response: Response) -> Iterable[ModelResponseStream]:
-        members = members_of(self._ids.turn(response.message))
+        turn = self._ids.turn(response.message)
+        self._call.continuation.remember(turn)
+        members = members_of(turn)
         delta = {name: members[name] for name in ("reasoning_items", "provider_specific_fields")}
         last = self._chunk(delta, finish_word(response))
         usage = usage_of(response.usage)

@@ -223,7 +223,7 @@ def _shown_turn(message: dict[str, Any], dialect: str) -> Message:
     if calls:
         said["tool_calls"] = [_bare_call(call) for call in calls]
     turn = _as_chat(said)
-    signatures = [_signature_of(call) for call in calls]
+    signatures = [_signature_of(call, dialect) for call in calls]
     parts = _signed(list(turn.parts), signatures, as_list(fields.get("thought_signatures")))
     return turn.replace(parts=(*thoughts, *parts))
 
@@ -268,8 +268,12 @@ def _bare_call(call: dict[str, Any]) -> dict[str, Any]:
     return bare
 
 
-def _signature_of(call: dict[str, Any]) -> str | None:
+def _signature_of(call: dict[str, Any], dialect: str) -> str | None:
     signature = as_dict(call.get("provider_specific_fields")).get("thought_signature")
+    if signature is None and dialect == "gemini":
+        # Gemini's own OpenAI-compatible API has it here, and so do the programs that were written for it.
+        google = as_dict(as_dict(call.get("extra_content")).get("google"))
+        signature = google.get("thought_signature")
     hidden = str(call.get("id") or "").partition(_THOUGHT)[2]
     return signature if isinstance(signature, str) else hidden or None
 

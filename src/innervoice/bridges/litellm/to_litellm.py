@@ -33,7 +33,7 @@ def model_response(response: Response, call: CompletionCall) -> ModelResponse:
     made = ModelResponse(
         id=response.id,
         model=response.model or call.target.model,
-        choices=[_choice(number, answer) for number, answer in enumerate(answers)],
+        choices=[_choice(number, answer, call) for number, answer in enumerate(answers)],
         usage=usage_of(response.usage),
         hidden_params=hidden_facts(response, call),
     )
@@ -41,14 +41,16 @@ def model_response(response: Response, call: CompletionCall) -> ModelResponse:
     return made
 
 
-def _choice(number: int, answer: Response) -> Choices:
+def _choice(number: int, answer: Response, call: CompletionCall) -> Choices:
+    turn = CallIds().turn(answer.message)
+    call.continuation.remember(turn)
     word = finish_word(answer)
     native = answer.wire_finish_reason
     more = {"native_finish_reason": native} if native and native != word else None
     return Choices(
         word,
         number,
-        Message(**members_of(CallIds().turn(answer.message))),
+        Message(**members_of(turn)),
         provider_specific_fields=more,
     )
 
