@@ -290,13 +290,15 @@ def test_signatures_in_the_form_of_geminis_compatible_api(line, monkeypatch):
     assert "extra_content" not in json.dumps(line.body)
 
 
-def test_the_skip_value_is_not_a_signature(line):
-    """The OpenAI Agents SDK writes Gemini's skip value where it lost the signature; the real one is sent."""
+@pytest.mark.parametrize("lost", [0, 1])
+def test_the_skip_value_is_not_a_signature(line, lost):
+    """The OpenAI Agents SDK writes Gemini's skip value on calls without a signature; each call is sent as it came."""
     model, options = TARGETS["gemini"]
     first = line.ask(model, [QUESTION], tools=TOOLS, **options)
     message = first.choices[0].message.model_dump()
     kept = reduced(message)
-    for call in kept["tool_calls"]:
+    kept["tool_calls"][0]["extra_content"] = {"google": message["tool_calls"][0]["provider_specific_fields"]}  # fmt: skip
+    for call in kept["tool_calls"][lost:]:
         call["provider_specific_fields"] = {"thought_signature": "skip_thought_signature_validator"}
     line.ask(model, [QUESTION, kept, *results(message)], tools=TOOLS, **options)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from innervoice.bridges.litellm.flags import flag
 from innervoice.bridges.litellm.litellm_object import plain
-from innervoice.bridges.litellm.message_fields import KEY, calls_of
+from innervoice.bridges.litellm.message_fields import KEY, calls_of, thought_signature
 from innervoice.bridges.turn_memory import TurnMemory, TurnPosition
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
@@ -63,7 +63,7 @@ def continued(messages: Iterable[Any], caller: str) -> Continuation:
         return Continuation(given, 0, None)
     recalled = MEMORY.recall(map(plain, given), caller)
     restored = [
-        _restored(message, known) if known is not None and not _is_sealed(message) else None
+        _restored(message, known) if known is not None and not _is_sealed(message, known) else None
         for message, known in recalled.messages
     ]
     sent = [
@@ -93,24 +93,27 @@ def _is_lost_in_text(part: Part) -> bool:
     return isinstance(part, (Thinking, Opaque)) or bool(part.origin and part.origin.seals)
 
 
-def _is_sealed(message: dict[str, Any]) -> bool:
-    """Whether a message has seals of its own."""
+def _is_sealed(message: dict[str, Any], known: Message) -> bool:
+    """Whether a message has seals of its own; a signature of a call that the stored turn has too is none."""
     blocks = map(as_dict, as_list(message.get("thinking_blocks")))
     fields = as_dict(message.get("provider_specific_fields"))
+    calls = zip(as_list(message.get("tool_calls")), known.tool_calls, strict=False)
     return (
         any(block.get("signature") or block.get("data") for block in blocks)
         or any(message.get(name) for name in _SEALED)
         or any(fields.get(name) for name in _FIELDS)
-        or any(_has_signature(as_dict(call)) for call in as_list(message.get("tool_calls")))
+        or any(
+            _signature(as_dict(call)) not in (None, SKIP, thought_signature(own))
+            for call, own in calls
+        )
     )
 
 
-def _has_signature(call: dict[str, Any]) -> bool:
-    """Whether a call has a signature of Gemini; some programs write the skip value where they lost it."""
+def _signature(call: dict[str, Any]) -> Any:
+    """Gemini's signature of a call; some programs write the skip value where there is none."""
     fields = as_dict(call.get("provider_specific_fields"))
     google = as_dict(as_dict(call.get("extra_content")).get("google"))
-    found = fields.get("thought_signature") or google.get("thought_signature")
-    return bool(found) and found != SKIP
+    return fields.get("thought_signature") or google.get("thought_signature")
 
 
 def _restored(message: dict[str, Any], known: Message) -> dict[str, Any]:
