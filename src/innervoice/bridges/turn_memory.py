@@ -25,8 +25,9 @@ __all__ = ["RecalledConversation", "TurnMemory", "TurnPosition"]
 
 _TURNS = 10_000
 _BYTES = 64_000_000
-_KEYS = 3
-"""A turn has up to so many keys: its conversation, its question, and its question with the first of several calls."""
+_KEYS = 4
+"""A turn has up to so many keys: its conversation, also without the ids of its calls, its question, and its question with the first of
+several calls."""
 
 
 class TurnPosition(NamedTuple):
@@ -146,6 +147,10 @@ def _keys(position: TurnPosition, message: Message) -> list[tuple[bytes, bytes]]
     ]
     shown = {"role": "assistant", "content": message.text, "tool_calls": calls}
     keys = [(place, _digest(_shown(shown))) for place in position]
+    if calls:
+        # Some programs lose the ids; the whole conversation before the turn must then be the same.
+        bare = {**shown, "tool_calls": [{**call, "id": None} for call in calls]}
+        keys.append((position.conversation, _digest(_shown(bare))))
     if len(calls) > 1:
         first = {**shown, "tool_calls": calls[:1]}
         keys.append((position.question, _digest(_shown(first))))
