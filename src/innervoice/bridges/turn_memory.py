@@ -4,6 +4,9 @@ The key of a turn is its caller, the conversation before it, and its own tool ca
 each other's reasoning. Programs also truncate the beginning of a conversation or change the system prompt. A turn with tool
 calls is therefore also found by the user message before it, if only one stored turn matches. If two match, neither is used.
 
+Some programs append to the text of a turn, or write its calls into the text. Such a turn is found by the conversation before it, if
+the text begins with the stored one, or contains the ids of all stored calls.
+
 Some programs send a turn with several calls back as several turns of one call each, every call followed by its result. A turn is
 signed as a whole, so these are joined again: the first call finds the turn, and the other calls must follow.
 """
@@ -18,6 +21,7 @@ from typing import Any, NamedTuple
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
+from innervoice.canon.parts import Text, Thinking
 from innervoice.canon.storage import to_json
 from innervoice.wire.json_access import as_dict, as_list, parsed
 
@@ -25,9 +29,9 @@ __all__ = ["RecalledConversation", "TurnMemory", "TurnPosition"]
 
 _TURNS = 10_000
 _BYTES = 64_000_000
-_KEYS = 4
-"""A turn has up to so many keys: its conversation, also without the ids of its calls, its question, and its question with the first of
-several calls."""
+_KEYS = 5
+"""A turn has up to so many keys: its conversation, with its calls, with its calls without ids, and alone; its question, with all of its
+calls, and with the first of several."""
 
 
 class TurnPosition(NamedTuple):
@@ -98,13 +102,15 @@ class TurnMemory:
 
     def _find(self, position: TurnPosition, turn: dict[str, Any]) -> Message | None:
         """The stored message of a turn, if exactly one matches."""
-        shown = _digest(_shown(turn))
+        shown = _shown(turn)
         places = position if turn.get("tool_calls") else position[:1]
         with self._lock:
             for place in places:
-                if stored := self._turns.get((place, shown)):
+                if stored := self._turns.get((place, _digest(shown))):
                     return stored.message
-        return None
+            alone = self._turns.get((position.conversation, _ALONE))
+        known, said = alone.message if alone else None, shown[-1]
+        return _rewritten(known, said) if known and isinstance(said, str) else None
 
 
 class _StoredTurn(NamedTuple):
@@ -154,7 +160,18 @@ def _keys(position: TurnPosition, message: Message) -> list[tuple[bytes, bytes]]
     if len(calls) > 1:
         first = {**shown, "tool_calls": calls[:1]}
         keys.append((position.question, _digest(_shown(first))))
-    return keys
+    return [*keys, (position.conversation, _ALONE)]
+
+
+def _rewritten(known: Message, said: str) -> Message | None:
+    """The stored turn with the text that a program made of it; None if the text is not made of this turn."""
+    calls, start = known.tool_calls, known.text.strip()
+    if calls and all(call.id in said for call in calls):
+        thoughts = (part for part in known.parts if isinstance(part, Thinking))
+        return known.replace(parts=(*thoughts, Text(said)))
+    if not calls and start and said.startswith(start):
+        return known.replace(parts=(*known.parts, Text(said.removeprefix(start))))
+    return None
 
 
 def _joined(messages: list[Any], at: int, known: Message) -> _RecalledTurn | None:
@@ -195,3 +212,7 @@ def _call(call: dict[str, Any]) -> list[Any]:
 
 def _digest(value: Any) -> bytes:
     return blake2b(dump_json(value), digest_size=16).digest()
+
+
+_ALONE = _digest(None)
+"""The key of a turn by its position, whatever it shows."""

@@ -31,7 +31,7 @@ CODING = [
 ]
 
 
-def run(kind, emulator, model, *, streamed):
+def run(kind, emulator, model, *, streamed, **options):
     import smolagents
 
     called = []
@@ -52,6 +52,7 @@ def run(kind, emulator, model, *, streamed):
         api_key="any",
         reasoning_effort="high",
         drop_params=True,
+        **options,
     )
     agent = getattr(smolagents, kind)(
         tools=[get_weather], model=chat, stream_outputs=streamed, verbosity_level=0
@@ -62,7 +63,7 @@ def run(kind, emulator, model, *, streamed):
 @pytest.mark.parametrize(("kind", "steps"), [("ToolCallingAgent", CALLING), ("CodeAgent", CODING)])
 def test_thinking_is_kept(emulated, model, streamed, kind, steps):
     emulator = emulated(steps)
-    answer, called = run(kind, emulator, model, streamed=streamed)
+    answer, called = run(kind, emulator, model, streamed=streamed, tool_choice="auto")
 
     assert (ANSWER, {"Paris", "Rome", "Oslo"}) == (answer, set(called))
     assert sys.modules["litellm"] is ours
