@@ -99,7 +99,7 @@ def test_probes():
     [
         ("import litellm.proxy", "litellm.proxy"),
         ("from litellm.proxy import proxy_server", "litellm.proxy"),
-        ("from litellm.llms.anthropic.chat import handler", "litellm.llms"),
+        ("from litellm.llms.anthropic.chat import handler", "litellm.llms.anthropic"),
         ("importlib.import_module('litellm.caching')", "litellm.caching"),
         ("from litellm import nothing_like_this", "litellm.nothing_like_this"),
         ("import litellm.types.nothing", "litellm.types.nothing"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from innervoice.bridges.litellm.errors import UnsupportedParamsError
+from innervoice.bridges.litellm.flags import flag
 from innervoice.bridges.litellm.providers import TWO_DIALECTS, ResolvedModel, resolve_model
 from innervoice.catalog.lookup import model_row_of
 from innervoice.errors import InnervoiceError
@@ -227,7 +228,15 @@ def get_supported_openai_params(
         row = model_row_of(target.model, target.host, dialect)
         refused = row.refuses_always if row else ()
         found = [name for name in found if name not in refused]
-    return [name for name in found if name not in _LEAST.get(dialect, ())]
+    absent = (*_LEAST.get(dialect, ()), *(_TOOLS if _is_unknown(target, dialect) else ()))
+    return [name for name in found if name not in absent]
+
+
+def _is_unknown(target: ResolvedModel, dialect: str) -> bool:
+    """Whether nothing is known of a model on Bedrock, where tools depend on the model: its ids begin with a vendor."""
+    facts = flag("model_cost").get(target.model) or {}
+    is_nameless = dialect == "bedrock-converse" and "." not in target.model
+    return is_nameless and not facts.get("supports_function_calling")
 
 
 def get_optional_params(

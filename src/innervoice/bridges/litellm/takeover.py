@@ -19,6 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from innervoice.bridges.litellm.absent import sentence
 from innervoice.errors import UsageError
 
 __all__ = ["VERSION", "install", "uninstall"]
@@ -121,10 +122,7 @@ class _Finder(MetaPathFinder):
     def _missing(fullname: str) -> None:
         """Also called for `from litellm import name` if the name does not exist, as Python then looks for a module."""
         name = _THEIRS + fullname.removeprefix(_OURS)
-        raise ModuleNotFoundError(
-            f"innervoice's stand-in for litellm has no {name!r}: docs/bridges.md lists what it has",
-            name=name,
-        )
+        raise ModuleNotFoundError(sentence(name), name=name)
 
 
 _FINDER = _Finder()

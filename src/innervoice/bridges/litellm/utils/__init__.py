@@ -1,6 +1,10 @@
 """The names that litellm has in `litellm.utils`: response classes, model look-ups, token counting."""
 
+from typing import NoReturn
+
+from innervoice.bridges.litellm.absent import missing
 from innervoice.bridges.litellm.costs import completion_cost, cost_per_token
+from innervoice.bridges.litellm.environment import validate_environment
 from innervoice.bridges.litellm.models import (
     get_max_tokens,
     get_model_info,
@@ -17,6 +21,11 @@ from innervoice.bridges.litellm.models import (
     supports_vision,
     supports_web_search,
 )
+from innervoice.bridges.litellm.other_responses import (
+    EmbeddingResponse,
+    TextChoices,
+    TextCompletionResponse,
+)
 from innervoice.bridges.litellm.params import get_optional_params, get_supported_openai_params
 from innervoice.bridges.litellm.providers import get_llm_provider
 from innervoice.bridges.litellm.response_types import (
@@ -24,17 +33,18 @@ from innervoice.bridges.litellm.response_types import (
     ChatCompletionMessageToolCall,
     Choices,
     Delta,
-    EmbeddingResponse,
     Function,
     FunctionCall,
     Message,
     ModelResponse,
+    ModelResponseBase,
     ModelResponseStream,
     StreamingChoices,
     Usage,
 )
 from innervoice.bridges.litellm.stream_wrapper import CustomStreamWrapper
 from innervoice.bridges.litellm.tokens import decode, encode, token_counter
+from innervoice.bridges.litellm.trimming import trim_messages
 
 __all__ = [
     "ChatCompletionDeltaToolCall",
@@ -47,8 +57,11 @@ __all__ = [
     "FunctionCall",
     "Message",
     "ModelResponse",
+    "ModelResponseBase",
     "ModelResponseStream",
     "StreamingChoices",
+    "TextChoices",
+    "TextCompletionResponse",
     "Usage",
     "completion_cost",
     "cost_per_token",
@@ -72,4 +85,10 @@ __all__ = [
     "supports_vision",
     "supports_web_search",
     "token_counter",
+    "trim_messages",
+    "validate_environment",
 ]
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise missing(name, __name__)

@@ -1,0 +1,3 @@
+"""The router."""
+
+__all__: list[str] = []

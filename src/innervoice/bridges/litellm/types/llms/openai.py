@@ -1,0 +1,397 @@
+"""litellm's types of messages, contents and tools, in OpenAI's form: dicts at run time.
+
+Annotations are evaluated here, because TypedDict does not see `Required` inside of text.
+"""
+
+import sys
+from collections.abc import Iterable
+from importlib.util import find_spec
+from typing import Any, Literal, NoReturn, Required, TypeAlias
+
+from innervoice.bridges.litellm.absent import missing
+
+if sys.version_info >= (3, 12) or find_spec("typing_extensions") is None:
+    from typing import TypedDict
+else:
+    # pydantic accepts only this one before Python 3.12.
+    from typing_extensions import TypedDict
+
+__all__ = [
+    "AllMessageValues",
+    "ChatCompletionAnnotation",
+    "ChatCompletionAnnotationURLCitation",
+    "ChatCompletionAssistantMessage",
+    "ChatCompletionAssistantToolCall",
+    "ChatCompletionAudioObject",
+    "ChatCompletionCachedContent",
+    "ChatCompletionDeltaChunk",
+    "ChatCompletionDeltaToolCallChunk",
+    "ChatCompletionDeveloperMessage",
+    "ChatCompletionDocumentObject",
+    "ChatCompletionFileObject",
+    "ChatCompletionFileObjectFile",
+    "ChatCompletionFunctionMessage",
+    "ChatCompletionImageObject",
+    "ChatCompletionImageUrlObject",
+    "ChatCompletionReasoningItem",
+    "ChatCompletionRedactedThinkingBlock",
+    "ChatCompletionResponseMessage",
+    "ChatCompletionSystemMessage",
+    "ChatCompletionTextObject",
+    "ChatCompletionThinkingBlock",
+    "ChatCompletionToolCallChunk",
+    "ChatCompletionToolCallFunctionChunk",
+    "ChatCompletionToolChoiceFunctionParam",
+    "ChatCompletionToolChoiceObjectParam",
+    "ChatCompletionToolChoiceStringValues",
+    "ChatCompletionToolChoiceValues",
+    "ChatCompletionToolMessage",
+    "ChatCompletionToolParam",
+    "ChatCompletionToolParamFunctionChunk",
+    "ChatCompletionUsageBlock",
+    "ChatCompletionUserMessage",
+    "ChatCompletionVideoObject",
+    "ChatCompletionVideoUrlObject",
+    "OpenAIChatCompletionAssistantMessage",
+    "OpenAIChatCompletionDeveloperMessage",
+    "OpenAIChatCompletionSystemMessage",
+    "OpenAIChatCompletionTextObject",
+    "OpenAIChatCompletionUserMessage",
+    "OpenAIMessageContent",
+    "OpenAIMessageContentListBlock",
+]
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise missing(name, __name__)
+
+
+# ---- contents --------------------------------------------------------------------------------------
+
+
+class ChatCompletionCachedContent(TypedDict, total=False):
+    """`cache_control`: the content up to here is cached."""
+
+    type: Required[Literal["ephemeral"]]
+    ttl: str
+
+
+class OpenAIChatCompletionTextObject(TypedDict):
+    """A text."""
+
+    type: Literal["text"]
+    text: str
+
+
+class ChatCompletionTextObject(OpenAIChatCompletionTextObject, total=False):
+    """A text, with a cache mark."""
+
+    cache_control: ChatCompletionCachedContent
+
+
+class ChatCompletionImageUrlObject(TypedDict, total=False):
+    """Where an image is."""
+
+    url: Required[str]
+    detail: str
+    format: str
+
+
+class ChatCompletionImageObject(TypedDict):
+    """An image."""
+
+    type: Literal["image_url"]
+    image_url: str | ChatCompletionImageUrlObject
+
+
+class ChatCompletionVideoUrlObject(TypedDict, total=False):
+    """Where a video is."""
+
+    url: Required[str]
+    detail: str
+
+
+class ChatCompletionVideoObject(TypedDict):
+    """A video."""
+
+    type: Literal["video_url"]
+    video_url: str | ChatCompletionVideoUrlObject
+
+
+class ChatCompletionAudioObject(TypedDict, total=False):
+    """A recording: its data and format."""
+
+    type: Required[Literal["input_audio"]]
+    input_audio: Required[dict[str, str]]
+
+
+class ChatCompletionDocumentObject(TypedDict):
+    """A document in Anthropic's form."""
+
+    type: Literal["document"]
+    source: dict[str, Any]
+    title: str
+    context: str
+    citations: dict[str, bool] | None
+
+
+class ChatCompletionFileObjectFile(TypedDict, total=False):
+    """A file: its data, or its id at the provider."""
+
+    file_data: str
+    file_id: str
+    filename: str
+    format: str
+    detail: str
+    video_metadata: dict[str, Any]
+
+
+class ChatCompletionFileObject(TypedDict):
+    """A file as content."""
+
+    type: Literal["file"]
+    file: ChatCompletionFileObjectFile
+
+
+class ChatCompletionThinkingBlock(TypedDict, total=False):
+    """Reasoning with its signature."""
+
+    type: Required[Literal["thinking"]]
+    thinking: str
+    signature: str | None
+    cache_control: dict[str, Any] | ChatCompletionCachedContent | None
+
+
+class ChatCompletionRedactedThinkingBlock(TypedDict, total=False):
+    """Reasoning that the provider encrypted."""
+
+    type: Required[Literal["redacted_thinking"]]
+    data: str
+    cache_control: dict[str, Any] | ChatCompletionCachedContent | None
+
+
+class ChatCompletionReasoningItem(TypedDict, total=False):
+    """A reasoning item of the Responses API."""
+
+    type: Required[Literal["reasoning"]]
+    id: str
+    encrypted_content: str | None
+    summary: list[Any]
+
+
+class ChatCompletionAnnotationURLCitation(TypedDict, total=False):
+    """The source of a citation."""
+
+    start_index: int
+    end_index: int
+    title: str
+    url: str
+
+
+class ChatCompletionAnnotation(TypedDict, total=False):
+    """A citation."""
+
+    type: Literal["url_citation"]
+    url_citation: ChatCompletionAnnotationURLCitation
+
+
+OpenAIMessageContentListBlock: TypeAlias = (
+    ChatCompletionTextObject
+    | ChatCompletionImageObject
+    | ChatCompletionAudioObject
+    | ChatCompletionDocumentObject
+    | ChatCompletionVideoObject
+    | ChatCompletionFileObject
+)
+OpenAIMessageContent: TypeAlias = str | Iterable[OpenAIMessageContentListBlock]
+
+# ---- tools -----------------------------------------------------------------------------------------
+
+
+class ChatCompletionToolCallFunctionChunk(TypedDict, total=False):
+    """The name and the arguments of a call."""
+
+    name: str | None
+    arguments: str
+    provider_specific_fields: dict[str, Any] | None
+
+
+class ChatCompletionAssistantToolCall(TypedDict):
+    """A call in a message."""
+
+    id: str | None
+    type: Literal["function"]
+    function: ChatCompletionToolCallFunctionChunk
+
+
+class ChatCompletionToolCallChunk(ChatCompletionAssistantToolCall):
+    """A call of a response."""
+
+    index: int
+
+
+class ChatCompletionDeltaToolCallChunk(TypedDict, total=False):
+    """A piece of a call."""
+
+    id: str
+    type: Literal["function"]
+    function: ChatCompletionToolCallFunctionChunk
+    index: int
+
+
+class ChatCompletionToolParamFunctionChunk(TypedDict, total=False):
+    """What a tool is: name, description, parameters."""
+
+    name: Required[str]
+    description: str
+    parameters: dict[str, Any]
+    strict: bool
+
+
+class ChatCompletionToolParam(TypedDict, total=False):
+    """A tool that the model may call."""
+
+    type: Required[str]
+    function: Required[ChatCompletionToolParamFunctionChunk]
+    cache_control: ChatCompletionCachedContent
+
+
+class ChatCompletionToolChoiceFunctionParam(TypedDict):
+    """The name of a tool."""
+
+    name: str
+
+
+class ChatCompletionToolChoiceObjectParam(TypedDict):
+    """The tool that must be called."""
+
+    type: Literal["function"]
+    function: ChatCompletionToolChoiceFunctionParam
+
+
+ChatCompletionToolChoiceStringValues: TypeAlias = Literal["none", "auto", "required"]
+ChatCompletionToolChoiceValues: TypeAlias = (
+    ChatCompletionToolChoiceStringValues | ChatCompletionToolChoiceObjectParam
+)
+
+# ---- messages --------------------------------------------------------------------------------------
+
+
+class OpenAIChatCompletionUserMessage(TypedDict):
+    """What the user says."""
+
+    role: Literal["user"]
+    content: OpenAIMessageContent
+
+
+class ChatCompletionUserMessage(OpenAIChatCompletionUserMessage, total=False):
+    """What the user says, with a cache mark."""
+
+    cache_control: ChatCompletionCachedContent
+
+
+class OpenAIChatCompletionAssistantMessage(TypedDict, total=False):
+    """What the model said."""
+
+    role: Required[Literal["assistant"]]
+    content: str | Iterable[Any] | None
+    name: str | None
+    tool_calls: list[ChatCompletionAssistantToolCall] | None
+    function_call: ChatCompletionToolCallFunctionChunk | None
+    reasoning_content: str | None
+
+
+class ChatCompletionAssistantMessage(OpenAIChatCompletionAssistantMessage, total=False):
+    """What the model said, with its reasoning."""
+
+    cache_control: ChatCompletionCachedContent
+    thinking_blocks: list[ChatCompletionThinkingBlock | ChatCompletionRedactedThinkingBlock] | None
+    reasoning_items: list[ChatCompletionReasoningItem] | None
+
+
+class ChatCompletionToolMessage(TypedDict):
+    """The result of a call."""
+
+    role: Literal["tool"]
+    content: str | Iterable[ChatCompletionTextObject | ChatCompletionImageObject]
+    tool_call_id: str
+
+
+class ChatCompletionFunctionMessage(TypedDict):
+    """The result of a call in OpenAI's older form."""
+
+    role: Literal["function"]
+    content: str | Iterable[ChatCompletionTextObject] | None
+    name: str
+    tool_call_id: str | None
+
+
+class OpenAIChatCompletionSystemMessage(TypedDict, total=False):
+    """The system prompt."""
+
+    role: Required[Literal["system"]]
+    content: Required[str | list[Any]]
+    name: str
+
+
+class ChatCompletionSystemMessage(OpenAIChatCompletionSystemMessage, total=False):
+    """The system prompt, with a cache mark."""
+
+    cache_control: ChatCompletionCachedContent
+
+
+class OpenAIChatCompletionDeveloperMessage(TypedDict, total=False):
+    """The system prompt, as newer models of OpenAI name it."""
+
+    role: Required[Literal["developer"]]
+    content: Required[str | list[Any]]
+    name: str
+
+
+class ChatCompletionDeveloperMessage(OpenAIChatCompletionDeveloperMessage, total=False):
+    """The developer message, with a cache mark."""
+
+    cache_control: ChatCompletionCachedContent
+
+
+AllMessageValues: TypeAlias = (
+    ChatCompletionUserMessage
+    | ChatCompletionAssistantMessage
+    | ChatCompletionToolMessage
+    | ChatCompletionSystemMessage
+    | ChatCompletionFunctionMessage
+    | ChatCompletionDeveloperMessage
+)
+
+# ---- responses -------------------------------------------------------------------------------------
+
+
+class ChatCompletionDeltaChunk(TypedDict, total=False):
+    """A piece of a message."""
+
+    content: str | None
+    tool_calls: list[ChatCompletionDeltaToolCallChunk]
+    role: str
+
+
+class ChatCompletionResponseMessage(TypedDict, total=False):
+    """The message of a response."""
+
+    content: str | list[Any] | None
+    tool_calls: list[ChatCompletionToolCallChunk] | None
+    role: Literal["assistant"]
+    function_call: ChatCompletionToolCallFunctionChunk | None
+    provider_specific_fields: dict[str, Any] | None
+    reasoning_content: str | None
+    thinking_blocks: list[Any] | None
+    annotations: list[ChatCompletionAnnotation]
+
+
+class ChatCompletionUsageBlock(TypedDict, total=False):
+    """Token counts."""
+
+    prompt_tokens: Required[int]
+    completion_tokens: Required[int]
+    total_tokens: Required[int]
+    prompt_tokens_details: dict[str, Any] | None
+    completion_tokens_details: dict[str, Any] | None
