@@ -34,6 +34,8 @@ from innervoice.wire.json_access import as_dict, as_list
 __all__ = ["Relay", "StreamRelay", "is_chat"]
 
 _DIALECT = "openai-chat"
+_FIELD = "reasoning_content"
+"""Where programs look for reasoning; other fields of the host stay beside it."""
 
 
 def is_chat(url: str) -> bool:
@@ -146,6 +148,10 @@ class StreamRelay:
         passed = b"".join(map(self._passed, self._framing.finish()))
         return passed + self._ended()
 
+    def close(self) -> None:
+        """Remembers the turn of a stream that is not read to its end."""
+        self._ended()
+
     def _passed(self, frame: Frame) -> bytes:
         if frame.data == b"[DONE]":
             return self._ended() + sse_bytes(frame)
@@ -158,11 +164,10 @@ class StreamRelay:
         events = self._decoder.feed(chunk)
         self._last = {key: item for key, item in chunk.items() if key not in ("choices", "usage")}
         first = as_dict(choices[0])
-        delta = {
-            name: item
-            for name, item in as_dict(first["delta"]).items()
-            if name not in FIELDS and not (name == "content" and isinstance(item, str))
-        }
+        given = as_dict(first["delta"])
+        delta = {name: item for name, item in given.items() if name != _FIELD}
+        if isinstance(given.get("content"), str):
+            delta["content"] = ""
         passed = {**first, "delta": {**delta, **self._said(events)}}
         return sse_bytes(Frame(dump_json({**chunk, "choices": [passed, *choices[1:]]}), frame.name))
 
@@ -179,7 +184,8 @@ class StreamRelay:
                     self._cut = True
                 case _:
                     pass
-        return {"content": text, **({"reasoning_content": thought} if thought else {})}
+        said = {"content": text, _FIELD: thought}
+        return {name: value for name, value in said.items() if value}
 
     def _begun(self, text: str) -> str:
         """Text without the blank lines between the markup and the answer."""
@@ -200,7 +206,7 @@ class StreamRelay:
         if isinstance(finish, Finish) and finish.response.parts:
             self._relay.remember(finish.response, self._position)
         said = self._said(events)
-        if not any(said.values()):
+        if not said:
             return b""
         choice = {"index": 0, "delta": said, "finish_reason": None}
         return sse_bytes(Frame(dump_json({**self._last, "choices": [choice]})))
@@ -211,7 +217,7 @@ def _spoken(response: Response) -> dict[str, Any]:
     text = response.text
     return {
         "content": text if text or not response.tool_calls else None,
-        **({"reasoning_content": response.thinking} if response.thinking else {}),
+        **({_FIELD: response.thinking} if response.thinking else {}),
     }
 
 

@@ -17,7 +17,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
@@ -29,9 +29,8 @@ __all__ = ["RecalledConversation", "TurnMemory", "TurnPosition"]
 
 _TURNS = 10_000
 _BYTES = 64_000_000
-_KEYS = 5
-"""A turn has up to so many keys: its conversation, with its calls, with its calls without ids, and alone; its question, with all of its
-calls, and with the first of several."""
+_Key: TypeAlias = tuple[bytes, bytes]
+_Keys: TypeAlias = tuple[_Key, ...]
 
 
 class TurnPosition(NamedTuple):
@@ -52,23 +51,36 @@ class TurnMemory:
     """Keeps the last turns: at most `turns` of them, and at most `size` bytes of their JSON."""
 
     def __init__(self, turns: int = _TURNS, size: int = _BYTES) -> None:
-        self._most, self._room = _KEYS * turns, size
-        self._turns: OrderedDict[tuple[bytes, bytes], _StoredTurn] = OrderedDict()
+        self._most, self._room = turns, size
+        self._turns: OrderedDict[_Keys, _StoredTurn] = OrderedDict()
+        self._owners: dict[_Key, set[_Keys]] = {}
+        """The turns that have a key, each by all of its keys."""
         self._size = 0
         self._lock = threading.Lock()
 
     def keep(self, position: TurnPosition, message: Message) -> None:
         """Stores a turn under its visible members."""
         keys = _keys(position, message)
-        stored = _StoredTurn(message, len(to_json(message)) // len(keys))
+        stored = _StoredTurn(message, len(to_json(message)))
         with self._lock:
+            if keys in self._turns:
+                known = self._turns.pop(keys)
+                self._size -= known.size
+                stored = stored if known.message == message else _StoredTurn(None, 0)
+            self._turns[keys] = stored
+            self._size += stored.size
             for key in keys:
-                known = self._turns.pop(key, stored)
-                kept = stored if known.message == message else _StoredTurn(None, 0)
-                self._turns[key] = kept
-                self._size += kept.size - (known.size if known is not stored else 0)
+                self._owners.setdefault(key, set()).add(keys)
             while len(self._turns) > self._most or self._size > self._room:
-                self._size -= self._turns.popitem(last=False)[1].size
+                self._forget_oldest()
+
+    def _forget_oldest(self) -> None:
+        keys, stored = self._turns.popitem(last=False)
+        self._size -= stored.size
+        for key in keys:
+            self._owners[key].discard(keys)
+            if not self._owners[key]:
+                del self._owners[key]
 
     def recall(self, messages: Iterable[Any], scope: str) -> RecalledConversation:
         """Finds the stored turns of a conversation; `scope` identifies the caller."""
@@ -87,6 +99,7 @@ class TurnMemory:
         """Forgets everything."""
         with self._lock:
             self._turns.clear()
+            self._owners.clear()
             self._size = 0
 
     def _turn_at(self, messages: list[Any], at: int, position: TurnPosition) -> _RecalledTurn:
@@ -105,17 +118,19 @@ class TurnMemory:
         shown = _shown(turn)
         places = position if turn.get("tool_calls") else position[:1]
         with self._lock:
-            for place in places:
-                if stored := self._turns.get((place, _digest(shown))):
-                    return stored.message
-            alone = self._turns.get((position.conversation, _ALONE))
-        known, said = alone.message if alone else None, shown[-1]
-        return _rewritten(known, said) if known and isinstance(said, str) else None
+            exact = filter(None, (self._owners.get((place, _digest(shown))) for place in places))
+            owners = next(exact, ())
+            if owners:
+                return self._turns[next(iter(owners))].message if len(owners) == 1 else None
+            alone = self._owners.get((position.conversation, _ALONE), ())
+            turns = [self._turns[owner].message for owner in alone]
+        found = [made for known in turns if known and (made := _rewritten(known, shown[-1]))]
+        return found[0] if len(found) == 1 else None
 
 
 class _StoredTurn(NamedTuple):
     message: Message | None
-    """None where two turns have the same key."""
+    """None where two turns have the same keys."""
     size: int
 
 
@@ -145,8 +160,8 @@ class _Position:
         return TurnPosition(self._before.digest(), self._question)
 
 
-def _keys(position: TurnPosition, message: Message) -> list[tuple[bytes, bytes]]:
-    """The keys of a turn."""
+def _keys(position: TurnPosition, message: Message) -> _Keys:
+    """The keys of a turn: by its conversation, by its question, and by its question with the first of several calls."""
     calls = [
         {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
         for call in message.tool_calls
@@ -160,12 +175,14 @@ def _keys(position: TurnPosition, message: Message) -> list[tuple[bytes, bytes]]
     if len(calls) > 1:
         first = {**shown, "tool_calls": calls[:1]}
         keys.append((position.question, _digest(_shown(first))))
-    return [*keys, (position.conversation, _ALONE)]
+    return (*keys, (position.conversation, _ALONE))
 
 
-def _rewritten(known: Message, said: str) -> Message | None:
+def _rewritten(known: Message, said: Any) -> Message | None:
     """The stored turn with the text that a program made of it; None if the text is not made of this turn."""
     calls, start = known.tool_calls, known.text.strip()
+    if not isinstance(said, str):
+        return None
     if calls and all(call.id in said for call in calls):
         thoughts = (part for part in known.parts if isinstance(part, Thinking))
         return known.replace(parts=(*thoughts, Text(said)))

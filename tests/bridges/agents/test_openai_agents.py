@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-import innervoice.bridges.litellm as litellm
-from innervoice.bridges import sdk
+from innervoice.bridges import litellm, sdk
 from innervoice.client.embedded import embedded_async_http
 from innervoice.emulator import Emulator
 from innervoice.emulator.routes import base_urls
@@ -112,7 +111,7 @@ def members(value):
 @pytest.mark.parametrize(("name", "options", "seals"), MODELS)
 def test_its_litellm_model(as_litellm, name, options, seals, streamed):
     """It drops the reasoning and splits turns with several calls; requests have both as they came."""
-    from agents.extensions.models.litellm_model import LitellmModel  # noqa: PLC0415 - imports litellm
+    from agents.extensions.models.litellm_model import LitellmModel  # imports litellm
 
     base = base_urls("http://emulator")[name.partition("/")[0]]
     settings = agents.ModelSettings(max_tokens=4000, extra_args=options)

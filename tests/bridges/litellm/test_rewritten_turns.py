@@ -71,10 +71,11 @@ def test_another_key(line):
     assert not thinking_in(line, first)
 
 
-def test_two_answers_to_the_same_conversation(line):
-    """Which of the two was rewritten is not known, so neither is used."""
+@pytest.mark.parametrize(("behaviour", "is_found"), [("pieces=3", False), ("silent", True)])
+def test_two_answers_to_the_same_conversation(line, behaviour, is_found):
+    """If the text was made of either of the two, neither is used."""
     model, options = TARGETS["claude"]
-    line.ask(model, [SUM], behaviour="pieces=3", **options)
+    line.ask(model, [SUM], behaviour=behaviour, tools=TOOLS, **options)
     first, _ = asked(line, TARGETS["claude"], question=SUM, text=lambda turn: f"{turn.content} Logged.")  # fmt: skip
 
-    assert not thinking_in(line, first)
+    assert is_found is thinking_in(line, first)
