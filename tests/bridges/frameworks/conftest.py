@@ -101,9 +101,15 @@ def emulated():
 
 
 @pytest.fixture(params=MODELS)
-def model(request):
+def name(request):
+    """A name of `MODELS`."""
+    return request.param
+
+
+@pytest.fixture
+def model(name):
     """A model of each provider."""
-    return MODELS[request.param]
+    return MODELS[name]
 
 
 @pytest.fixture(params=[False, True], ids=["whole", "streamed"])

@@ -3,10 +3,12 @@
 import json
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
+from unittest.mock import patch
 
 import pytest
 
 import innervoice as iv
+from innervoice.bridges import litellm
 from innervoice.canon.parts import Thinking
 from innervoice.emulator import Emulator
 from innervoice.emulator.routes import base_urls
@@ -88,11 +90,28 @@ class Recorder(Emulator):
         assert [200] * requests == [exchange.status for exchange in self.exchanges]
         if streamed is not None:
             assert {streamed} == {exchange.streamed for exchange in self.exchanges}
+        assert self.missing == []
+
+    @property
+    def missing(self):
+        """The turns whose thinking is absent from a later request, and the turns without thinking, by number."""
+        found = []
         for number, exchange in enumerate(self.exchanges[:-1]):
             thinking = thinking_of(exchange.response)
-            assert thinking
-            for later in self.exchanges[number + 1 :]:
-                assert thinking <= strings_in(later.body)
+            later = [strings_in(other.body) for other in self.exchanges[number + 1 :]]
+            if not thinking or not all(thinking <= strings for strings in later):
+                found.append(number)
+        return found
+
+
+def is_kept_alone(emulator, run):
+    """Whether a program keeps the thinking without the bridge's memory; a program that loses it may be refused, and raise."""
+    try:
+        with patch.object(litellm, "remember_turns", new=False):
+            run()
+    except Exception:  # noqa: BLE001 - every program has errors of its own
+        return False
+    return not emulator.missing and {200} == {exchange.status for exchange in emulator.exchanges}
 
 
 def thinking_of(response):

@@ -5,11 +5,14 @@ import sys
 import pytest
 
 import innervoice.bridges.litellm as ours
-from bridges.frameworks.recorder import ANSWER, QUESTION, STEPS, needs
+from bridges.frameworks.recorder import ANSWER, MODELS, QUESTION, STEPS, is_kept_alone, needs
 
 needs("crewai")
 # The program and its packages warn of things that are none of ours.
 pytestmark = pytest.mark.filterwarnings("ignore")
+
+KEEPS = set()
+"""The models whose thinking the program keeps by itself; for the others it needs the memory of the bridge."""
 
 
 def run(emulator, model, *, streamed):
@@ -50,3 +53,11 @@ def test_thinking_is_kept(emulated, model, streamed):
     assert (ANSWER, {"Paris", "Rome", "Oslo"}) == (answer, set(called))
     assert sys.modules["litellm"] is ours
     emulator.assert_kept(requests=3, streamed=streamed)
+
+
+def test_what_it_keeps_itself(emulated, name):
+    """Without the memory of the bridge."""
+    emulator = emulated(STEPS)
+    kept = is_kept_alone(emulator, lambda: run(emulator, MODELS[name], streamed=False))
+
+    assert kept is (name in KEEPS)

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 import innervoice.bridges.litellm as ours
-from bridges.frameworks.recorder import ANSWER, QUESTION, STEPS, needs
+from bridges.frameworks.recorder import ANSWER, MODELS, QUESTION, STEPS, is_kept_alone, needs
 
 needs("smolagents")
 # The program and its packages warn of things that are none of ours.
@@ -30,8 +30,12 @@ CODING = [
     {"think": "All of them are known.", "answer": f"<code>\nfinal_answer({ANSWER!r})\n</code>"},
 ]
 
+KINDS = {"ToolCallingAgent": CALLING, "CodeAgent": CODING}
+KEEPS = set()
+"""The models whose thinking the program keeps by itself; for the others it needs the memory of the bridge."""
 
-def run(kind, emulator, model, *, streamed, **options):
+
+def run(kind, emulator, model, *, streamed, tool_choice="auto"):
     import smolagents
 
     called = []
@@ -52,7 +56,7 @@ def run(kind, emulator, model, *, streamed, **options):
         api_key="any",
         reasoning_effort="high",
         drop_params=True,
-        **options,
+        tool_choice=tool_choice,
     )
     agent = getattr(smolagents, kind)(
         tools=[get_weather], model=chat, stream_outputs=streamed, verbosity_level=0
@@ -60,11 +64,37 @@ def run(kind, emulator, model, *, streamed, **options):
     return agent.run(QUESTION), called
 
 
-@pytest.mark.parametrize(("kind", "steps"), [("ToolCallingAgent", CALLING), ("CodeAgent", CODING)])
-def test_thinking_is_kept(emulated, model, streamed, kind, steps):
-    emulator = emulated(steps)
-    answer, called = run(kind, emulator, model, streamed=streamed, tool_choice="auto")
+@pytest.fixture(params=KINDS)
+def kind(request):
+    """A kind of agent."""
+    return request.param
+
+
+def test_thinking_is_kept(emulated, name, streamed, kind):
+    """A turn comes back as its text with the calls printed behind it, so Gemini's signature of a call has no place."""
+    emulator = emulated(KINDS[kind])
+    answer, called = run(kind, emulator, MODELS[name], streamed=streamed)
 
     assert (ANSWER, {"Paris", "Rome", "Oslo"}) == (answer, set(called))
     assert sys.modules["litellm"] is ours
-    emulator.assert_kept(requests=3, streamed=streamed)
+    if (kind, name) == ("ToolCallingAgent", "gemini"):
+        assert [200] * 3 == [exchange.status for exchange in emulator.exchanges]
+    else:
+        emulator.assert_kept(requests=3, streamed=streamed)
+
+
+def test_what_it_keeps_itself(emulated, name, kind):
+    """Without the memory of the bridge."""
+    emulator = emulated(KINDS[kind])
+    kept = is_kept_alone(emulator, lambda: run(kind, emulator, MODELS[name], streamed=False))
+
+    assert kept is (name in KEEPS)
+
+
+@pytest.mark.parametrize(("choice", "thinks"), [("auto", True), ("required", False)])
+def test_claude_does_not_think_if_a_call_is_forced(emulated, choice, thinks):
+    """Its agent forces calls unless told otherwise; the API refuses that together with thinking, so thinking is switched off."""
+    emulator = emulated(CALLING)
+    run("ToolCallingAgent", emulator, MODELS["claude"], streamed=False, tool_choice=choice)
+
+    assert [thinks] * 3 == ["thinking" in exchange.body for exchange in emulator.exchanges]
