@@ -46,15 +46,15 @@ def _takeover(tmp_path_factory):
         innervoice.bridges.litellm.uninstall()
 
 
-@pytest.fixture(autouse=True)
-def _loopback_only(monkeypatch):
-    """Refuses every other address, and fails the test that wanted one even if its program hides the error."""
-    wanted = []
+@pytest.fixture(scope="module")
+def _refused():
+    """Refuses every address but the loopback, also between tests, when programs report in the background; lists what was refused."""
+    refused = []
 
     def guarded(usual):
         def connect(self, address):
             if isinstance(address, tuple) and not _is_here(address[0]):
-                wanted.append(address)
+                refused.append(address)
                 raise ConnectionRefusedError(f"tests use the loopback only, not {address!r}")
             return usual(self, address)
 
@@ -62,16 +62,23 @@ def _loopback_only(monkeypatch):
 
     def look_up(host, *others, **options):
         if not _is_here(host):
-            wanted.append(host)
+            refused.append(host)
             raise socket.gaierror(socket.EAI_NONAME, f"tests use the loopback only, not {host!r}")
         return usual_look_up(host, *others, **options)
 
     usual_look_up = socket.getaddrinfo
-    monkeypatch.setattr(socket, "getaddrinfo", look_up)
-    for name in ("connect", "connect_ex"):
-        monkeypatch.setattr(socket.socket, name, guarded(getattr(socket.socket, name)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket, "getaddrinfo", look_up)
+        for name in ("connect", "connect_ex"):
+            patch.setattr(socket.socket, name, guarded(getattr(socket.socket, name)))
+        yield refused
+
+
+@pytest.fixture(autouse=True)
+def _loopback_only(_refused):
+    """Fails a test whose program wanted another address, even if the program hides the error."""
     yield
-    assert [] == wanted
+    assert [] == _refused
 
 
 def _is_here(host):

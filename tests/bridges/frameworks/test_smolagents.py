@@ -55,7 +55,6 @@ def run(kind, emulator, model, *, streamed, tool_choice="auto"):
         api_base=emulator.base_url(model),
         api_key="any",
         reasoning_effort="high",
-        drop_params=True,
         tool_choice=tool_choice,
     )
     agent = getattr(smolagents, kind)(
