@@ -336,7 +336,7 @@ def test_what_is_left_out_is_said(line):
     given = {
         "metadata": {"trace": 1},
         "caching": True,
-        "fallbacks": ["gpt-4o"],
+        "guardrails": ["pii"],
         "api_version": "2024",
         "litellm_call_id": "x",
     }
@@ -401,13 +401,6 @@ def test_the_cost_of_an_answer_is_a_hidden_fact(line):
     assert response.usage.prompt_tokens == response._hidden_params["response_cost"]
 
 
-def test_callbacks_are_not_run(line, monkeypatch):
-    """Setting callbacks causes a warning that they are not run."""
-    monkeypatch.setattr(litellm, "success_callback", ["langfuse"])
-    with pytest.warns(UserWarning, match="does not run them"):
-        line.ask("deepseek/deepseek-v4", [SUM])
-
-
 # ---- mocks -------------------------------------------------------------------------------------------
 
 
@@ -465,12 +458,11 @@ def test_mocks():
         "image_generation",
         "image_edit",
         "image_variation",
-        "Router",
     ],
 )
 def test_absent_names(name, monkeypatch):
     """Unsupported names exist, can be patched, and raise when called."""
-    with pytest.raises(NotImplementedError, match=rf"no {name}"):
+    with pytest.raises(NotImplementedError, match=rf"no 'litellm\.{name}': use the provider"):
         getattr(litellm, name)(model="x", input=["y"])
     monkeypatch.setattr(litellm, name, lambda **_: 1)
     assert 1 == getattr(litellm, name)()
@@ -488,3 +480,42 @@ def test_functions_can_be_patched(monkeypatch):
         assert name in vars(litellm)
     monkeypatch.setattr(litellm, "completion", json.dumps)
     assert json.dumps is litellm.completion
+
+
+# ---- headers -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["whole", "awaited"])
+def test_headers_of_the_response(line, how):
+    """As litellm names them."""
+    response = line.whole("deepseek/deepseek-v4", [SUM], how=how)
+    headers = response._hidden_params["additional_headers"]
+    assert "application/json" in headers["llm_provider-content-type"]
+    assert response._response_ms >= 0
+
+
+def test_headers_of_a_stream(line):
+    stream = line.ask("deepseek/deepseek-v4", [SUM], stream=True)
+    headers = stream._hidden_params["additional_headers"]
+    assert "event-stream" in headers["llm_provider-content-type"]
+    built = litellm.stream_chunk_builder(list(stream))
+    assert headers == built._hidden_params["additional_headers"]
+
+
+def test_rate_limits_have_their_own_names_too():
+    from innervoice.bridges.litellm.to_litellm import additional_headers
+
+    found = additional_headers({"X-RateLimit-Remaining-Requests": "3", "X-Other": "y"})
+    assert {
+        "x-ratelimit-remaining-requests": "3",
+        "llm_provider-x-ratelimit-remaining-requests": "3",
+        "llm_provider-x-other": "y",
+    } == found
+
+
+def test_a_mock_of_calls_alone():
+    calls = [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
+    response = litellm.completion("gpt-4o", [SUM], mock_tool_calls=calls)
+    assert "f" == response.choices[0].message.tool_calls[0].function.name
+    assert "This is a mock request" == response.choices[0].message.content
+    assert "openai" == response._hidden_params["custom_llm_provider"]

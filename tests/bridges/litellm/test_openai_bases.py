@@ -77,7 +77,8 @@ def test_caught_as_openai(imports, kind, caught):
 
 def test_an_error_from_before_the_import():
     """Raised and kept while openai was not loaded, looked at when it is."""
-    code = f"{FAKE}\nimport innervoice.bridges.litellm as ours\n" + (
+    code = FAKE + (
+        "\nimport innervoice.bridges.litellm as ours\n"
         "error = ours.Timeout('m', 'x', 'y')\n"
         "import openai\n"
         "print(isinstance(error, openai.APITimeoutError), isinstance(error, openai.RateLimitError))\n"
@@ -99,14 +100,16 @@ def test_without_openai():
 
 
 def test_openai_is_not_imported():
-    code = f"{FAKE}\nimport innervoice.bridges.litellm as ours\n{RAISES}" + (
+    code = FAKE + (
+        f"\nimport innervoice.bridges.litellm as ours\n{RAISES}"
         "caught(ours.RateLimitError)\nprint('openai' in sys.modules)"
     )
     assert ["False"] == run(code)
 
 
 def test_a_broken_openai_stays_broken():
-    code = f"{FAKE}\nimport innervoice.bridges.litellm as ours\n" + (
+    code = FAKE + (
+        "\nimport innervoice.bridges.litellm as ours\n"
         "(folder / 'openai' / '__init__.py').write_text('1 / 0')\n"
         "for _ in range(2):\n"
         "    try:\n        import openai\n    except ZeroDivisionError:\n        print('broken')\n"

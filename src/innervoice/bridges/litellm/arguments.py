@@ -101,6 +101,8 @@ class CompletionCall:
     stream: bool = False
     include_usage: bool = False
     notes: list[str] = field(default_factory=list)
+    received: dict[str, str] = field(default_factory=dict)
+    """The headers of the response, once it has begun."""
 
     @property
     def may_lack_responses(self) -> bool:

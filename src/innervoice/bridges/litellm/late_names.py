@@ -18,6 +18,8 @@ _MODULES = (
     "llms.custom_llm",
     "_logging",
     "router",
+    "text_completions",
+    "responses_api",
     "cost_calculator",
     "integrations",
     "litellm_core_utils",

@@ -123,9 +123,9 @@ _OWN: dict[str, dict[str, str]] = {
 CHAT_ONLY = tuple(name for name in _SAME if name not in _PLACES["openai-responses"])
 """Parameters that chat completions supports and Responses does not."""
 
-_LOGS = "it is for litellm's callbacks, which innervoice does not run"
+_LOGS = "it is for callbacks, which get it"
 _CACHES = "innervoice does not cache responses"
-_ROUTES = "innervoice has no router; the request goes to the named model"
+_ROUTES = "it is for a Router; the request goes to the named model"
 _PROXY = "it is for litellm's proxy"
 _TRAVELS = "innervoice sends requests with its own client"
 LEFT_OUT: dict[str, str] = {
@@ -137,9 +137,7 @@ LEFT_OUT: dict[str, str] = {
     "cache_control_injection_points": "`cache_control` in the messages is kept where it is",
     "caching": _CACHES,
     "client": _TRAVELS,
-    "context_window_fallback_dict": _ROUTES,
     "deployment_id": _ROUTES,
-    "fallbacks": _ROUTES,
     "force_timeout": "use `timeout`",
     "guardrails": _PROXY,
     "hooks": _PROXY,

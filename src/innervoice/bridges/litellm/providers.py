@@ -108,7 +108,7 @@ def resolve_model(
     head, slash, rest = model.partition("/")
     if provider:
         name = rest if slash and head.lower() == provider.lower() else model
-    elif slash and _host_of(head) is not None:
+    elif slash and (_host_of(head) is not None or _is_custom(head)):
         provider, name = head, rest
     else:
         provider, name = _bare(model), model
@@ -145,6 +145,11 @@ def provider_list() -> list[str]:
 def _host_of(provider: str) -> str | None:
     host = host_of(PROVIDERS.get(provider.lower(), provider))
     return host.id if host else None
+
+
+def _is_custom(provider: str) -> bool:
+    """Whether a program brought this provider itself."""
+    return any(entry["provider"] == provider for entry in flag("custom_provider_map") or ())
 
 
 def _bare(model: str) -> str | None:
