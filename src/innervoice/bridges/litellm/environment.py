@@ -9,7 +9,13 @@ from innervoice.bridges.litellm.providers import resolve_model
 from innervoice.catalog.lookup import host_of
 from innervoice.errors import InnervoiceError
 
-__all__ = ["validate_environment"]
+__all__ = ["get_secret_bool", "validate_environment"]
+
+
+def get_secret_bool(secret_name: str, default_value: bool | None = None) -> bool | None:
+    """An environment variable as a boolean; the default if it is not set, or neither true nor false."""
+    words = {"true": True, "false": False}
+    return words.get(os.environ.get(secret_name, "").strip().lower(), default_value)
 
 
 def validate_environment(

@@ -20,6 +20,7 @@ __all__ = [
     "CHAT_ONLY",
     "FIELDS",
     "LEFT_OUT",
+    "OPENAI_CHAT_COMPLETION_PARAMS",
     "get_optional_params",
     "get_supported_openai_params",
     "is_openai",
@@ -69,6 +70,8 @@ _SAME = (
     "prompt_cache_retention",
     "store",
 )
+OPENAI_CHAT_COMPLETION_PARAMS = ["model", "messages", "timeout", "extra_headers", *FIELDS, *_SAME]
+"""The parameters that `completion` has in common with OpenAI's API."""
 _PLACES: dict[str, dict[str, str]] = {
     "openai-chat": {name: name for name in _SAME},
     "openai-responses": {

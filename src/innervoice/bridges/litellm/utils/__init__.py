@@ -4,7 +4,7 @@ from typing import NoReturn
 
 from innervoice.bridges.litellm.absent import missing
 from innervoice.bridges.litellm.costs import completion_cost, cost_per_token
-from innervoice.bridges.litellm.environment import validate_environment
+from innervoice.bridges.litellm.environment import get_secret_bool, validate_environment
 from innervoice.bridges.litellm.models import (
     get_max_tokens,
     get_model_info,
@@ -26,7 +26,11 @@ from innervoice.bridges.litellm.other_responses import (
     TextChoices,
     TextCompletionResponse,
 )
-from innervoice.bridges.litellm.params import get_optional_params, get_supported_openai_params
+from innervoice.bridges.litellm.params import (
+    OPENAI_CHAT_COMPLETION_PARAMS,
+    get_optional_params,
+    get_supported_openai_params,
+)
 from innervoice.bridges.litellm.providers import get_llm_provider
 from innervoice.bridges.litellm.response_types import (
     ChatCompletionDeltaToolCall,
@@ -47,6 +51,7 @@ from innervoice.bridges.litellm.tokens import decode, encode, token_counter
 from innervoice.bridges.litellm.trimming import trim_messages
 
 __all__ = [
+    "OPENAI_CHAT_COMPLETION_PARAMS",
     "ChatCompletionDeltaToolCall",
     "ChatCompletionMessageToolCall",
     "Choices",
@@ -71,6 +76,7 @@ __all__ = [
     "get_max_tokens",
     "get_model_info",
     "get_optional_params",
+    "get_secret_bool",
     "get_supported_openai_params",
     "register_model",
     "supports_audio_input",
