@@ -177,6 +177,12 @@ def test_each_attempt_is_told(logger):
     assert ["pre", "failure", "pre", "success"] == logger.events
 
 
+def test_callbacks_of_one_call_hear_its_fallbacks():
+    logger = Logger()
+    call("whole", mock_response="litellm.RateLimitError", fallbacks=[{"model": "o3", "mock_response": "x"}], callbacks=[logger])  # fmt: skip
+    assert ["pre", "failure", "pre", "success"] == logger.events
+
+
 def test_a_stream_that_breaks_off(line, logger):
     """A failure in the middle is one failure."""
     with pytest.raises(litellm.exceptions.LitellmError):

@@ -68,6 +68,20 @@ def test_fallbacks_of_the_package(how, monkeypatch):
     assert "claude-opus-5-5" == ask(how, "gpt-4o", [SUM], **FAILS).model
 
 
+def test_an_alias(how, monkeypatch):
+    monkeypatch.setattr(litellm, "model_alias_map", {"mine": "openai/gpt-4o"})
+    assert "gpt-4o" == ask(how, "mine", [SUM], mock_response="x").model
+
+
+def test_the_responses_api_by_name(line):
+    """`openai/responses/<model>`, as litellm spells it."""
+    line.ask("openai/gpt-4o", [SUM])
+    assert line.emulator.paths[-1].endswith("/chat/completions")
+    line.ask("openai/responses/gpt-4o", [SUM])
+    assert line.emulator.paths[-1].endswith("/responses")
+    assert "gpt-4o" == line.body["model"]
+
+
 def test_a_real_failure(line):
     """A request that is refused, then one to another provider: without the key and the address of the first."""
     seen = line.options("deepseek/deepseek-v4")

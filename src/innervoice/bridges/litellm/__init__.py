@@ -64,12 +64,12 @@ fallbacks: list[Any] | None = None
 """Models to try after an error, for calls that pass none."""
 model_fallbacks: list[Any] | None = None
 """The older name of `fallbacks`."""
-model_alias_map: dict[str, str] = {}
-"""Other names of models: `{alias: model}`."""
 context_window_fallbacks: list[Any] | None = None
 """`[{model: [others]}]`: what to try if the messages are too long for a model."""
 content_policy_fallbacks: list[Any] | None = None
 """The same for refusals by a content policy."""
+model_alias_map: dict[str, str] = {}
+"""Names that stand for other models."""
 callbacks: list[Any] = []
 """Instances of `CustomLogger`, or functions, that hear of every call."""
 success_callback: list[Any] = []

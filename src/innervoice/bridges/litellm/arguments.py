@@ -157,7 +157,6 @@ def completion_call(
 def _target(model: str, given: dict[str, Any]) -> tuple[ResolvedModel, str | None]:
     """The provider and model, and the base URL if it is not the default one."""
     provider, base = given.get("custom_llm_provider"), _base_of(given)
-    model = dict(flag("model_alias_map") or {}).get(model, model)
     target = resolve_model(model, provider, base)
     if base is None:
         name = target.provider.upper()

@@ -14,31 +14,30 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
+from innervoice.bridges.litellm.fallback_models import CALLBACKS, Attempts
 from innervoice.bridges.litellm.flags import flag
 from innervoice.bridges.litellm.litellm_object import plain
 from innervoice.bridges.litellm.params import FIELDS, is_openai
 from innervoice.bridges.litellm.providers import resolve_model
 from innervoice.errors import InnervoiceError
 
-__all__ = ["CALLBACKS", "Report", "report_of"]
+__all__ = ["Report", "report_of"]
 
-CALLBACKS = ("callbacks", "success_callback", "failure_callback", "input_callback")
-"""Flags, and arguments of a call."""
 _ASYNC = ("_async_success_callback", "_async_failure_callback", "_async_input_callback")
 _warned: set[str] = set()
 """Names of loggers that were asked for and do not exist here; each is warned about once."""
 
 
-def report_of(model: str, messages: Any, options: dict[str, Any], *, is_async: bool) -> Report:
-    """The report of a call, its beginning told; the callbacks among the options are taken out of them."""
-    own = {name: options.pop(name, None) or () for name in CALLBACKS}
-    heard = {name: [*(flag(name) or ()), *own[name]] for name in CALLBACKS}
+def report_of(attempts: Attempts, messages: Any, *, is_async: bool) -> Report:
+    """The report of an attempt, its beginning told."""
+    own = attempts.callbacks
+    heard = {name: [*(flag(name) or ()), *(own[name] or ())] for name in CALLBACKS}
     if is_async:
         for name, late in zip(CALLBACKS[1:], _ASYNC, strict=True):
             heard[name] += [item for item in flag(late) or () if item not in heard[name]]
     report = Report(heard, is_async=is_async)
     if any(heard.values()):
-        report.begin(model, messages, options)
+        report.begin(attempts.model, messages, attempts.options)
     return report
 
 

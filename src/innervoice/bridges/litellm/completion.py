@@ -34,7 +34,7 @@ def completion(
     """
     attempts = Attempts(model, by_name(COMPLETION, more, options, "completion"))
     while True:
-        report = report_of(attempts.model, messages, attempts.options, is_async=False)
+        report = report_of(attempts, messages, is_async=False)
         try:
             made = _completed(attempts.model, messages, attempts.options)
         except Exception as error:
@@ -51,7 +51,7 @@ async def acompletion(
     """The same, async; read a stream with `async for`."""
     attempts = Attempts(model, by_name(ACOMPLETION, more, options, "acompletion"))
     while True:
-        report = report_of(attempts.model, messages, attempts.options, is_async=True)
+        report = report_of(attempts, messages, is_async=True)
         try:
             made = await _acompleted(attempts.model, messages, attempts.options)
         except Exception as error:

@@ -17,8 +17,10 @@ from innervoice.bridges.litellm.flags import flag
 from innervoice.bridges.litellm.providers import resolve_model
 from innervoice.errors import InnervoiceError
 
-__all__ = ["Attempts", "fallbacks_of", "named_fallbacks"]
+__all__ = ["CALLBACKS", "Attempts", "fallbacks_of", "named_fallbacks"]
 
+CALLBACKS = ("callbacks", "success_callback", "failure_callback", "input_callback")
+"""Arguments of a call, and flags, that hear of every attempt."""
 _KINDS: tuple[tuple[type[Exception], str], ...] = (
     (ContextWindowExceededError, "context_window_fallbacks"),
     (ContentPolicyViolationError, "content_policy_fallbacks"),
@@ -41,8 +43,9 @@ class Attempts:
     """The model and options to try now, and what follows an error."""
 
     def __init__(self, model: str, options: dict[str, Any]) -> None:
-        self.model = model
+        self.model = model = (flag("model_alias_map") or {}).get(model, model)
         self.options = dict(options)
+        self.callbacks = {name: self.options.pop(name, None) for name in CALLBACKS}
         given = self.options.pop("fallbacks", None)
         others: Any = flag("fallbacks") or flag("model_fallbacks") if given is None else given
         self._others = named_fallbacks(others, model)

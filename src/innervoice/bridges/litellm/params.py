@@ -70,8 +70,8 @@ _SAME = (
     "prompt_cache_retention",
     "store",
 )
-OPENAI_CHAT_COMPLETION_PARAMS = ["model", "messages", "timeout", "extra_headers", *FIELDS, *_SAME]
-"""The parameters that `completion` has in common with OpenAI's API."""
+OPENAI_CHAT_COMPLETION_PARAMS = [*FIELDS, *_SAME, "deployment_id", "extra_headers", "max_retries"]
+"""OpenAI's parameters, under the name that litellm has for the list."""
 _PLACES: dict[str, dict[str, str]] = {
     "openai-chat": {name: name for name in _SAME},
     "openai-responses": {

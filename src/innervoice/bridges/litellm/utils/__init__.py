@@ -1,10 +1,16 @@
 """The names that litellm has in `litellm.utils`: response classes, model look-ups, token counting."""
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from innervoice.bridges.litellm.absent import missing
 from innervoice.bridges.litellm.costs import completion_cost, cost_per_token
-from innervoice.bridges.litellm.environment import get_secret_bool, validate_environment
+from innervoice.bridges.litellm.environment import (
+    get_secret,
+    get_secret_bool,
+    get_secret_str,
+    load_credentials_from_list,
+    validate_environment,
+)
 from innervoice.bridges.litellm.models import (
     get_max_tokens,
     get_model_info,
@@ -46,6 +52,7 @@ from innervoice.bridges.litellm.response_types import (
     StreamingChoices,
     Usage,
 )
+from innervoice.bridges.litellm.responses_bridge import ProviderConfigManager
 from innervoice.bridges.litellm.stream_wrapper import CustomStreamWrapper
 from innervoice.bridges.litellm.tokens import decode, encode, token_counter
 from innervoice.bridges.litellm.trimming import trim_messages
@@ -64,6 +71,7 @@ __all__ = [
     "ModelResponse",
     "ModelResponseBase",
     "ModelResponseStream",
+    "ProviderConfigManager",
     "StreamingChoices",
     "TextChoices",
     "TextCompletionResponse",
@@ -76,8 +84,11 @@ __all__ = [
     "get_max_tokens",
     "get_model_info",
     "get_optional_params",
+    "get_secret",
     "get_secret_bool",
+    "get_secret_str",
     "get_supported_openai_params",
+    "load_credentials_from_list",
     "register_model",
     "supports_audio_input",
     "supports_function_calling",
@@ -92,8 +103,17 @@ __all__ = [
     "supports_web_search",
     "token_counter",
     "trim_messages",
+    "validate_and_fix_thinking_param",
     "validate_environment",
 ]
+
+
+def validate_and_fix_thinking_param(thinking: Any) -> Any:
+    """A `thinking` setting with `budget_tokens`, which some programs spell `budgetTokens`."""
+    if not isinstance(thinking, dict) or "budgetTokens" not in thinking:
+        return thinking
+    rest = {name: value for name, value in thinking.items() if name != "budgetTokens"}
+    return {**rest, "budget_tokens": thinking["budgetTokens"]}
 
 
 def __getattr__(name: str) -> NoReturn:
