@@ -43,16 +43,18 @@ def run(emulator, model, *, streamed):
         tools=[get_weather],
     )
     task = Task(description=QUESTION, expected_output="One sentence.", agent=agent)
-    return Crew(agents=[agent], tasks=[task], verbose=False).kickoff().raw, called
+    return Crew(agents=[agent], tasks=[task], verbose=False).kickoff(), called
 
 
 def test_thinking_is_kept(emulated, model, streamed):
     emulator = emulated(STEPS)
-    answer, called = run(emulator, model, streamed=streamed)
+    result, called = run(emulator, model, streamed=streamed)
 
-    assert (ANSWER, {"Paris", "Rome", "Oslo"}) == (answer, set(called))
+    assert (ANSWER, {"Paris", "Rome", "Oslo"}) == (result.raw, set(called))
     assert sys.modules["litellm"] is ours
     emulator.assert_kept(requests=3, streamed=streamed)
+    spent = [exchange.response.usage for exchange in emulator.exchanges]
+    assert sum(usage.output_tokens for usage in spent) == result.token_usage.completion_tokens
 
 
 def test_what_it_keeps_itself(emulated, name):

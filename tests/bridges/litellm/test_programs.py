@@ -65,3 +65,22 @@ def test_parameters_of_chat():
 
     assert {"tools", "reasoning_effort", "seed"} <= listed
     assert set(ours.get_supported_openai_params("gpt-5.6", "openai")) <= listed
+
+
+class LooksLikeALogger:
+    """crewAI's counter of tokens, which crewAI calls itself."""
+
+    def __init__(self):
+        self.heard = 0
+
+    def log_success_event(self, *_):
+        self.heard += 1
+
+
+@pytest.mark.parametrize("how", ["whole", "streamed", "awaited", "awaited-streamed"])
+def test_objects_that_only_look_like_loggers_are_not_called(line, monkeypatch, how):
+    counter = LooksLikeALogger()
+    monkeypatch.setattr(ours, "callbacks", [counter])
+    answer = line.whole("anthropic/claude-haiku-4-5", [SUM], how=how)
+
+    assert ("345" in answer.choices[0].message.content, 0) == (True, counter.heard)

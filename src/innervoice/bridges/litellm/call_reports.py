@@ -142,7 +142,7 @@ class Report:
         for item in (*self._heard["callbacks"], *self._heard[name]):
             if isinstance(item, str):
                 _warn(item, "is not available: set a function or a CustomLogger, or use innervoice.bridges.otel")  # fmt: skip
-            elif item not in seen:
+            elif item not in seen and _hears(item):
                 seen.append(item)
         return seen
 
@@ -201,6 +201,15 @@ def _facts(model: str, messages: Any, options: dict[str, Any], *, is_async: bool
         "start_time": _now(),
         "log_event_type": "pre_api_call",
     }
+
+
+def _hears(callback: Any) -> bool:
+    """Whether it is called at all: an object that only looks like a logger is the program's own, as in litellm. crewAI has one."""
+    from innervoice.bridges.litellm.integrations.custom_logger import (  # noqa: PLC0415 - rarely needed
+        CustomLogger,
+    )
+
+    return callable(callback) or isinstance(callback, CustomLogger)
 
 
 def _now() -> datetime:
