@@ -180,7 +180,11 @@ def test_chat_types_are_dicts():
             )
         ],
     )
-    assert message["tool_calls"][0]["function"].name == "f"
+    assert message["tool_calls"][0]["function"] == {"name": "f", "arguments": "{}"}
+    made = litellm.ChatCompletionMessageToolCall(
+        function=litellm.Function(name="f", arguments="{}")
+    )
+    assert isinstance(made.function, litellm.types.utils.Function)
     assert message.get("name") is None
 
 

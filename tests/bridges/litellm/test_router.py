@@ -201,7 +201,7 @@ def test_what_it_passes_on(line):
         model_list=[{"model_name": "smart", "litellm_params": given}],
         default_litellm_params={"top_p": 0.5},
     )
-    response = router.completion("smart", [SUM], temperature=0.9)
+    response = router.completion("smart", [SUM], temperature=0.9, api_key=None, api_base=None)
     assert "345" in response.choices[0].message.content
     assert (0.9, 0.5) == (line.body["temperature"], line.body["top_p"])
     assert not {"rpm", "model_info", "num_retries"} & line.body.keys()

@@ -34,6 +34,9 @@ from innervoice.bridges.litellm.types.utils import *
 from innervoice.bridges.litellm.unsupported import *
 from innervoice.bridges.litellm.utils import *
 
+# After the stars: litellm has two classes of this name, and this one at the top.
+from innervoice.bridges.litellm.types.llms.openai import Function as Function  # type: ignore[assignment]  # isort: skip
+
 __version__ = VERSION
 
 # ---- models ------------------------------------------------------------------------------------------

@@ -15,8 +15,11 @@ from innervoice.bridges.litellm.arguments import CompletionCall, completion_call
 from innervoice.bridges.litellm.connections import async_client_of, client_of
 from innervoice.bridges.litellm.error_mapping import translated
 from innervoice.bridges.litellm.litellm_object import LitellmObject, build, build_all, plain
+from innervoice.bridges.litellm.mock_response import mock_completion, wants_mock
 from innervoice.bridges.litellm.to_litellm import cost_of, hidden_facts, usage_of
+from innervoice.canon.parts import Text
 from innervoice.canon.response import Response
+from innervoice.canon.usage import Usage
 from innervoice.converting import convert
 from innervoice.encoding import decode_request
 
@@ -109,6 +112,8 @@ def responses(
     """Calls a model with the parameters of the Responses API; `input` is a text or a list of items."""
     call = _call(input, model, options)
     began = time.monotonic()
+    if wants_mock(options):
+        return _written(_mock(call, options), call, began)
     with translated(call.target.provider, call.target.model):
         answer = client_of(call).ask(call.model, call.messages, **call.fields)
     return _written(answer, call, began)
@@ -122,6 +127,8 @@ async def aresponses(
     """The same, async."""
     call = _call(input, model, options)
     began = time.monotonic()
+    if wants_mock(options):
+        return _written(_mock(call, options), call, began)
     with translated(call.target.provider, call.target.model):
         client = await async_client_of(call)
         answer = await client.ask(call.model, call.messages, **call.fields)
@@ -150,6 +157,14 @@ def _call(given: Any, model: str, options: dict[str, Any]) -> CompletionCall:
     call.notes.extend(f"{name}: left out, {_LEFT_OUT[name]}" for name in left)
     call.messages[:] = asked.messages
     return call
+
+
+def _mock(call: CompletionCall, options: dict[str, Any]) -> Response:
+    """The mock of a chat completion, as an answer; raises the mock error."""
+    made: Any = mock_completion(call, options)
+    text, usage = made.choices[0].message.content, made["usage"]
+    counts = Usage(input_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens)
+    return Response(parts=(Text(text),), finish_reason="stop", ended=True, usage=counts)
 
 
 def _item(item: Any) -> Any:

@@ -148,7 +148,7 @@ class Router:
 
     # ---- choosing ------------------------------------------------------------------------------
 
-    def setting(self, name: str, default: Any = None) -> Any:
+    def _setting(self, name: str, default: Any = None) -> Any:
         """A setting, or the default if it was not passed."""
         value = self._settings[name]
         return default if value is None else value
@@ -157,7 +157,7 @@ class Router:
         found = (self._settings["model_group_alias"] or {}).get(name, name)
         return str(found["model"] if isinstance(found, dict) else found)
 
-    def deployment_of(self, model: str) -> dict[str, Any]:
+    def _deployment_of(self, model: str) -> dict[str, Any]:
         """One of the deployments of a name that do not rest."""
         known = self.get_model_list(model)
         if known is None:
@@ -172,17 +172,17 @@ class Router:
                 item for item in known if self._resting.get(item["model_info"]["id"], 0) <= now
             ]
         if not ready:
-            raise RouterRateLimitError(model, self.setting("cooldown_time", _COOLDOWN))
+            raise RouterRateLimitError(model, self._setting("cooldown_time", _COOLDOWN))
         return random.choices(ready, _weights(ready))[0]  # noqa: S311 - spreads load
 
-    def rest(self, deployment: dict[str, Any]) -> bool:
+    def _rest(self, deployment: dict[str, Any]) -> bool:
         """Lets a deployment that failed rest; returns whether another one of its name is ready."""
         known = self.get_model_list(deployment["model_name"]) or []
-        if len(known) < 2 or self.setting("disable_cooldowns", False):
+        if len(known) < 2 or self._setting("disable_cooldowns", False):
             return len(known) > 1
         now = time.monotonic()
         with self._lock:
-            until = now + float(self.setting("cooldown_time", _COOLDOWN))
+            until = now + float(self._setting("cooldown_time", _COOLDOWN))
             self._resting[deployment["model_info"]["id"]] = until
             return any(self._resting.get(item["model_info"]["id"], 0) <= now for item in known)
 
@@ -194,9 +194,9 @@ class _Route:
         self._router, self._model = router, model
         self._retries = options.pop("num_retries", None)
         if self._retries is None:
-            self._retries = router.setting("num_retries", _RETRIES)
+            self._retries = router._setting("num_retries", _RETRIES)
         given = options.pop("fallbacks", None)
-        self._lists = {name: router.setting(name, ()) for name in _LISTS}
+        self._lists = {name: router._setting(name, ()) for name in _LISTS}
         if given is not None:
             self._lists["fallbacks"] = given
         self._given = options
@@ -206,12 +206,12 @@ class _Route:
 
     def deployment(self) -> dict[str, Any]:
         """The deployment to try now."""
-        return self._router.deployment_of(self._model)
+        return self._router._deployment_of(self._model)
 
     def options(self, deployment: dict[str, Any]) -> dict[str, Any]:
         """All arguments of the call but the messages; the caller's count more than the deployment's."""
-        defaults = dict(self._router.setting("default_litellm_params", {}))
-        timeout = self._router.setting("timeout")
+        defaults = dict(self._router._setting("default_litellm_params", {}))
+        timeout = self._router._setting("timeout")
         if timeout is not None:
             defaults["timeout"] = timeout
         own = {
@@ -219,18 +219,20 @@ class _Route:
             for name, value in deployment["litellm_params"].items()
             if name not in _WEIGHTS
         }
+        # None of the caller's is no wish: smolagents passes api_key=None beside a deployment that has one.
+        given = {name: value for name, value in self._given.items() if value is not None}
         info = {"model_info": deployment["model_info"]}
         # This router retries, so the client below does not.
-        return {**defaults, **own, **self._given, **info, "num_retries": 0}
+        return {**defaults, **own, **given, **info, "num_retries": 0}
 
     def failed(self, deployment: dict[str, Any], error: LitellmError) -> float | None:
         """The seconds to wait before the next attempt; None if there is none."""
         is_refused = isinstance(error, BadRequestError)
-        another = True if is_refused else self._router.rest(deployment)
+        another = True if is_refused else self._router._rest(deployment)
         if self._left > 0 and not is_refused:
             self._left -= 1
             if another:
-                return float(self._router.setting("retry_after", 0))
+                return float(self._router._setting("retry_after", 0))
             if len(self._router.get_model_list(self._model) or ()) == 1:
                 return _pause(error, self._retries - self._left)
         return self._fall_back(error)

@@ -52,6 +52,7 @@ __all__ = [
     "ChatCompletionUserMessage",
     "ChatCompletionVideoObject",
     "ChatCompletionVideoUrlObject",
+    "Function",
     "OpenAIChatCompletionAssistantMessage",
     "OpenAIChatCompletionDeveloperMessage",
     "OpenAIChatCompletionSystemMessage",
@@ -214,6 +215,12 @@ class ChatCompletionToolCallFunctionChunk(TypedDict, total=False):
     name: str | None
     arguments: str
     provider_specific_fields: dict[str, Any] | None
+
+
+class Function(TypedDict):
+    """A function by its name, and what else is passed; `litellm.Function` is this dict, `litellm.types.utils.Function` an object."""
+
+    name: str
 
 
 class ChatCompletionAssistantToolCall(TypedDict):
