@@ -156,6 +156,14 @@ def test_before_a_call(monkeypatch):
     assert [SUM] == heard[0]["messages"]
 
 
+def test_a_stream_ends_once(logger):
+    """Asked again after its end, it says nothing more."""
+    stream = litellm.completion("gpt-4o", [SUM], stream=True, mock_response="x")
+    assert list(stream)
+    assert [] == list(stream)
+    assert ["pre", "success"] == logger.events
+
+
 def test_callbacks_of_one_call():
     """Passed as an argument, they are not sent to the provider."""
     logger = Logger()
@@ -169,6 +177,25 @@ def test_once_in_two_lists(monkeypatch):
     monkeypatch.setattr(litellm, "success_callback", [logger])
     call("whole")
     assert ["pre", "success"] == logger.events
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_a_logger_of_another_class(monkeypatch, caplog, how):
+    """It is not called, as in litellm: crewai counts tokens with one, and would count them twice."""
+
+    class Other:
+        heard = 0
+
+        def log_success_event(self, *_):
+            Other.heard += 1
+
+        async def async_log_success_event(self, *_):
+            Other.heard += 1
+
+    monkeypatch.setattr(litellm, "callbacks", [Other()])
+    call(how)
+    assert 0 == Other.heard
+    assert "" == caplog.text
 
 
 def test_each_attempt_is_told(logger):

@@ -197,6 +197,7 @@ def test_trim_messages():
     history = [system, old, call, result]
 
     assert [system, call, result] == litellm.utils.trim_messages(history, "gpt-4o", max_tokens=100)
+    assert [system, call, result] == litellm.utils.trim_messages(history, max_tokens=1)
     assert history == litellm.utils.trim_messages(history, "nothing-known")
     assert history == litellm.utils.trim_messages(history, max_tokens=5000)
     kept, left = litellm.utils.trim_messages(history, max_tokens=5000, return_response_tokens=True)

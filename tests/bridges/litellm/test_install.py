@@ -87,7 +87,7 @@ def test_probes():
         "print(importlib.util.find_spec('litellm.utils') is not None)\n"
         "import litellm\n"
         "print(importlib.metadata.version('litellm') == litellm.__version__)\n"
-        "print(importlib.metadata.distribution('litellm').metadata['Name'])\n"
+        "print(importlib.metadata.distribution('LiteLLM').metadata['Name'])\n"
         "print('litellm' in importlib.metadata.packages_distributions())\n"
         "print(importlib.metadata.requires('litellm'))"
     )

@@ -10,10 +10,16 @@ from bridges.litellm.talk import SUM
 from innervoice.bridges import litellm
 
 
-def deployment(name, text, **params):
+def deployment(name, text, *, number=1, **params):
     """One that answers with a text, or fails with the error of that name."""
     own = {"model": "openai/gpt-4o", "mock_response": text, **params}
-    return {"model_name": name, "litellm_params": own, "model_info": {"id": f"{name}: {text}"}}
+    info = {"id": f"{name} {number}: {text}"}
+    return {"model_name": name, "litellm_params": own, "model_info": info}
+
+
+def pair(text):
+    """Two deployments that do the same."""
+    return [deployment("smart", text, number=number) for number in (1, 2)]
 
 
 BROKEN = "litellm.InternalServerError"
@@ -56,7 +62,7 @@ def test_a_name(ask):
     assert "a" == text_of(ask(router))
     response = ask(router, "fast")
     assert "b" == text_of(response)
-    assert "fast: b" == response._hidden_params["model_id"]
+    assert "fast 1: b" == response._hidden_params["model_id"]
 
 
 def test_a_stream():
@@ -112,9 +118,7 @@ def test_the_rest_ends(ask, monkeypatch):
 
 
 def test_nobody_is_ready(ask):
-    router = litellm.Router(
-        model_list=[deployment("smart", BROKEN), deployment("smart", BROKEN)], num_retries=1
-    )
+    router = litellm.Router(model_list=pair(BROKEN), num_retries=1)
     with pytest.raises(litellm.InternalServerError):
         ask(router)
     with pytest.raises(litellm.RouterRateLimitError, match="Try again in 5 seconds"):
@@ -161,9 +165,7 @@ def test_no_fallback(ask):
 
 
 def test_a_refused_request_is_not_repeated(ask, waits):
-    router = litellm.Router(
-        model_list=[deployment("smart", "litellm.ContextWindowExceededError"), deployment("smart", "litellm.ContextWindowExceededError")]
-    )  # fmt: skip
+    router = litellm.Router(model_list=pair("litellm.ContextWindowExceededError"))
     with pytest.raises(litellm.ContextWindowExceededError):
         ask(router)
     assert [] == waits

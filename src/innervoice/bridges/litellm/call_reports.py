@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from innervoice.bridges.litellm.fallback_models import CALLBACKS, Attempts
 from innervoice.bridges.litellm.flags import flag
+from innervoice.bridges.litellm.integrations.custom_logger import CustomLogger
 from innervoice.bridges.litellm.litellm_object import plain
 from innervoice.bridges.litellm.params import FIELDS, is_openai
 from innervoice.bridges.litellm.providers import resolve_model
@@ -53,7 +54,7 @@ class Report:
         """Before the request."""
         self.facts = _facts(model, messages, options, is_async=self._is_async)
         for item in self._callbacks("input_callback"):
-            if hasattr(item, "log_pre_api_call"):
+            if isinstance(item, CustomLogger):
                 self._run(item.log_pre_api_call, self.facts["model"], messages, self.facts)
             elif not inspect.iscoroutinefunction(item):
                 self._run(item, self.facts)
@@ -64,7 +65,7 @@ class Report:
             return result
         for item in self._callbacks("success_callback") if self.facts else ():
             arguments = self._success(result)
-            if hasattr(item, "log_success_event"):
+            if isinstance(item, CustomLogger):
                 self._run(item.log_post_api_call, *arguments)
                 self._run(item.log_success_event, *arguments)
             elif inspect.iscoroutinefunction(item):
@@ -77,7 +78,7 @@ class Report:
         """After an error."""
         for item in self._callbacks("failure_callback") if self.facts else ():
             arguments = self._failure(error)
-            if hasattr(item, "log_failure_event"):
+            if isinstance(item, CustomLogger):
                 self._run(item.log_failure_event, *arguments)
             elif not inspect.iscoroutinefunction(item):
                 self._run(item, *arguments)
@@ -88,7 +89,7 @@ class Report:
             return result
         for item in self._callbacks("success_callback") if self.facts else ():
             arguments = self._success(result)
-            if hasattr(item, "async_log_success_event"):
+            if isinstance(item, CustomLogger):
                 self._run(item.log_post_api_call, *arguments)
                 await self._arun(item.async_log_success_event, *arguments)
             else:
@@ -99,8 +100,8 @@ class Report:
         """The same for `acompletion`."""
         for item in self._callbacks("failure_callback") if self.facts else ():
             arguments = self._failure(error)
-            method = getattr(item, "async_log_failure_event", item)
-            await self._arun(method, *arguments)
+            is_logger = isinstance(item, CustomLogger)
+            await self._arun(item.async_log_failure_event if is_logger else item, *arguments)
 
     # ---- what is told --------------------------------------------------------------------------
 
@@ -142,7 +143,8 @@ class Report:
         for item in (*self._heard["callbacks"], *self._heard[name]):
             if isinstance(item, str):
                 _warn(item, "is not available: set a function or a CustomLogger, or use innervoice.bridges.otel")  # fmt: skip
-            elif item not in seen and _hears(item):
+            # Others are not called, as in litellm: crewai has such objects in the list, and calls them itself.
+            elif (isinstance(item, CustomLogger) or callable(item)) and item not in seen:
                 seen.append(item)
         return seen
 
@@ -201,15 +203,6 @@ def _facts(model: str, messages: Any, options: dict[str, Any], *, is_async: bool
         "start_time": _now(),
         "log_event_type": "pre_api_call",
     }
-
-
-def _hears(callback: Any) -> bool:
-    """Whether it is called at all: an object that only looks like a logger is the program's own, as in litellm. crewAI has one."""
-    from innervoice.bridges.litellm.integrations.custom_logger import (  # noqa: PLC0415 - rarely needed
-        CustomLogger,
-    )
-
-    return callable(callback) or isinstance(callback, CustomLogger)
 
 
 def _now() -> datetime:

@@ -17,7 +17,6 @@ from weakref import WeakKeyDictionary
 
 from innervoice.bridges.litellm.arguments import CompletionCall
 from innervoice.bridges.litellm.flags import flag
-from innervoice.client.error_mapping import errors_of
 
 __all__ = ["async_client_of", "client_of", "close_litellm_async_clients"]
 
@@ -54,7 +53,7 @@ class _Listening:
     def __init__(self, http: Any, received: dict[str, str]) -> None:
         self._http = http
         self._received = received
-        self.errors = errors_of(http)
+        self.errors = import_module("innervoice.client.error_mapping").errors_of(http)
         self.build_request = http.build_request
 
     def send(self, request: Any, **options: Any) -> Any:

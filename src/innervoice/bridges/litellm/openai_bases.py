@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
+from typing import Any
 
 __all__ = ["follow_openai"]
 
@@ -47,7 +47,8 @@ def follow_openai(exceptions: Mapping[str, type[Exception]]) -> None:
     if module is not None and hasattr(module, "OpenAIError"):
         _add_bases(exceptions, module)
     else:
-        sys.meta_path.insert(0, _Watch(exceptions))
+        watch: Any = _Watch(exceptions)
+        sys.meta_path.insert(0, watch)
 
 
 def _add_bases(exceptions: Mapping[str, type[Exception]], module: ModuleType) -> None:
@@ -57,7 +58,7 @@ def _add_bases(exceptions: Mapping[str, type[Exception]], module: ModuleType) ->
             kind.__bases__ = (*kind.__bases__, base)
 
 
-class _Watch(MetaPathFinder):
+class _Watch:
     """Waits for the import of `openai`, and finds nothing itself."""
 
     def __init__(self, exceptions: Mapping[str, type[Exception]]) -> None:
@@ -78,18 +79,19 @@ class _Watch(MetaPathFinder):
         finally:
             self._asks_others = False
         if spec is not None and spec.loader is not None:
-            spec.loader = _Then(spec.loader, self._exceptions)
+            then: Any = _Then(spec.loader, self._exceptions)
+            spec.loader = then
         return spec
 
 
-class _Then(Loader):
+class _Then:
     """Loads the package with its own loader, then adds the bases."""
 
-    def __init__(self, loader: Loader, exceptions: Mapping[str, type[Exception]]) -> None:
+    def __init__(self, loader: Any, exceptions: Mapping[str, type[Exception]]) -> None:
         self._loader = loader
         self._exceptions = exceptions
 
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+    def create_module(self, spec: ModuleSpec) -> Any:
         return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:

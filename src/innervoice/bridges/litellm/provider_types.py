@@ -1,21 +1,14 @@
 """Types about providers and models that programs import from `litellm.types.utils`."""
 
-import sys
 from enum import Enum
-from importlib.util import find_spec
 from typing import Any, Required
 
+from innervoice.bridges.litellm.content_types import TypedDict
 from innervoice.bridges.litellm.providers import provider_list
 from innervoice.bridges.litellm.types.llms.openai import (
     ChatCompletionToolCallChunk,
     ChatCompletionUsageBlock,
 )
-
-if sys.version_info >= (3, 12) or find_spec("typing_extensions") is None:
-    from typing import TypedDict
-else:
-    # pydantic accepts only this one before Python 3.12.
-    from typing_extensions import TypedDict
 
 __all__ = ["CostPerToken", "GenericStreamingChunk", "LlmProviders", "ModelInfo"]
 

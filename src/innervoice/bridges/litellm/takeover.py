@@ -9,11 +9,9 @@ The finder maps names of modules when they are imported, so modules that a progr
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
-from importlib.metadata import Distribution, DistributionFinder
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -83,17 +81,7 @@ def _is_theirs(module: ModuleType | None) -> bool:
     return module is not None and not _is_in(module.__name__, _OURS)
 
 
-class _Distribution(Distribution):
-    """The metadata of an installed package named litellm."""
-
-    def read_text(self, filename: str) -> str | None:
-        return {"METADATA": _METADATA, "top_level.txt": _THEIRS}.get(filename)
-
-    def locate_file(self, path: Any) -> Any:
-        return Path(__file__).parent / path
-
-
-class _Same(Loader):
+class _Same:
     """Loads a module that is already imported under another name."""
 
     def __init__(self, name: str) -> None:
@@ -109,7 +97,7 @@ class _Same(Loader):
         module.__spec__ = self._spec
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     """Finds modules of litellm among ours, and says so if there is none."""
 
     def find_spec(
@@ -121,17 +109,17 @@ class _Finder(MetaPathFinder):
         if _is_in(fullname, _THEIRS):
             own = _OURS + fullname.removeprefix(_THEIRS)
             spec = find_spec(own)
+            loader: Any = _Same(own)
             package = spec is not None and spec.submodule_search_locations is not None
-            return ModuleSpec(fullname, _Same(own), is_package=package)
+            return ModuleSpec(fullname, loader, is_package=package)
         if fullname.startswith(f"{_OURS}."):
             return PathFinder.find_spec(fullname, path) or self._missing(fullname)
         return None
 
-    def find_distributions(
-        self, context: DistributionFinder.Context | None = None
-    ) -> Iterable[Distribution]:
-        asked = context.name if context else None
-        return [_Distribution()] if asked in (None, _THEIRS) else []
+    def find_distributions(self, context: Any = None) -> list[Any]:
+        """The metadata of a package named litellm, for `importlib.metadata`."""
+        asked = (context.name if context else None) or _THEIRS
+        return [_distribution()] if asked.lower() == _THEIRS else []
 
     @staticmethod
     def _missing(fullname: str) -> None:
@@ -140,6 +128,17 @@ class _Finder(MetaPathFinder):
         raise ModuleNotFoundError(sentence(name), name=name)
 
 
-_FINDER = _Finder()
+def _distribution() -> Any:
+    # Whoever asks for metadata has loaded this module; it is slow, and others do not need it.
+    kind = import_module("importlib.metadata").Distribution
+    texts = {"METADATA": _METADATA, "top_level.txt": _THEIRS}
+    methods = {
+        "read_text": lambda _, name: texts.get(name),
+        "locate_file": lambda _, path: Path(__file__).parent / path,
+    }
+    return type("Distribution", (kind,), methods)()
+
+
+_FINDER: Any = _Finder()
 _HOMES: dict[type, str] = {}
 """The modules of the public classes before `install()`."""
