@@ -91,7 +91,8 @@ class Relay:
             return body
         self.remember(response, self._next_position(asked, scope))
         first = as_dict(choices[0])
-        message = {**as_dict(first.get("message")), **_spoken(response)}
+        given = as_dict(first.get("message"))
+        message = {**given, **_spoken(given, response)}
         return dump_json({**value, "choices": [{**first, "message": message}, *choices[1:]]})
 
     def stream(self, url: str, model: str | None, *, asked: bytes, scope: str = "") -> StreamRelay:
@@ -168,7 +169,10 @@ class StreamRelay:
         delta = {name: item for name, item in given.items() if name != _FIELD}
         if isinstance(given.get("content"), str):
             delta["content"] = ""
-        passed = {**first, "delta": {**delta, **self._said(events)}}
+        said = self._said(events)
+        if given.get("refusal"):
+            said.pop("content", None)  # a refusal is text, but has a member of its own
+        passed = {**first, "delta": {**delta, **said}}
         return sse_bytes(Frame(dump_json({**chunk, "choices": [passed, *choices[1:]]}), frame.name))
 
     def _said(self, events: list[Event]) -> dict[str, Any]:
@@ -212,13 +216,12 @@ class StreamRelay:
         return sse_bytes(Frame(dump_json({**self._last, "choices": [choice]})))
 
 
-def _spoken(response: Response) -> dict[str, Any]:
-    """The members of a message that are replaced."""
-    text = response.text
-    return {
-        "content": text if text or not response.tool_calls else None,
-        **({_FIELD: response.thinking} if response.thinking else {}),
-    }
+def _spoken(message: dict[str, Any], response: Response) -> dict[str, Any]:
+    """The members of a message that are replaced; a message without content, as a refusal, gets none."""
+    spoken: dict[str, Any] = {_FIELD: response.thinking} if response.thinking else {}
+    if message.get("content"):
+        spoken["content"] = response.text or (None if response.tool_calls else "")
+    return spoken
 
 
 def _restored(message: dict[str, Any], known: Message | None, target: str) -> dict[str, Any]:

@@ -88,10 +88,12 @@ class TurnMemory:
         recalled: list[tuple[Any, Message | None]] = []
         at = 0
         while at < len(given):
-            turn = self._turn_at(given, at, position.turn)
-            recalled += zip(turn.messages, (turn.known, *[None] * len(turn.messages)), strict=False)
-            for message in turn.messages:
-                position.add(as_dict(message))
+            turn = self._turn_at(given, at, position)
+            known = turn.known
+            for message, shown in turn.messages:
+                recalled.append((message, known))
+                position.add(as_dict(message), shown)
+                known = None  # what follows are the results of a turn that was split
             at = turn.end
         return RecalledConversation(recalled, position.turn)
 
@@ -102,29 +104,36 @@ class TurnMemory:
             self._owners.clear()
             self._size = 0
 
-    def _turn_at(self, messages: list[Any], at: int, position: TurnPosition) -> _RecalledTurn:
+    def _turn_at(self, messages: list[Any], at: int, position: _Position) -> _RecalledTurn:
         """The message at an index; a turn that was split comes joined, with the results of its calls."""
-        message = messages[at]
-        unknown = _RecalledTurn([message], None, at + 1)
-        if as_dict(message).get("role") != "assistant":
+        message = as_dict(messages[at])
+        visible = _shown(message)
+        shown = _digest(visible)
+        unknown = _RecalledTurn([(messages[at], shown)], None, at + 1)
+        if message.get("role") != "assistant":
             return unknown
-        known = self._find(position, message)
-        if known is None or len(known.tool_calls) == len(as_list(message.get("tool_calls"))):
+        calls = as_list(message.get("tool_calls"))
+        if not calls:
+            text, place = visible[-1], position.turn.conversation
+            found = self._find((place,), shown) or self._find_rewritten(place, text)
+            return unknown._replace(known=found)
+        known = self._find(position.turn, shown)
+        if known is None or len(known.tool_calls) == len(calls):
             return unknown._replace(known=known)
         return _joined(messages, at, known) or unknown
 
-    def _find(self, position: TurnPosition, turn: dict[str, Any]) -> Message | None:
+    def _find(self, places: tuple[bytes, ...], shown: bytes) -> Message | None:
         """The stored message of a turn, if exactly one matches."""
-        shown = _shown(turn)
-        places = position if turn.get("tool_calls") else position[:1]
         with self._lock:
-            exact = filter(None, (self._owners.get((place, _digest(shown))) for place in places))
-            owners = next(exact, ())
-            if owners:
-                return self._turns[next(iter(owners))].message if len(owners) == 1 else None
-            alone = self._owners.get((position.conversation, _ALONE), ())
-            turns = [self._turns[owner].message for owner in alone]
-        found = [made for known in turns if known and (made := _rewritten(known, shown[-1]))]
+            found = filter(None, (self._owners.get((place, shown)) for place in places))
+            owners = next(found, ())
+            return self._turns[next(iter(owners))].message if len(owners) == 1 else None
+
+    def _find_rewritten(self, place: bytes, text: str) -> Message | None:
+        """The only turn of a conversation that a text was made of."""
+        with self._lock:
+            turns = [self._turns[owner].message for owner in self._owners.get((place, _ALONE), ())]
+        found = [made for known in turns if known and (made := _rewritten(known, text))]
         return found[0] if len(found) == 1 else None
 
 
@@ -135,8 +144,8 @@ class _StoredTurn(NamedTuple):
 
 
 class _RecalledTurn(NamedTuple):
-    messages: list[Any]
-    """The turn; if it was split, also the results of its calls."""
+    messages: list[tuple[Any, bytes]]
+    """The turn and the digest of what it shows; if it was split, also the results of its calls."""
     known: Message | None
     end: int
     """The index of the message that follows."""
@@ -149,11 +158,13 @@ class _Position:
         self._caller = self._question = _digest(scope)
         self._before = blake2b(self._caller, digest_size=16)
 
-    def add(self, message: dict[str, Any]) -> None:
-        shown = _shown(message)
-        self._before.update(_digest(shown))
+    def add(self, message: dict[str, Any], shown: bytes) -> None:
+        self._before.update(shown)
         if message.get("role") == "user":
-            self._question = _digest([self._caller.hex(), shown])
+            # Not the digest of a conversation that is only this message.
+            head = blake2b(self._caller, digest_size=16, person=b"question")
+            head.update(shown)
+            self._question = head.digest()
 
     @property
     def turn(self) -> TurnPosition:
@@ -161,7 +172,8 @@ class _Position:
 
 
 def _keys(position: TurnPosition, message: Message) -> _Keys:
-    """The keys of a turn: by its conversation, by its question, and by its question with the first of several calls."""
+    """The keys of a turn: its conversation with what it shows, with its calls without ids, and alone; its question with what it shows,
+    and with the first of several calls."""
     calls = [
         {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
         for call in message.tool_calls
@@ -178,11 +190,9 @@ def _keys(position: TurnPosition, message: Message) -> _Keys:
     return (*keys, (position.conversation, _ALONE))
 
 
-def _rewritten(known: Message, said: Any) -> Message | None:
+def _rewritten(known: Message, said: str) -> Message | None:
     """The stored turn with the text that a program made of it; None if the text is not made of this turn."""
     calls, start = known.tool_calls, known.text.strip()
-    if not isinstance(said, str):
-        return None
     if calls and all(call.id in said for call in calls):
         thoughts = (part for part in known.parts if isinstance(part, Thinking))
         return known.replace(parts=(*thoughts, Text(said)))
@@ -206,7 +216,8 @@ def _joined(messages: list[Any], at: int, known: Message) -> _RecalledTurn | Non
         end += 1
     if wanted != [as_dict(call).get("id") for call in calls]:
         return None
-    return _RecalledTurn([{**messages[at], "tool_calls": calls}, *results], known, end)
+    joined = [{**messages[at], "tool_calls": calls}, *results]
+    return _RecalledTurn([(item, _digest(_shown(item))) for item in joined], known, end)
 
 
 def _shown(message: dict[str, Any]) -> list[Any]:

@@ -375,3 +375,28 @@ def test_a_stream_that_is_left_at_its_finish_chunk(emulator, provider, model):
 
     assert "Paris: sunny. Rome: sunny. Oslo: sunny." == text
     assert all(json.dumps(thought.strip())[1:-1] in json.dumps(item) for thought, item in zip(thoughts, sent, strict=False))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"content": None, "refusal": "No."},
+        {"content": ""},
+        {"content": "", "tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+        {"tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("streamed", [False, True])
+def test_messages_without_text_stay_as_they_are(message, streamed):
+    """Null, "" and nothing are three things, and a refusal is not content."""
+    relay, url = Relay("openrouter"), "https://x/chat/completions"
+    if streamed:
+        chunk = json.dumps({"choices": [{"index": 0, "delta": message}]})
+        line = relay.stream(url, "m", asked=b"{}").feed(f"data: {chunk}\n\n".encode())
+        passed = json.loads(line.removeprefix(b"data: "))["choices"][0]["delta"]
+    else:
+        body = json.dumps({"choices": [{"index": 0, "message": {"role": "assistant", **message}}]})
+        passed = json.loads(relay.incoming(url, "m", body.encode(), asked=b"{}"))["choices"][0]["message"]  # fmt: skip
+        assert "assistant" == passed.pop("role")
+
+    assert message == passed

@@ -33,7 +33,7 @@ MEMORY = TurnMemory()
 """The turns of all callers in this process."""
 
 _HEADERS = ("authorization", "x-api-key", "api-key", "x-goog-api-key", "openai-organization")
-_ACCOUNTS = ("AWS_ACCESS_KEY_ID", "AZURE_OPENAI_AD_TOKEN", "GOOGLE_CLOUD_PROJECT")
+_ACCOUNTS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AZURE_OPENAI_AD_TOKEN", "GOOGLE_CLOUD_PROJECT")
 _SEALED = ("reasoning_items", "reasoning_details")
 _FIELDS = (KEY, "thought_signatures", "reasoning_details")
 

@@ -109,6 +109,7 @@ class TracedCall:
         found = response or getattr(error, "response", None)
         attributes = response_attributes(found) if isinstance(found, Response) else {}
         if _is_cancelled(response, error):
+            # An intentional cancellation is not an error (semantic-conventions#3494); the GenAI registry has a status for it.
             attributes.pop("gen_ai.response.finish_reasons", None)
             attributes["gen_ai.response.status"] = "cancelled"
             error = None
