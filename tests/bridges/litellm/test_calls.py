@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import httpx2
 import pytest
 
-from bridges.litellm.talk import QUESTION, SUM, TOOLS
+from bridges.litellm.talk import QUESTION, SUM, TOOLS, real_litellm
 from innervoice.bridges import litellm
 from innervoice.bridges.litellm.arguments import completion_call
 from innervoice.bridges.litellm.strict_schema import strict_schema
@@ -480,6 +480,50 @@ def test_functions_can_be_patched(monkeypatch):
         assert name in vars(litellm)
     monkeypatch.setattr(litellm, "completion", json.dumps)
     assert json.dumps is litellm.completion
+
+
+# ---- settings of litellm are not sent ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["retry_strategy", "langfuse_secret_key", "s3_secret_access_key", "client_secret", "_router_weights", "posthog_api_key", "cache_read_input_token_cost", "rpm", "base_model", "anthropic_identity_token"],
+)  # fmt: skip
+def test_a_setting_of_litellm_is_not_sent(line, name):
+    """Some are secrets of other services, and providers refuse members that they do not know."""
+    response = line.ask("deepseek/deepseek-v4", [SUM], **{name: "secret"})
+    assert name not in line.body
+    assert "secret" not in str(line.body)
+    notes = response._hidden_params["notes"]
+    assert any(note.startswith(f"{name}: left out") for note in notes)
+
+
+@pytest.mark.parametrize("name", ["top_k", "min_p", "num_ctx", "repetition_penalty", "safe_prompt"])
+def test_a_parameter_of_the_provider_is_sent(line, name):
+    line.ask("deepseek/deepseek-v4", [SUM], **{name: 1})
+    assert 1 == line.body[name]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_no_setting_of_the_real_one_is_sent():
+    """None of the names that litellm keeps to itself."""
+    real_litellm()
+    from litellm.types.utils import all_litellm_params
+
+    from innervoice.bridges.litellm.arguments import completion_call
+    from innervoice.bridges.litellm.fallback_models import Attempts
+
+    sent = []
+    for name in all_litellm_params:
+        value = 1 if "timeout" in name or "retries" in name else None if name == "client" else ["x"]
+        try:
+            options = Attempts("deepseek/deepseek-v4", {name: value}).options
+            extra = completion_call("deepseek/deepseek-v4", [], options).fields["extra"]
+        except (litellm.exceptions.LitellmError, TypeError, ValueError, AttributeError):
+            continue  # a name with an effect, and not this value
+        sent += extra
+    # Parameters of OpenAI that litellm counts among its own.
+    assert {"user", "service_tier", "n", "prompt_cache_key"} >= set(sent)
 
 
 # ---- headers -------------------------------------------------------------------------------------------

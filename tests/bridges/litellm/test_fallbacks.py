@@ -173,6 +173,16 @@ def test_the_order_is_that_of_litellm(function):
         if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
     ]
     assert tuple(names[2:]) == getattr(call_options, function.upper())
+    mine = inspect.signature(getattr(litellm, function)).parameters
+    assert [*names, "kwargs"] == [name for name in mine if name != "args"]
+
+
+@pytest.mark.parametrize("function", ["completion", "acompletion"])
+def test_the_signature_names_the_parameters(function):
+    parameters = inspect.signature(getattr(litellm, function)).parameters
+    assert ["model", "messages"] == list(parameters)[:2]
+    assert {"temperature", "tools", "thinking", "kwargs"} <= set(parameters)
+    assert inspect.iscoroutinefunction(getattr(litellm, function)) == (function == "acompletion")
 
 
 # ---- the environment -----------------------------------------------------------------------------------

@@ -70,6 +70,7 @@ USED = {
         " PromptTokensDetails LlmProviders validate_environment trim_messages _turn_on_debug"
         " verbose_logger batch_completion __version__",
         "_logging": "verbose_router_logger _disable_debugging",
+        "types.llms.openai": "ResponsesAPIResponse ResponseAPIUsage AllMessageValues",
         "types.completion": "ChatCompletionMessageParam ChatCompletionUserMessageParam",
         "types.router": "RetryPolicy AllowedFailsPolicy",
         "types.utils": "CostPerToken GenericStreamingChunk TextCompletionResponse",

@@ -87,6 +87,18 @@ def test_an_error_from_before_the_import():
     assert ["True", "False", "True", "SourceFileLoader"] == run(code)
 
 
+def test_openai_loaded_again():
+    """Its classes are new ones then."""
+    code = FAKE + (
+        "\nimport openai, innervoice.bridges.litellm as ours\n"
+        "first = openai.RateLimitError\n"
+        "del sys.modules['openai'], sys.modules['openai._exceptions']\n"
+        "import openai\n"
+        "print(first is openai.RateLimitError, issubclass(ours.RateLimitError, openai.RateLimitError))"
+    )
+    assert ["False", "True"] == run(code)
+
+
 def test_without_openai():
     """Nothing imports it, and nothing misses it."""
     code = (

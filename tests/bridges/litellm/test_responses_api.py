@@ -144,6 +144,16 @@ def test_what_text_completion_cannot_do(arguments):
         litellm.text_completion(model="gpt-4o", **arguments)
 
 
+def test_many_conversations(line):
+    """In their order; an error stands in its place."""
+    options = line.options("deepseek/deepseek-v4")
+    asked = [[SUM], 7, [{"role": "user", "content": "What is 2 + 2?"}]]
+    first, wrong, last = litellm.batch_completion(messages=asked, max_workers=2, **options)
+    assert "345" in first.choices[0].message.content
+    assert isinstance(wrong, Exception)
+    assert "4" in last.choices[0].message.content
+
+
 # ---- providers of one's own ----------------------------------------------------------------------------
 
 

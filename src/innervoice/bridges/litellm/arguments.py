@@ -13,10 +13,10 @@ from typing import Any
 from innervoice.bridges.litellm.call_ids import paired
 from innervoice.bridges.litellm.flags import flag
 from innervoice.bridges.litellm.from_litellm import messages_from_litellm, system_blocks
+from innervoice.bridges.litellm.own_settings import left_out
 from innervoice.bridges.litellm.params import (
     CHAT_ONLY,
     FIELDS,
-    LEFT_OUT,
     is_openai,
     own_place,
     place,
@@ -61,8 +61,6 @@ _VARIABLES = {
     "vertex_location": "GOOGLE_CLOUD_LOCATION",
 }
 """Arguments that override environment variables."""
-_WITHHELD = ("aws_", "azure_", "vertex_", "litellm_")
-"""Prefixes of connection settings; some are secrets, so none of them goes into a request body."""
 _TIMEOUT = 600.0
 _RETRIES = 2
 # Suffixes of a base URL that litellm users write and that the dialect's path already contains.
@@ -212,8 +210,8 @@ def _extra(
     for name, value in given.items():
         if name in handled:
             continue
-        if name in LEFT_OUT or name.startswith(_WITHHELD):
-            notes.append(f"{name}: left out, {LEFT_OUT.get(name, 'innervoice has no use for it')}")
+        if (reason := left_out(name)) is not None:
+            notes.append(f"{name}: left out, {reason}")
         elif not is_openai(name):
             place(extra, own_place(dialect, name), value)
         elif (path := placed(dialect, name)) is None:

@@ -1,11 +1,12 @@
-"""The arguments of a call by position -> by name, in the orders of litellm's functions."""
+"""The arguments of a call by position -> by name, in the orders of litellm's functions; and the signatures that programs look at."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import Parameter, Signature
 from typing import Any
 
-__all__ = ["ACOMPLETION", "COMPLETION", "TEXT_COMPLETION", "by_name"]
+__all__ = ["ACOMPLETION", "COMPLETION", "TEXT_COMPLETION", "by_name", "signature_of"]
 
 COMPLETION = (
     "timeout",
@@ -133,3 +134,11 @@ def by_name(
     if twice is not None:
         raise TypeError(f"{function}() got multiple values for argument {twice!r}")
     return {**placed, **options}
+
+
+def signature_of(first: Sequence[str], order: Sequence[str]) -> Signature:
+    """A signature with every parameter by its name; some programs pass on only what they find in it."""
+    required, *others = [*first, *order]
+    head = [Parameter(required, Parameter.POSITIONAL_OR_KEYWORD)]
+    named = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None) for name in others]
+    return Signature([*head, *named, Parameter("kwargs", Parameter.VAR_KEYWORD)])

@@ -7,7 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from innervoice.bridges.litellm.arguments import CompletionCall, completion_call
-from innervoice.bridges.litellm.call_options import ACOMPLETION, COMPLETION, by_name
+from innervoice.bridges.litellm.call_options import (
+    ACOMPLETION,
+    COMPLETION,
+    by_name,
+    signature_of,
+)
 from innervoice.bridges.litellm.call_reports import report_of
 from innervoice.bridges.litellm.chunks import AsyncChunkStream, ChunkStream
 from innervoice.bridges.litellm.connections import async_client_of, client_of
@@ -60,6 +65,11 @@ async def acompletion(
                 raise
         else:
             return await report.asucceeded(made)  # type: ignore[no-any-return]
+
+
+_FIRST = ("model", "messages")
+completion.__signature__ = signature_of(_FIRST, COMPLETION)  # type: ignore[attr-defined]
+acompletion.__signature__ = signature_of(_FIRST, ACOMPLETION)  # type: ignore[attr-defined]
 
 
 def _completed(

@@ -20,6 +20,7 @@ _MODULES = (
     "router",
     "text_completions",
     "responses_api",
+    "batches",
     "cost_calculator",
     "integrations",
     "litellm_core_utils",

@@ -42,13 +42,12 @@ _BASES = {
 
 
 def follow_openai(exceptions: Mapping[str, type[Exception]]) -> None:
-    """Adds the bases now if `openai` is loaded, else when it is."""
+    """Adds the bases now if `openai` is loaded, and whenever it is loaded from now on."""
     module = sys.modules.get(_PACKAGE)
     if module is not None and hasattr(module, "OpenAIError"):
         _add_bases(exceptions, module)
-    else:
-        watch: Any = _Watch(exceptions)
-        sys.meta_path.insert(0, watch)
+    watch: Any = _Watch(exceptions)
+    sys.meta_path.insert(0, watch)
 
 
 def _add_bases(exceptions: Mapping[str, type[Exception]], module: ModuleType) -> None:

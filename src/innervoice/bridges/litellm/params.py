@@ -19,7 +19,6 @@ from innervoice.errors import InnervoiceError
 __all__ = [
     "CHAT_ONLY",
     "FIELDS",
-    "LEFT_OUT",
     "OPENAI_CHAT_COMPLETION_PARAMS",
     "get_optional_params",
     "get_supported_openai_params",
@@ -125,48 +124,6 @@ _OWN: dict[str, dict[str, str]] = {
 
 CHAT_ONLY = tuple(name for name in _SAME if name not in _PLACES["openai-responses"])
 """Parameters that chat completions supports and Responses does not."""
-
-_LOGS = "it is for callbacks, which get it"
-_CACHES = "innervoice does not cache responses"
-_ROUTES = "it is for a Router; the request goes to the named model"
-_PROXY = "it is for litellm's proxy"
-_TRAVELS = "innervoice sends requests with its own client"
-LEFT_OUT: dict[str, str] = {
-    "acompletion": _PROXY,
-    "api_type": "the provider's name says it",
-    "api_version": "the API that is called has no versions",
-    "azure": "the provider's name says it",
-    "cache": _CACHES,
-    "cache_control_injection_points": "`cache_control` in the messages is kept where it is",
-    "caching": _CACHES,
-    "client": _TRAVELS,
-    "deployment_id": _ROUTES,
-    "force_timeout": "use `timeout`",
-    "guardrails": _PROXY,
-    "hooks": _PROXY,
-    "id": _LOGS,
-    "input_cost_per_token": "prices are those of register_model",
-    "output_cost_per_token": "prices are those of register_model",
-    "kwargs": _PROXY,
-    "logger_fn": _LOGS,
-    "max_budget": _PROXY,
-    "merge_reasoning_content_in_choices": "reasoning stays out of the text",
-    "metadata": _LOGS,
-    "mock_delay": "a mock answers at once",
-    "model_info": _ROUTES,
-    "model_list": _ROUTES,
-    "no-log": _LOGS,
-    "preset_cache_key": _CACHES,
-    "prompt_id": _PROXY,
-    "prompt_variables": _PROXY,
-    "proxy_server_request": _PROXY,
-    "shared_session": _TRAVELS,
-    "ssl_verify": _TRAVELS,
-    "tags": _LOGS,
-    "ttl": _CACHES,
-    "verbose": _LOGS,
-}
-"""Settings of litellm itself, and why each is left out."""
 
 _GENERAL = ("stream", "stop", "temperature", "top_p", "max_tokens", "max_completion_tokens")
 _TOOLS = ("tools", "tool_choice", "functions", "function_call")

@@ -14,8 +14,9 @@ from typing import Any
 from innervoice.bridges.litellm.arguments import CompletionCall, completion_call
 from innervoice.bridges.litellm.connections import async_client_of, client_of
 from innervoice.bridges.litellm.error_mapping import translated
-from innervoice.bridges.litellm.litellm_object import LitellmObject, build, build_all, plain
+from innervoice.bridges.litellm.litellm_object import plain
 from innervoice.bridges.litellm.mock_response import mock_completion, wants_mock
+from innervoice.bridges.litellm.responses_objects import ResponsesAPIResponse
 from innervoice.bridges.litellm.to_litellm import cost_of, hidden_facts, usage_of
 from innervoice.canon.parts import Text
 from innervoice.canon.response import Response
@@ -23,7 +24,7 @@ from innervoice.canon.usage import Usage
 from innervoice.converting import convert
 from innervoice.encoding import decode_request
 
-__all__ = ["ResponsesAPIResponse", "aresponses", "responses"]
+__all__ = ["aresponses", "responses"]
 
 _DIALECT = "openai-responses"
 _READ = (
@@ -58,50 +59,6 @@ _REFUSED = {
     "background": "innervoice waits for responses: leave background out",
     "prompt": "innervoice has no stored prompts: pass the text as instructions",
 }
-
-
-class ResponseItem(LitellmObject):
-    """An item of the output, or a part of one."""
-
-    def __init__(self, **members: Any) -> None:
-        if isinstance(members.get("content"), list):
-            members["content"] = build_all(ResponseItem, members["content"])
-        if isinstance(members.get("summary"), list):
-            members["summary"] = build_all(ResponseItem, members["summary"])
-        super().__init__(**members)
-
-
-class ResponsesAPIResponse(LitellmObject):
-    """A response of the Responses API; members can be read as attributes and as items."""
-
-    id: str
-    created_at: float
-    model: str | None
-    object: str
-    status: str | None
-    output: list[Any]
-    usage: Any
-
-    def __init__(self, **members: Any) -> None:
-        members["output"] = build_all(ResponseItem, members.get("output") or [])
-        members["usage"] = build(_Counts, members.get("usage"))
-        super().__init__(**members)
-        self._hidden_params: dict[str, Any] = {}
-
-    @property
-    def output_text(self) -> str:
-        """The text of all messages."""
-        entries = [
-            entry for item in self.output if item.get("type") == "message" for entry in item.content
-        ]
-        return "".join(entry.text for entry in entries if entry.get("type") == "output_text")
-
-
-class _Counts(LitellmObject):
-    """Token counts, under the names of this API."""
-
-    def __init__(self, **members: Any) -> None:
-        super().__init__(**{name: build(_Counts, value) for name, value in members.items()})
 
 
 def responses(

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from innervoice.bridges.litellm.call_options import TEXT_COMPLETION, by_name
+from innervoice.bridges.litellm.call_options import TEXT_COMPLETION, by_name, signature_of
 from innervoice.bridges.litellm.errors import BadRequestError
 from innervoice.bridges.litellm.other_responses import TextCompletionResponse
 from innervoice.bridges.litellm.response_types import ModelResponseBase
@@ -34,6 +34,11 @@ async def atext_completion(
     name, messages, kept = _chat(prompt, model, by_name(TEXT_COMPLETION, more, options, "text_completion"))  # fmt: skip
     made = await _function("acompletion")(name, messages, **kept)
     return TextCompletionStreamWrapper(made) if kept.get("stream") else _text(made)
+
+
+_FIRST = ("prompt", "model")
+text_completion.__signature__ = signature_of(_FIRST, TEXT_COMPLETION)  # type: ignore[attr-defined]
+atext_completion.__signature__ = signature_of(_FIRST, TEXT_COMPLETION)  # type: ignore[attr-defined]
 
 
 class TextCompletionStreamWrapper:

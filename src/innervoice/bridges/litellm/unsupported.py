@@ -17,7 +17,6 @@ __all__ = [
     "arerank",
     "aspeech",
     "atranscription",
-    "batch_completion",
     "create_file",
     "embedding",
     "image_edit",
@@ -50,7 +49,6 @@ amoderation = _absent("amoderation")
 arerank = _absent("arerank")
 aspeech = _absent("aspeech")
 atranscription = _absent("atranscription")
-batch_completion = _absent("batch_completion")
 create_file = _absent("create_file")
 embedding = _absent("embedding")
 image_edit = _absent("image_edit")

@@ -28,6 +28,7 @@ from innervoice.bridges.litellm.content_types import (
     OpenAIMessageContentListBlock,
     TypedDict,
 )
+from innervoice.bridges.litellm.responses_objects import ResponseAPIUsage, ResponsesAPIResponse
 
 __all__ = [
     "AllMessageValues",
@@ -73,6 +74,8 @@ __all__ = [
     "OpenAIChatCompletionUserMessage",
     "OpenAIMessageContent",
     "OpenAIMessageContentListBlock",
+    "ResponseAPIUsage",
+    "ResponsesAPIResponse",
 ]
 
 
