@@ -4,6 +4,9 @@ The key of a turn is its caller, the conversation before it, and its own tool ca
 each other's reasoning. Programs also truncate the beginning of a conversation or change the system prompt. A turn with tool
 calls is therefore also found by the user message before it, if only one stored turn matches. If two match, neither is used.
 
+Some programs append to the text of a turn, or write its calls into the text. Such a turn is found by the conversation before it, if
+the text begins with the stored one, or contains the ids of all stored calls.
+
 Some programs send a turn with several calls back as several turns of one call each, every call followed by its result. A turn is
 signed as a whole, so these are joined again: the first call finds the turn, and the other calls must follow.
 """
@@ -18,6 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
+from innervoice.canon.parts import Text, Thinking
 from innervoice.canon.storage import to_json
 from innervoice.wire.json_access import as_dict, as_list, parsed
 
@@ -103,12 +107,17 @@ class TurnMemory:
     def _turn_at(self, messages: list[Any], at: int, position: _Position) -> _RecalledTurn:
         """The message at an index; a turn that was split comes joined, with the results of its calls."""
         message = as_dict(messages[at])
-        shown = _digest(_shown(message))
+        visible = _shown(message)
+        shown = _digest(visible)
         unknown = _RecalledTurn([(messages[at], shown)], None, at + 1)
         if message.get("role") != "assistant":
             return unknown
         calls = as_list(message.get("tool_calls"))
-        known = self._find(position.turn if calls else position.turn[:1], shown)
+        if not calls:
+            text, place = visible[-1], position.turn.conversation
+            found = self._find((place,), shown) or self._find_rewritten(place, text)
+            return unknown._replace(known=found)
+        known = self._find(position.turn, shown)
         if known is None or len(known.tool_calls) == len(calls):
             return unknown._replace(known=known)
         return _joined(messages, at, known) or unknown
@@ -119,6 +128,13 @@ class TurnMemory:
             found = filter(None, (self._owners.get((place, shown)) for place in places))
             owners = next(found, ())
             return self._turns[next(iter(owners))].message if len(owners) == 1 else None
+
+    def _find_rewritten(self, place: bytes, text: str) -> Message | None:
+        """The only turn of a conversation that a text was made of."""
+        with self._lock:
+            turns = [self._turns[owner].message for owner in self._owners.get((place, _ALONE), ())]
+        found = [made for known in turns if known and (made := _rewritten(known, text))]
+        return found[0] if len(found) == 1 else None
 
 
 class _StoredTurn(NamedTuple):
@@ -156,17 +172,33 @@ class _Position:
 
 
 def _keys(position: TurnPosition, message: Message) -> _Keys:
-    """The keys of a turn: by its conversation, by its question, and by its question with the first of several calls."""
+    """The keys of a turn: its conversation with what it shows, with its calls without ids, and alone; its question with what it shows,
+    and with the first of several calls."""
     calls = [
         {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
         for call in message.tool_calls
     ]
     shown = {"role": "assistant", "content": message.text, "tool_calls": calls}
     keys = [(place, _digest(_shown(shown))) for place in position]
+    if calls:
+        # Some programs lose the ids; the whole conversation before the turn must then be the same.
+        bare = {**shown, "tool_calls": [{**call, "id": None} for call in calls]}
+        keys.append((position.conversation, _digest(_shown(bare))))
     if len(calls) > 1:
         first = {**shown, "tool_calls": calls[:1]}
         keys.append((position.question, _digest(_shown(first))))
-    return tuple(keys)
+    return (*keys, (position.conversation, _ALONE))
+
+
+def _rewritten(known: Message, said: str) -> Message | None:
+    """The stored turn with the text that a program made of it; None if the text is not made of this turn."""
+    calls, start = known.tool_calls, known.text.strip()
+    if calls and all(call.id in said for call in calls):
+        thoughts = (part for part in known.parts if isinstance(part, Thinking))
+        return known.replace(parts=(*thoughts, Text(said)))
+    if not calls and start and said.startswith(start):
+        return known.replace(parts=(*known.parts, Text(said.removeprefix(start))))
+    return None
 
 
 def _joined(messages: list[Any], at: int, known: Message) -> _RecalledTurn | None:
@@ -208,3 +240,7 @@ def _call(call: dict[str, Any]) -> list[Any]:
 
 def _digest(value: Any) -> bytes:
     return blake2b(dump_json(value), digest_size=16).digest()
+
+
+_ALONE = _digest(None)
+"""The key of a turn by its position, whatever it shows."""

@@ -304,3 +304,19 @@ def test_the_skip_value_is_not_a_signature(line, lost):
 
     assert set(seals(first)) <= set(texts(line.body))
     assert "skip_thought" not in json.dumps(line.body)
+
+
+def test_blocks_that_the_program_kept(line):
+    """They are those of the stored turn, which knows what they are bound to: a change before them leaves them out, unrefused."""
+    model, options = TARGETS["adaptive"]
+    first = line.ask(model, [QUESTION], tools=TOOLS, **options).choices[0].message.model_dump()
+    kept = {**reduced(first), "thinking_blocks": first["thinking_blocks"]}
+    history = through_json([QUESTION, kept, *results(first)])
+
+    line.ask(model, history, tools=TOOLS, **options)
+    assert first["thinking_blocks"][0]["signature"] in texts(line.body)
+
+    sent = len(line.emulator.bodies)
+    line.ask(model, [{"role": "system", "content": "Now be brief."}, *history], tools=TOOLS, **options)  # fmt: skip
+    assert first["thinking_blocks"][0]["signature"] not in texts(line.body)
+    assert len(line.emulator.bodies) == sent + 1

@@ -65,6 +65,8 @@ custom_provider_map: list[dict[str, Any]] = []
 """Providers of your own: `{"provider": name, "custom_handler": an instance of CustomLLM}`."""
 fallbacks: list[Any] | None = None
 """Models to try after an error, for calls that pass none."""
+model_fallbacks: list[Any] | None = None
+"""The older name of `fallbacks`."""
 context_window_fallbacks: list[Any] | None = None
 """`[{model: [others]}]`: what to try if the messages are too long for a model."""
 content_policy_fallbacks: list[Any] | None = None
@@ -93,9 +95,8 @@ enable_json_schema_validation: bool = False
 include_cost_in_streaming_usage: bool = False
 return_response_headers: bool = False
 disable_token_counter: bool = False
-model_fallbacks: list[Any] | None = None
-use_litellm_proxy: bool = False
 cache: Any = None
+use_litellm_proxy: bool = False
 ssl_verify: Any = True
 service_callback: list[Any] = []
 

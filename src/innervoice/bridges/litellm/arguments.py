@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from innervoice.bridges.litellm.call_ids import paired
 from innervoice.bridges.litellm.flags import flag
 from innervoice.bridges.litellm.from_litellm import messages_from_litellm, system_blocks
 from innervoice.bridges.litellm.own_settings import left_out
@@ -129,7 +130,8 @@ def completion_call(
     settings = _settings(given, target, dialect, base, notes)
     http = _http_of(given.get("client"))
     continuation = continued(passed, caller_of(settings, http))
-    notes += continuation.notes
+    with_ids = paired(continuation.messages)
+    notes += [*continuation.notes, *with_ids.notes]
     marks = system_blocks(passed) if dialect == "anthropic" else None
     if marks:
         fields["extra"].setdefault("system", marks)
@@ -137,7 +139,7 @@ def completion_call(
         target=target,
         dialect=dialect,
         messages=messages_from_litellm(
-            continuation.messages, dialect, cache_marks=target.host not in ("openai", "azure")
+            with_ids.messages, dialect, cache_marks=target.host not in ("openai", "azure")
         ),
         original_messages=passed,
         fields=fields,

@@ -47,7 +47,7 @@ class Attempts:
         self.options = dict(options)
         self.callbacks = {name: self.options.pop(name, None) for name in CALLBACKS}
         given = self.options.pop("fallbacks", None)
-        others: Any = flag("fallbacks") if given is None else given
+        others: Any = flag("fallbacks") or flag("model_fallbacks") if given is None else given
         self._others = named_fallbacks(others, model)
         self._special = {
             name: self.options.pop(name, None) or flag(name) or () for _, name in _KINDS

@@ -21,6 +21,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.errors import UsageError
+from innervoice.wire.anthropic.write import write_part
 from innervoice.wire.chat.serve_request import read_request
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.write import input_of
@@ -95,7 +96,10 @@ def _message(message: Any, dialect: str) -> Message:
         return read
     if read.role == "system":
         dialect = ""  # a system prompt is plain text in every dialect
-    return read.replace(parts=tuple(_portable(part, dialect) for part in read.parts))
+    parts = tuple(_portable(part, dialect) for part in read.parts)
+    if dialect == "anthropic" and parts and (mark := message.get("cache_control")):
+        parts = (*parts[:-1], _marked(parts[-1], mark))
+    return read.replace(parts=parts)
 
 
 def _as_chat(message: dict[str, Any]) -> Message:
@@ -122,6 +126,15 @@ def _portable(part: Part, dialect: str) -> Part:
             return _media(url, rest.get("format") or "application/pdf")
         case _:
             return part
+
+
+def _marked(part: Part, mark: Any) -> Part:
+    """The last part of a message with the cache mark of the message."""
+    block = write_part(part) if isinstance(part, (Text, ToolResult)) else None
+    if not block:
+        return part
+    marked = {**block, "cache_control": mark}
+    return part.replace(origin=Origin(dialect="anthropic", block=marked))
 
 
 def _with_type(part: Media, block: dict[str, Any]) -> Media:

@@ -13,7 +13,12 @@ from typing import Any, NamedTuple
 
 from innervoice.bridges.litellm.flags import flag
 from innervoice.bridges.litellm.litellm_object import plain
-from innervoice.bridges.litellm.message_fields import KEY, calls_of, thought_signature
+from innervoice.bridges.litellm.message_fields import (
+    KEY,
+    calls_of,
+    thinking_blocks_of,
+    thought_signature,
+)
 from innervoice.bridges.turn_memory import TurnMemory, TurnPosition
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
@@ -94,12 +99,12 @@ def _is_lost_in_text(part: Part) -> bool:
 
 
 def _is_sealed(message: dict[str, Any], known: Message) -> bool:
-    """Whether a message has seals of its own; a signature of a call that the stored turn has too is none."""
-    blocks = map(as_dict, as_list(message.get("thinking_blocks")))
+    """Whether a message has seals of its own; those that the stored turn has too are none, and say less than the turn."""
+    blocks = [as_dict(block) for block in as_list(message.get("thinking_blocks"))]
     fields = as_dict(message.get("provider_specific_fields"))
     calls = zip(as_list(message.get("tool_calls")), known.tool_calls, strict=False)
     return (
-        any(block.get("signature") or block.get("data") for block in blocks)
+        (any(map(_seal, blocks)) and blocks != thinking_blocks_of(known))
         or any(message.get(name) for name in _SEALED)
         or any(fields.get(name) for name in _FIELDS)
         or any(
@@ -107,6 +112,10 @@ def _is_sealed(message: dict[str, Any], known: Message) -> bool:
             for call, own in calls
         )
     )
+
+
+def _seal(block: dict[str, Any]) -> Any:
+    return block.get("signature") or block.get("data")
 
 
 def _signature(call: dict[str, Any]) -> Any:

@@ -9,7 +9,7 @@ The finder maps names of modules when they are imported, so modules that a progr
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
@@ -47,6 +47,10 @@ def install() -> None:
     for name, module in list(sys.modules.items()):
         if _is_in(name, _OURS):
             sys.modules[_THEIRS + name.removeprefix(_OURS)] = module
+    for place, classes in _public_classes():
+        for kind in classes:
+            _HOMES.setdefault(kind, kind.__module__)
+            kind.__module__ = f"{_THEIRS}.{place}"
 
 
 def uninstall() -> None:
@@ -56,6 +60,17 @@ def uninstall() -> None:
     for name, module in list(sys.modules.items()):
         if _is_in(name, _THEIRS) and not _is_theirs(module):
             del sys.modules[name]
+    while _HOMES:
+        kind, home = _HOMES.popitem()
+        kind.__module__ = home
+
+
+def _public_classes() -> Iterator[tuple[str, list[type]]]:
+    """The classes that programs get, by the module of litellm that has them; some programs recognize a class by this name."""
+    for module in ("types.utils", "exceptions"):
+        loaded = import_module(f"{_OURS}.{module}")
+        values = [getattr(loaded, name) for name in loaded.__all__]
+        yield module, [item for item in values if isinstance(item, type)]
 
 
 def _is_in(name: str, package: str) -> bool:
@@ -125,3 +140,5 @@ def _distribution() -> Any:
 
 
 _FINDER: Any = _Finder()
+_HOMES: dict[type, str] = {}
+"""The modules of the public classes before `install()`."""
