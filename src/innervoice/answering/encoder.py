@@ -43,6 +43,7 @@ from innervoice.wire.refusals import Refusal
 
 __all__ = ["StreamEncoder"]
 
+_DELTAS = (TextDelta, ThinkingDelta, ToolCallDelta)
 _CUT = "the connection to the provider ended before the answer did"
 
 
@@ -71,6 +72,7 @@ class StreamEncoder:
             created_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
         )
         self._writer: AnswerWriter = self._dialect.answer_writer(head, self._notebook, seal)
+        self._framing = self._dialect.framing
         self._folder = PartFolder(OutgoingPart)
         self._current: OutgoingPart | None = None
         self._blocks = 0
@@ -94,6 +96,8 @@ class StreamEncoder:
         """Takes an event. What stands from `settled` on is held back; without it everything goes out."""
         if self._is_over:
             raise UsageError("the answer is over; an encoder writes one answer")
+        if isinstance(event, _DELTAS) and self._goes_on(event, settled):
+            return self._taken()
         if type(event) is Heartbeat:
             return self.ping()
         if type(event) is UsageUpdate:
@@ -105,12 +109,8 @@ class StreamEncoder:
             self._recast(event)
             self._advance(settled)
         elif type(event) is not UsageUpdate:
-            part = self._folder.feed(event)
-            is_delta = type(event) in (TextDelta, ThinkingDelta, ToolCallDelta)
-            if is_delta and settled is None and part is not None and part is self._current:
-                self._write(part, part.length, is_over=False)
-            else:
-                self._advance(settled)
+            self._folder.feed(event)
+            self._advance(settled)
         return self._taken()
 
     def finish(self) -> bytes:
@@ -123,7 +123,7 @@ class StreamEncoder:
 
     def ping(self) -> bytes:
         """A sign of life, which may stand between any two frames."""
-        return self._dialect.framing(self._writer.ping())
+        return self._framing(self._writer.ping())
 
     # ---- parts ---------------------------------------------------------------------------------
 
@@ -133,7 +133,10 @@ class StreamEncoder:
             self._writer.start()
 
     def _taken(self) -> bytes:
-        return b"".join(map(self._dialect.framing, self._writer.taken()))
+        frames = self._writer.taken()
+        if len(frames) == 1:
+            return self._framing(frames[0])
+        return b"".join(map(self._framing, frames))
 
     def _advance(self, bound: Place | None) -> None:
         """Writes what may be written, part by part."""
@@ -184,6 +187,24 @@ class StreamEncoder:
             current.is_written = type(current.part) is ToolCall
         part.number, self._blocks = self._blocks, self._blocks + 1
         self._writer.begin(part.number, part.part)
+
+    def _goes_on(
+        self, event: TextDelta | ThinkingDelta | ToolCallDelta, settled: Place | None
+    ) -> bool:
+        """Writes a piece that only goes on with the part which is open, as most do; False for others."""
+        part, parts = self._current, self._folder.parts
+        if part is None or event.index >= len(parts) or parts[event.index] is not part:
+            return False
+        if part.number is None or part.pieces or part.spacing or not part.is_open:
+            return False
+        text = event.arguments if isinstance(event, ToolCallDelta) else event.text
+        if settled is not None and settled < (event.index, part.length + len(text)):
+            return False
+        if type(event) is TextDelta and not self._spacing.passes(text, self._writer.has_gap):
+            return False
+        part.pass_on(text)
+        self._writer.add(part.number, text)
+        return True
 
     def _spaced(self, part: OutgoingPart, text: str) -> str:
         """A piece without the white space that stood beside reasoning in the text."""

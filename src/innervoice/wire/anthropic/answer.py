@@ -81,8 +81,7 @@ class AnthropicWriter(AnswerWriter):
         if block_type == "tool_use" and number not in self._arguments:
             self._arguments[number] = self.is_free_form(text)
         if block_type in _DELTAS and not self._arguments.get(number):
-            kind, member = _DELTAS[block_type]
-            self._send("content_block_delta", index=index, delta={"type": kind, member: text})
+            self.send_piece((index, block_type), text, lambda text: _delta(index, block_type, text))
 
     def end(self, number: int, part: Part) -> None:
         if number not in self._indexes:
@@ -176,3 +175,9 @@ class AnthropicWriter(AnswerWriter):
 
     def _send(self, kind: str, **members: Any) -> None:
         self.send({"type": kind, **members}, kind)
+
+
+def _delta(index: int, block_type: str, text: str) -> tuple[dict[str, Any], str]:
+    kind, member = _DELTAS[block_type]
+    delta = {"type": kind, member: text}
+    return {"type": "content_block_delta", "index": index, "delta": delta}, "content_block_delta"

@@ -39,6 +39,10 @@ class _OpenCall(NamedTuple):
     comes_whole: bool
     members: frozenset[str]
 
+    def delta(self, text: str) -> dict[str, Any]:
+        """The delta with more of its arguments."""
+        return {"tool_calls": [{"index": self.place, self.kind: {self.member: text}}]}
+
 
 class ChatWriter(FieldWriter):
     """Writes one completion."""
@@ -77,9 +81,12 @@ class ChatWriter(FieldWriter):
             self._shapes[number] = shape_of(part, self.own_block(part), self.usual_shape)
 
     def say(self, number: int, kind: str, text: str) -> None:
+        shape = self._shapes[number]
         if self.is_refused and kind == "text":
             self.send_delta({"refusal": text})
-        elif delta := self._shapes[number].add(text):
+        elif isinstance(shape, Field) and not self._before and not self.sends_lists:
+            self.send_piece(shape.name, text, lambda text: (self._chunk({shape.name: text}), None))
+        elif delta := shape.add(text):
             self._send_shaped(delta)
 
     def runs_on(self, number: int, kind: str) -> bool:
@@ -164,7 +171,7 @@ class ChatWriter(FieldWriter):
     def add_arguments(self, number: int, text: str) -> None:
         call = self._calls[number]
         if not call.comes_whole:
-            self.send_delta({"tool_calls": [{"index": call.place, call.kind: {call.member: text}}]})
+            self.send_piece(call.place, text, lambda text: (self._chunk(call.delta(text)), None))
 
     def end_call(self, number: int, call: ToolCall) -> None:
         own, begun = self.own_block(call), self._calls[number]
@@ -217,7 +224,10 @@ class ChatWriter(FieldWriter):
 
     def send_delta(self, delta: dict[str, Any]) -> None:
         """Adds a chunk with a delta."""
-        self.send({**self._head(), **self._choice(delta)})
+        self.send(self._chunk(delta))
+
+    def _chunk(self, delta: dict[str, Any]) -> dict[str, Any]:
+        return {**self._head(), **self._choice(delta)}
 
     def _head(self) -> dict[str, Any]:
         return {

@@ -39,10 +39,10 @@ class Field(Shape):
     runs_together: ClassVar[bool] = True
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self.name = name
 
     def add(self, text: str) -> dict[str, Any] | None:
-        return {self._name: text}
+        return {self.name: text}
 
 
 class _Details(Shape):

@@ -52,10 +52,15 @@ class GeminiWriter(AnswerWriter):
     def add(self, number: int, text: str) -> None:
         if self._is_pieces:
             thought = {"thought": True} if self._kind == "thinking" else {}
-            piece = {"text": text, **thought}
-            # Behind a text of its kind a part begins in a message of that one, or the two would be one.
-            goes_on = self._is_first and self._came_before == self._kind
-            self._send([{"text": "", **thought}, piece] if goes_on else [piece])
+            if self._is_first and self._came_before == self._kind:
+                # Behind a text of its kind a part is not the first of its message, or the two would be one.
+                self._send([{"text": "", **thought}, {"text": text, **thought}])
+            else:
+                self.send_piece(
+                    self._kind,
+                    text,
+                    lambda text: (self._response([{"text": text, **thought}], last=False), None),
+                )
             self._is_first = False
 
     def end(self, number: int, part: Part) -> None:
