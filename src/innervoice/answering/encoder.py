@@ -195,15 +195,19 @@ class StreamEncoder:
         part, parts = self._current, self._folder.parts
         if part is None or event.index >= len(parts) or parts[event.index] is not part:
             return False
-        if part.number is None or part.pieces or part.spacing or not part.is_open:
+        if part.number is None or part.pieces or not part.is_open:
             return False
         text = event.arguments if isinstance(event, ToolCallDelta) else event.text
         if settled is not None and settled < (event.index, part.length + len(text)):
             return False
-        if type(event) is TextDelta and not self._spacing.passes(text, self._writer.has_gap):
+        spaced = text
+        if part.spacing is not None:
+            spaced = part.spacing.feed(text)
+        elif type(event) is TextDelta and not self._spacing.passes(text, self._writer.has_gap):
             return False
-        part.pass_on(text)
-        self._writer.add(part.number, text)
+        part.pass_on(text, spaced)
+        if spaced:
+            self._writer.add(part.number, spaced)
         return True
 
     def _spaced(self, part: OutgoingPart, text: str) -> str:
@@ -218,10 +222,7 @@ class StreamEncoder:
             self._writer.has_gap = self._writer.has_gap and not spaced
         else:
             return text
-        if part.written is not None:
-            part.written.append(spaced)
-        elif spaced != text:
-            part.written = [*part.sent[:-1], spaced]
+        part.note_spacing(text, spaced)
         return spaced
 
     def _must_wait(self, part: OutgoingPart) -> bool:
