@@ -52,6 +52,7 @@ class StreamEncoder:
 
     `feed` and `finish` give bytes, framed as the dialect's API frames them; `ping` gives its sign of life. `model` and `id` are what
     the answer says of itself. `seal` gives what a client is to carry in the opaque slot of a part that came in another dialect.
+    `choice` is the number of one of several answers.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class StreamEncoder:
         *,
         id: str | None = None,  # noqa: A002 - the name that the wire has for it
         seal: Seal | None = None,
+        choice: int = 0,
     ) -> None:
         self._dialect = dialect_named(dialect)
         self._notebook = Notebook()
@@ -70,7 +72,10 @@ class StreamEncoder:
             model=model or "",
             created=int(now),
             created_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
+            choice=choice,
         )
+        self.id = head.id
+        """What the answer says its id is."""
         self._writer: AnswerWriter = self._dialect.answer_writer(head, self._notebook, seal)
         self._framing = self._dialect.framing
         self._folder = PartFolder(OutgoingPart)
@@ -91,6 +96,10 @@ class StreamEncoder:
         if not self._is_over:
             raise UsageError("the answer is not over; feed a Finish or call finish() first")
         return self._writer.body()
+
+    def body_with(self, others: list[StreamEncoder]) -> dict[str, Any]:
+        """One body of this answer and of others to the same question, where the dialect has several choices."""
+        return self._writer.joined([self.body, *(other.body for other in others)])
 
     def feed(self, event: Event, settled: Place | None = None) -> bytes:
         """Takes an event. What stands from `settled` on is held back; without it everything goes out."""

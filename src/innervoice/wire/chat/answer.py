@@ -109,13 +109,13 @@ class ChatWriter(FieldWriter):
             self._parts[number] = [Text(self.said_of(number, part))]
         elif isinstance(part, Thinking):
             self._parts[number] = [part.replace(origin=None)]
-            self._carry(number, part)
+            self.carry(number, part)
 
     def recall(self, part: Part) -> None:
         if isinstance(part, Thinking) and self.own_block(part) is None:
-            self._carry(-1 - self._sealed, part)
+            self.carry(-1 - self._sealed, part)
 
-    def _carry(self, number: int, part: Thinking) -> None:
+    def carry(self, number: int, part: Thinking) -> None:
         """Adds an entry with what the client is to carry for reasoning of another dialect."""
         if seal := self.seal_of(part):
             entry = {"type": "reasoning.encrypted", "data": seal, "index": self._sealed}
