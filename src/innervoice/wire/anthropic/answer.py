@@ -16,6 +16,7 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import Media, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.frames.frame import Frame
+from innervoice.wire.answer_arguments import ObjectArguments
 from innervoice.wire.answer_writer import AnswerWriter
 from innervoice.wire.anthropic.serve_response import (
     counted_input,
@@ -45,6 +46,7 @@ class AnthropicWriter(AnswerWriter):
 
     dialect: ClassVar[str] = "anthropic"
     _stop_reason: str | None = None
+    _arguments: ObjectArguments | None = None  # of the open call
 
     def start(self) -> None:
         self._content: list[dict[str, Any]] = []
@@ -62,6 +64,7 @@ class AnthropicWriter(AnswerWriter):
             return
         index, kind = len(self._content), str(block.get("type"))
         self._indexes[number] = (index, kind)
+        self._arguments = ObjectArguments(part) if isinstance(part, ToolCall) else None
         self._content.append(block)
         begun = {**block, **_BEGUN.get(kind, {})}
         if kind == "text" and "citations" in begun:
@@ -72,13 +75,18 @@ class AnthropicWriter(AnswerWriter):
         if number not in self._indexes:
             return
         index, block_type = self._indexes[number]
-        if block_type in _DELTAS:
+        if self._arguments:
+            text = self._arguments.feed(text)
+        if text and block_type in _DELTAS:
             kind, member = _DELTAS[block_type]
             self._send("content_block_delta", index=index, delta={"type": kind, member: text})
 
     def end(self, number: int, part: Part) -> None:
         if number not in self._indexes:
             return
+        if self._arguments and (rest := self._arguments.rest()):
+            self._arguments = None
+            self.add(number, rest)
         index, _ = self._indexes.pop(number)
         block = self._content[index]
         if block.get("type") != "redacted_thinking":

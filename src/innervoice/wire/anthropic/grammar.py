@@ -138,6 +138,7 @@ class AnthropicGrammar(Grammar):
 
     def _end(self, event: dict[str, Any]) -> None:
         self._expect_closed("message_delta")
+        self.expect(not self._has_reason, "second_reason", "message_delta comes twice")
         reason = as_text(as_dict(event.get("delta")).get("stop_reason"))
         self.expect(reason, "no_reason", "message_delta has no stop_reason")
         missing = counts_missing(event.get("usage"), ("output_tokens",))

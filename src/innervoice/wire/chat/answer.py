@@ -28,6 +28,8 @@ from innervoice.wire.refusals import Refusal
 __all__ = ["ChatWriter", "chat_call"]
 
 _FIELDS = {"text": "content", "thinking": "reasoning_content"}
+_ARGUMENTS = {"function": "arguments", "custom": "input"}
+"""The member of a call that holds its arguments; those of a custom tool are free text."""
 
 
 class ChatWriter(FieldWriter):
@@ -42,6 +44,7 @@ class ChatWriter(FieldWriter):
         super().__init__(head, notebook, seal)
         self._details: list[Any] = []
         self._indexes: dict[int, int] = {}  # of calls, by the number of their part
+        self._call_kinds: dict[int, str] = {}
 
     def start(self) -> None:
         self.send_delta({"role": "assistant", "content": ""})
@@ -51,18 +54,23 @@ class ChatWriter(FieldWriter):
 
     def begin_call(self, number: int, call: ToolCall) -> None:
         index = self._indexes[number] = len(self._indexes)
-        begun = {"name": call.name, "arguments": ""}
-        entry = {"index": index, "id": call.id, "type": "function", "function": begun}
+        kind = "custom" if "custom" in (self.own_block(call) or {}) else "function"
+        self._call_kinds[number] = kind
+        begun = {"name": call.name, _ARGUMENTS[kind]: ""}
+        entry = {"index": index, "id": call.id, "type": kind, kind: begun}
         self.send_delta({"tool_calls": [entry]})
 
     def add_arguments(self, number: int, text: str) -> None:
-        entry = {"index": self._indexes[number], "function": {"arguments": text}}
+        kind = self._call_kinds[number]
+        entry = {"index": self._indexes[number], kind: {_ARGUMENTS[kind]: text}}
         self.send_delta({"tool_calls": [entry]})
 
     def end_call(self, number: int, call: ToolCall) -> dict[str, Any]:
         written = chat_call(call, self.own_block(call))
         extra = {
-            key: value for key, value in written.items() if key not in ("id", "type", "function")
+            key: value
+            for key, value in written.items()
+            if key not in ("id", "type", "index", *_ARGUMENTS)
         }
         if extra:
             self.send_delta({"tool_calls": [{"index": self._indexes[number], **extra}]})

@@ -27,9 +27,9 @@ class ChatGrammar(Grammar):
 
     has_done: ClassVar[bool] = True
     words: ClassVar[frozenset[str]] = frozenset(
-        {"stop", "length", "tool_calls", "content_filter", "function_call"}
+        {"stop", "length", "tool_calls", "content_filter", "function_call", "error"}
     )
-    """The reasons for the end."""
+    """The reasons for the end. `error` is OpenRouter's, for an answer that the model could not end."""
     calls_whole: ClassVar[bool] = False
     """A call comes in one piece."""
     usage_with_reason: ClassVar[bool] = False
@@ -47,9 +47,8 @@ class ChatGrammar(Grammar):
         # The time of each chunk instead of the completion's; compound systems: the id of each step.
         "created": frozenset({"groq", "ollama", "ollama-cloud", "xai"}),
         "changed": frozenset({"groq"}),
-        # The same reason twice, and an empty delta with the counts behind it.
+        # The same reason twice: once more with the counts.
         "second_reason": frozenset({"openrouter"}),
-        "after_reason": frozenset({"openrouter"}),
         # No reason at all.
         "no_reason": frozenset({"snowflake"}),
         # An error is the last frame.
@@ -65,7 +64,7 @@ class ChatGrammar(Grammar):
         self._has_usage = False
 
     def message(self, message: dict[str, Any], frame: Frame) -> None:
-        if message.get("error"):
+        if message.get("error") or message.get("object") == "error":
             self.fail()
             if "choices" not in message:
                 return
@@ -129,7 +128,8 @@ class ChatGrammar(Grammar):
 
     def _call(self, choice: int, call: dict[str, Any]) -> None:
         index, begun = call.get("index"), self._calls.get(choice, 0)
-        function = as_dict(call.get("function"))
+        kind, member = ("custom", "input") if "custom" in call else ("function", "arguments")
+        function = as_dict(call.get(kind))
         if not self.expect(type(index) is int, "members", "the call has no index"):
             return
         assert isinstance(index, int)
@@ -141,13 +141,12 @@ class ChatGrammar(Grammar):
         self.expect(index == begun, "call_index", f"call {index} begins, but {begun} is next")
         self._calls[choice] = begun + 1
         self.expect_members(call, {"id": str}, "the call")
-        self.expect_members(function, {"name": str, "arguments": str}, "the function")
+        self.expect_members(function, {"name": str, member: str}, "the function")
         self.expect(function.get("name"), "members", "the function has no name")
 
     def _reason(self, index: int, word: str) -> None:
         self.expect(index not in self._reasons, "second_reason", "finish_reason comes twice")
-        known = word in self.words or (word == "error" and self.has_failed)
-        self.expect(known, "word", f"{word!r} is not a finish_reason")
+        self.expect(word in self.words, "word", f"{word!r} is not a finish_reason")
         self._reasons[index] = word
         self.is_over = True
 

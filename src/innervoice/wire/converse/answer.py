@@ -16,6 +16,7 @@ from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Media, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.frames.frame import Frame
+from innervoice.wire.answer_arguments import ObjectArguments
 from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
 from innervoice.wire.converse.serve_response import (
     METRICS,
@@ -37,6 +38,7 @@ class ConverseWriter(AnswerWriter):
     _stop_reason: str | None = None
     _kind = ""  # of the part that is open
     _is_empty = True  # no delta of it was sent
+    _arguments: ObjectArguments  # of the open call
 
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
         super().__init__(head, notebook, seal)
@@ -50,8 +52,11 @@ class ConverseWriter(AnswerWriter):
         if isinstance(part, ToolCall):
             use = {"toolUseId": part.id, "name": part.name}
             self._send_block("contentBlockStart", start={"toolUse": use})
+            self._arguments = ObjectArguments(part)
 
     def add(self, number: int, text: str) -> None:
+        if self._kind == "tool_call" and not (text := self._arguments.feed(text)):
+            return
         self._is_empty = False
         if self._kind == "tool_call":
             self._send_delta({"toolUse": {"input": text}})
@@ -129,7 +134,7 @@ class ConverseWriter(AnswerWriter):
             elif self._is_empty:
                 self._send_delta({"reasoningContent": {"text": ""}})
         elif "toolUse" in block and self._is_empty:
-            self._send_delta({"toolUse": {"input": "{}"}})
+            self._send_delta({"toolUse": {"input": self._arguments.rest() or "{}"}})
         elif "text" in block and self._is_empty:
             self._send_delta({"text": ""})
         elif "text" not in block and "toolUse" not in block:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from innervoice.canon.notes import Notebook
-from innervoice.canon.parts import Part, Text, Thinking
+from innervoice.canon.parts import Media, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.frames.frame import Frame
 from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
@@ -97,9 +97,11 @@ class GeminiWriter(AnswerWriter):
                 if not seal and not part.text:
                     return None
                 return {"text": part.text, "thought": True} | ({_SEAL: seal} if seal else {})
-            case _:
+            case ToolCall() | Media():
                 written = write_part(part.replace(origin=None), {}, set())
                 return written if isinstance(written, dict) else None
+            case _:
+                return None
 
     def _send(self, parts: list[dict[str, Any]]) -> None:
         self.send(self._response(parts, last=False))

@@ -32,7 +32,7 @@ class GeminiGrammar(Grammar):
 
     tolerates: ClassVar[dict[str, frozenset[str]]] = {
         # Where a request asks for them, the arguments of a call come in pieces.
-        "partial_call": frozenset({"gemini", "vertexai"}),
+        "partial_call": frozenset({"gemini"}),
     }
     _has_usage = False
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from innervoice.canon.messages import Message
+from innervoice.canon.notes import Notebook
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import ToolCall
 from innervoice.canon.response import Response
 from innervoice.wire.answer_fields import FieldWriter
+from innervoice.wire.answer_writer import AnswerHead, Seal
 from innervoice.wire.ollama.serve_response import finish_word, write_error
 from innervoice.wire.ollama.write import write_assistant
 from innervoice.wire.refusals import Refusal
@@ -35,8 +37,12 @@ class OllamaWriter(FieldWriter):
     def say(self, kind: str, text: str) -> None:
         self._send({_FIELDS[kind]: text})
 
+    def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
+        super().__init__(head, notebook, seal)
+        self._begun: list[int] = []  # the calls that were not sent, in their order
+
     def begin_call(self, number: int, call: ToolCall) -> None:
-        """A call comes whole."""
+        self._begun.append(number)
 
     def add_arguments(self, number: int, text: str) -> None:
         """A call comes whole."""
@@ -45,7 +51,9 @@ class OllamaWriter(FieldWriter):
         block = self.own_block(call)
         known = call.replace(origin=Origin(block=block) if block else None)
         (written,) = write_assistant(Message("assistant", (known,)))["tool_calls"]
-        self._send({"tool_calls": [written]})
+        self.calls[number] = written
+        while self._begun and self._begun[0] in self.calls:
+            self._send({"tool_calls": [self.calls[self._begun.pop(0)]]})
         return dict(written)
 
     def finish(self, response: Response) -> None:
