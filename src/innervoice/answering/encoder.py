@@ -244,13 +244,10 @@ class StreamEncoder:
             self._current = None
         for kind in (Text, Thinking):
             sent = "".join("".join(part.sent) for part in old if type(part.part) is kind)
-            for part in new:
-                if type(part.part) is kind and sent:
-                    same = _shared(sent, content_of(part.part))
-                    part.take(same)
-                    part.was_closed = True
-                    sent = sent[same:]
+            sent = _skip(sent, [part for part in new if type(part.part) is kind])
             if sent:
+                # It was said as something else, and is not said twice.
+                _skip(sent, [part for part in new if type(part.part) is not kind])
                 self._notebook.add("sent_before_recast")
         self._first = min(self._first, event.index)
 
@@ -304,6 +301,18 @@ def _is_object(arguments: str) -> bool:
         return isinstance(load_json(arguments), dict)
     except ValueError:
         return False
+
+
+def _skip(sent: str, parts: list[OutgoingPart]) -> str:
+    """Takes what was sent off the heads of these parts; gives what none of them begins with."""
+    for part in parts:
+        if not sent or part.sent:
+            continue
+        same = _shared(sent, content_of(part.part))
+        part.take(same)
+        part.was_closed = same > 0
+        sent = sent[same:]
+    return sent
 
 
 def _shared(one: str, other: str) -> int:
