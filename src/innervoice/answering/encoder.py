@@ -83,7 +83,7 @@ class StreamEncoder:
         self._blocks = 0
         self._spacing = AnswerSpacing()
         self._first = 0  # the first part that is not written to its end
-        self._has_begun = self._is_over = False
+        self._has_begun = self._is_over = self._is_freed = False
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -148,7 +148,13 @@ class StreamEncoder:
         return b"".join(map(self._framing, frames))
 
     def _advance(self, bound: Place | None) -> None:
-        """Writes what may be written, part by part."""
+        """Writes what may be written, part by part; once more if the end of one lets others begin."""
+        self._is_freed = True
+        while self._is_freed:
+            self._is_freed = False
+            self._pass(bound)
+
+    def _pass(self, bound: Place | None) -> None:
         parts = self._folder.parts
         stop = len(parts) if bound is None else min(len(parts), bound.part + 1)
         for index in range(self._first, stop):
@@ -168,11 +174,12 @@ class StreamEncoder:
         is_call = type(part.part) is ToolCall
         if not (has_text or is_over or (is_call and part.number is None)):
             return
-        if is_over and part.was_closed and part.number is None and not has_text:
-            part.is_written = True
-            writer.recall(part.part)
-            return
         if self._must_wait(part):
+            return
+        if is_over and part.was_closed and part.number is None and not has_text:
+            if not self._is_busy:
+                self._close(part)
+                writer.recall(part.part)
             return
         text = self._spaced(part, part.take(most))
         if text or is_call or (is_over and not _says_nothing(part.part)):
@@ -235,14 +242,27 @@ class StreamEncoder:
         return spaced
 
     def _must_wait(self, part: OutgoingPart) -> bool:
-        """Whether a call is open that is not complete, where the dialect has one part open at a time."""
-        current = self._current
+        """Whether a part of its kind before it is not over, or a call is open that is not, where the dialect has one part at a time."""
+        kind, current = type(part.part), self._current
+        if kind is not ToolCall or not self._writer.interleaves:
+            for other in self._folder.parts[self._first :]:
+                if other is part:
+                    break
+                if type(other.part) is kind and not other.is_written and not other.is_said:
+                    return True
         if self._writer.interleaves or current is None or current is part:
             return False
-        return type(current.part) is ToolCall and not _is_json("".join(current.sent))
+        return type(current.part) is ToolCall and not _is_object("".join(current.sent))
+
+    @property
+    def _is_busy(self) -> bool:
+        """Whether a block is open beside which there must be no other."""
+        return bool(self._current and self._current.number is not None) and (
+            not self._writer.interleaves
+        )
 
     def _close(self, part: OutgoingPart) -> None:
-        part.number, part.is_written = None, True
+        part.number, part.is_written, self._is_freed = None, True, True
         if self._current is part:
             self._current = None
 
@@ -304,12 +324,14 @@ def _refusal(failure: Failure | None) -> Refusal:
     )
 
 
-def _is_json(arguments: str) -> bool:
+def _is_object(arguments: str) -> bool:
+    """Whether the arguments of a call are complete; a number might still go on."""
+    if not arguments.rstrip().endswith("}"):
+        return False
     try:
-        load_json(arguments)
+        return isinstance(load_json(arguments), dict)
     except ValueError:
         return False
-    return True
 
 
 def _skip(sent: str, parts: list[OutgoingPart]) -> str:

@@ -36,6 +36,11 @@ class OutgoingPart(FoldedPart):
         self.pieces.append(text)
         self.length += len(text)
 
+    @property
+    def is_said(self) -> bool:
+        """All of its text was written, and no more comes; its seal may."""
+        return not self.is_open and not self.pieces
+
     def end(self, part: Part) -> None:
         """Takes the whole part; what was received of its text stays to be written."""
         self.part, self.is_open = part, False

@@ -152,10 +152,6 @@ class AnswerWriter(ABC):
         """What to carry in the opaque slot of a part."""
         return self._seal(part) if self._seal else None
 
-    def is_free_form(self, text: str) -> bool:
-        """Whether the arguments of a call begin as something else than a JSON object."""
-        return not text.lstrip().startswith("{")
-
     def left_out(self, part: Part) -> None:
         """Notes a part that has no place in this dialect."""
         code = "thinking_without_place" if isinstance(part, Thinking) else "part_without_place"

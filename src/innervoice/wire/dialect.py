@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from innervoice.canon.request import Request
     from innervoice.canon.target import Target
     from innervoice.wire.answer_writer import AnswerWriter
+    from innervoice.wire.grammar import Grammar
     from innervoice.wire.media import MediaModule
     from innervoice.wire.protocol import Reader
     from innervoice.wire.refusals import Headers, Refusal
@@ -150,6 +151,7 @@ class Dialect(Value, frozen=True, kw_only=True):
     reads_requests: str = "serve_request:read_request"
     serves: str = "serve_request"
     answers: str = ""
+    obeys: str = ""
     refuses: str = "rules:problems"
     holds_files: str = "media"
     replays: str | None = None
@@ -189,6 +191,12 @@ class Dialect(Value, frozen=True, kw_only=True):
         """The class that writes one answer, as it comes."""
         writer: type[AnswerWriter] = _resolved(self.package, self.answers)
         return writer
+
+    @property
+    def grammar(self) -> type[Grammar]:
+        """The class that checks the order of one stream."""
+        grammar: type[Grammar] = _resolved(self.package, self.obeys)
+        return grammar
 
     @property
     def files(self) -> MediaModule:

@@ -80,6 +80,7 @@ DIALECT = Dialect(
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
     answers="answer:AnthropicWriter",
+    obeys="grammar:AnthropicGrammar",
     reads="read:AnthropicReader",
     replays="replay:REPLAY",
 )

@@ -53,6 +53,7 @@ DIALECT = Dialect(
     turn_of=turn_of,
     thinks_visibly=True,
     answers="answer:ChatWriter",
+    obeys="grammar:ChatGrammar",
     reads="read:ChatReader",
     replays="replay:REPLAY",
 )

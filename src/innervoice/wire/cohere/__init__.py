@@ -51,5 +51,6 @@ DIALECT = Dialect(
     history_looks_like=_history_looks_like,
     thinks_visibly=True,
     answers="answer:CohereWriter",
+    obeys="grammar:CohereGrammar",
     reads="read:CohereReader",
 )

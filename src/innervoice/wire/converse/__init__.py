@@ -62,6 +62,7 @@ DIALECT = Dialect(
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
     answers="answer:ConverseWriter",
+    obeys="grammar:ConverseGrammar",
     reads="read:ConverseReader",
     replays="replay:REPLAY",
 )

@@ -48,6 +48,7 @@ DIALECT = Dialect(
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
     answers="answer:GeminiWriter",
+    obeys="grammar:GeminiGrammar",
     reads="read:GeminiReader",
     replays="replay:REPLAY",
 )

@@ -35,5 +35,6 @@ DIALECT = Dialect(
     turn_of=chat.turn_of,
     thinks_visibly=True,
     answers="answer:MistralWriter",
+    obeys="grammar:MistralGrammar",
     reads="read:MistralReader",
 )

@@ -50,5 +50,6 @@ DIALECT = Dialect(
     history_looks_like=_history_looks_like,
     thinks_visibly=True,
     answers="answer:OllamaWriter",
+    obeys="grammar:OllamaGrammar",
     reads="read:OllamaReader",
 )

@@ -34,6 +34,7 @@ class OllamaWriter(FieldWriter):
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
         super().__init__(head, notebook, seal)
         self._calls: dict[int, dict[str, Any]] = {}
+        self._begun: list[int] = []  # the calls that were not sent, in their order
 
     def start(self) -> None:
         """Nothing comes before the first words."""
@@ -42,7 +43,7 @@ class OllamaWriter(FieldWriter):
         self._send({_FIELDS[kind]: text})
 
     def begin_call(self, number: int, call: ToolCall) -> None:
-        """A call comes whole."""
+        self._begun.append(number)
 
     def add_arguments(self, number: int, text: str) -> None:
         """A call comes whole."""
@@ -52,7 +53,8 @@ class OllamaWriter(FieldWriter):
         known = call.replace(origin=Origin(block=block) if block else None)
         (written,) = write_assistant(Message("assistant", (known,)))["tool_calls"]
         self._calls[number] = written
-        self._send({"tool_calls": [written]})
+        while self._begun and self._begun[0] in self._calls:
+            self._send({"tool_calls": [self._calls[self._begun.pop(0)]]})
 
     def end(self, number: int, part: Part) -> None:
         if isinstance(part, ToolCall):

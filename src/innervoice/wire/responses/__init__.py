@@ -52,6 +52,7 @@ DIALECT = Dialect(
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
     answers="answer:ResponsesWriter",
+    obeys="grammar:ResponsesGrammar",
     reads="read:ResponsesReader",
     replays="replay:REPLAY",
 )
