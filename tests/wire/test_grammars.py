@@ -219,6 +219,7 @@ BROKEN = {
         ("changed id when done", CHANGE(kind="response.output_item.done", path=("item", "id"), value="x"), "item_id"),
         ("wrong output_index", CHANGE(kind="response.output_text.delta", path=("output_index",), value=0), "not_open"),
         ("wrong index of an item", CHANGE(kind="response.output_item.added", path=("output_index",), value=1), "index"),
+        ("an id twice", CHANGE(kind="response.output_item.added", path=("item", "id"), value="rs_x", nth=1), "item_id"),
         ("entry not added", DROP(kind="response.content_part.added"), "not_open"),
         ("entry not done", DROP(kind="response.content_part.done"), "unstopped"),
         ("summary not added", DROP(kind="response.reasoning_summary_part.added"), "not_open"),

@@ -171,10 +171,11 @@ class StreamEncoder:
         """Writes of a part what is new, up to a character; and its end."""
         writer = self._writer
         has_text = most > part.sent_length and bool(part.pieces)
-        is_call = type(part.part) is ToolCall
+        call = part.part if isinstance(part.part, ToolCall) else None
+        is_call = call is not None
         if not (has_text or is_over or (is_call and part.number is None)):
             return
-        if self._must_wait(part):
+        if self._must_wait(part) or (call and not call.name and not is_over):
             return
         if is_over and part.was_closed and part.number is None and not has_text:
             if not self._is_busy:
@@ -188,9 +189,16 @@ class StreamEncoder:
             if text:
                 writer.add(part.number, text)
             if is_over:
-                writer.end(part.number, part.whole())
+                self._end_block(part, part.number)
         if is_over:
             self._close(part)
+
+    def _end_block(self, part: OutgoingPart, number: int) -> None:
+        if not part.was_closed or self._writer.interleaves:
+            self._writer.end(number, part.whole())
+            return
+        self._writer.end(number, part.so_far())
+        self._writer.recall(part.part)
 
     def _open(self, part: OutgoingPart) -> None:
         """Begins the block of a part, if it is not open; another one that is open is ended where the dialect has one at a time."""
@@ -199,7 +207,8 @@ class StreamEncoder:
         current, self._current = self._current, part
         if current is not None and current.number is not None and not self._writer.interleaves:
             self._writer.end(current.number, current.so_far())
-            current.number, current.was_closed = None, True
+            current.number = None
+            current.leave()
             current.is_written = type(current.part) is ToolCall
         part.number, self._blocks = self._blocks, self._blocks + 1
         self._writer.begin(part.number, part.part)
@@ -244,12 +253,13 @@ class StreamEncoder:
     def _must_wait(self, part: OutgoingPart) -> bool:
         """Whether a part of its kind before it is not over, or a call is open that is not, where the dialect has one part at a time."""
         kind, current = type(part.part), self._current
-        if kind is not ToolCall or not self._writer.interleaves:
-            for other in self._folder.parts[self._first :]:
-                if other is part:
-                    break
-                if type(other.part) is kind and not other.is_written and not other.is_said:
-                    return True
+        mingles = kind is ToolCall and self._writer.interleaves
+        for other in self._folder.parts[self._first :]:
+            if other is part:
+                break
+            is_ahead = type(other.part) is kind and not other.is_written and not other.is_said
+            if is_ahead and (not mingles or other.number is None):
+                return True
         if self._writer.interleaves or current is None or current is part:
             return False
         return type(current.part) is ToolCall and not _is_object("".join(current.sent))
@@ -340,8 +350,9 @@ def _skip(sent: str, parts: list[OutgoingPart]) -> str:
         if not sent or part.sent:
             continue
         same = _shared(sent, content_of(part.part))
-        part.take(same)
-        part.was_closed = same > 0
+        if same:
+            part.take(same)
+            part.leave()
         sent = sent[same:]
     return sent
 

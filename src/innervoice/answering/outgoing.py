@@ -13,7 +13,7 @@ class OutgoingPart(FoldedPart):
     """A part, and how much of it was written. `pieces` is what was not."""
 
     __slots__ = (
-        "is_written", "length", "number", "sent", "sent_length", "spacing", "was_closed", "written",
+        "block_start", "is_written", "length", "number", "sent", "sent_length", "spacing", "was_closed", "written",
     )  # fmt: skip
 
     def __init__(self, part: Part) -> None:
@@ -23,6 +23,8 @@ class OutgoingPart(FoldedPart):
         self.is_written = False
         self.was_closed = False
         """Its block was ended before the part was."""
+        self.block_start = 0
+        """Which piece of `sent` the last block begins with."""
         self.sent: list[str] = []
         self.sent_length = 0
         self.written: list[str] | None = None
@@ -78,13 +80,18 @@ class OutgoingPart(FoldedPart):
         self.sent_length += len(text)
         return text
 
+    def leave(self) -> None:
+        """Its block ends here, and what comes is another."""
+        self.was_closed, self.block_start = True, len(self.sent)
+
     def now(self) -> Part:
         """The part, or as much of it as came."""
         return self._with("".join([*self.sent, *self.pieces])) if self.is_open else self.part
 
     def so_far(self) -> Part:
-        """The part as far as it was written, without the block that only its end brings."""
-        return self._with("".join(self.sent if self.written is None else self.written))
+        """What of the part is in its last block, without the wire block that only its end brings."""
+        written = self.sent if self.written is None else self.written
+        return self._with("".join(written[self.block_start :]))
 
     def whole(self) -> Part:
         """The part as it ended."""

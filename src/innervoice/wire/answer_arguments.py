@@ -37,5 +37,4 @@ class ObjectArguments:
         """What goes out at the end of the call."""
         if not self._held.strip():
             return ""
-        value = {"input": self._held} if self._is_free else input_of(ToolCall("", "", self._held))
-        return dump_json(value).decode()
+        return dump_json(input_of(ToolCall("", "", self._held))).decode()

@@ -96,6 +96,8 @@ class ResponsesGrammar(Grammar):
         text = f"item {index} is added, but {len(self._items)} is the next number"
         self.expect(index == len(self._items), "index", text)
         self.expect_members(item, {"id": str, "type": str}, "the item")
+        is_new = all(item.get("id") != other.id for other in self._items)
+        self.expect(is_new, "id_again", f"item {index} has the id of another")
         self._items.append(ItemGrammar(item, self.expect))
 
     def _of_item(self, name: str, event: dict[str, Any]) -> None:
