@@ -12,6 +12,7 @@ own. A call waits until the one before it is complete.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from secrets import token_hex
 from typing import Any
 
@@ -36,41 +37,23 @@ from innervoice.canon.response import Failure, Response
 from innervoice.canon.views import BLANKS
 from innervoice.errors import UsageError
 from innervoice.folding import PartFolder, content_of
+from innervoice.frames.frame import Frame
+from innervoice.frames.sse import sse_bytes
 from innervoice.inline.marks import Place
 from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.refusals import Refusal
 
-__all__ = ["StreamEncoder"]
+__all__ = ["AnswerEncoder", "StreamEncoder"]
 
 _CUT = "the connection to the provider ended before the answer did"
 
 
-class StreamEncoder:
-    """Writes an answer as its events come.
+class AnswerEncoder:
+    """Feeds a writer with an answer as its events come; `feed` and `finish` give bytes, `ping` gives a sign of life."""
 
-    `feed` and `finish` give bytes, framed as the dialect's API frames them; `ping` gives its sign of life. `model` and `id` are what
-    the answer says of itself. `seal` gives what a client is to carry in the opaque slot of a part that came in another dialect.
-    """
-
-    def __init__(
-        self,
-        dialect: str,
-        model: str | None = None,
-        *,
-        id: str | None = None,  # noqa: A002 - the name that the wire has for it
-        seal: Seal | None = None,
-    ) -> None:
-        self._dialect = dialect_named(dialect)
-        self._notebook = Notebook()
-        now = time.time()
-        head = AnswerHead(
-            id=id or f"{self._dialect.id_start}{token_hex(12)}",
-            model=model or "",
-            created=int(now),
-            created_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
-        )
-        self._writer: AnswerWriter = self._dialect.answer_writer(head, self._notebook, seal)
+    def __init__(self, writer: AnswerWriter, framing: Callable[[Frame], bytes] = sse_bytes) -> None:
+        self._writer, self._framing, self._notebook = writer, framing, writer.notebook
         self._folder = PartFolder(OutgoingPart)
         self._current: OutgoingPart | None = None
         self._blocks = 0
@@ -123,7 +106,7 @@ class StreamEncoder:
 
     def ping(self) -> bytes:
         """A sign of life, which may stand between any two frames."""
-        return self._dialect.framing(self._writer.ping())
+        return self._framing(self._writer.ping())
 
     # ---- parts ---------------------------------------------------------------------------------
 
@@ -133,7 +116,7 @@ class StreamEncoder:
             self._writer.start()
 
     def _taken(self) -> bytes:
-        return b"".join(map(self._dialect.framing, self._writer.taken()))
+        return b"".join(map(self._framing, self._writer.taken()))
 
     def _advance(self, bound: Place | None) -> None:
         """Writes what may be written, part by part."""
@@ -169,7 +152,7 @@ class StreamEncoder:
             if text:
                 writer.add(part.number, text)
             if is_over:
-                writer.end(part.number, part.whole())
+                writer.end(part.number, part.part if writer.carries_parts else part.whole())
         if is_over:
             self._close(part)
 
@@ -256,6 +239,32 @@ class StreamEncoder:
             self._writer.fail(_refusal(response.error), response)
         else:
             self._writer.finish(response)
+
+
+class StreamEncoder(AnswerEncoder):
+    """Writes an answer as its events come.
+
+    `feed` and `finish` give bytes, framed as the dialect's API frames them; `ping` gives its sign of life. `model` and `id` are what
+    the answer says of itself. `seal` gives what a client is to carry in the opaque slot of a part that came in another dialect.
+    """
+
+    def __init__(
+        self,
+        dialect: str,
+        model: str | None = None,
+        *,
+        id: str | None = None,  # noqa: A002 - the name that the wire has for it
+        seal: Seal | None = None,
+    ) -> None:
+        row = dialect_named(dialect)
+        now = time.time()
+        head = AnswerHead(
+            id=id or f"{row.id_start}{token_hex(12)}",
+            model=model or "",
+            created=int(now),
+            created_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
+        )
+        super().__init__(row.answer_writer(head, Notebook(), seal), row.framing)
 
 
 def _says_nothing(part: Part) -> bool:

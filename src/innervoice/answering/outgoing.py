@@ -61,7 +61,9 @@ class OutgoingPart(FoldedPart):
 
     def now(self) -> Part:
         """The part, or as much of it as came."""
-        return self._with("".join([*self.sent, *self.pieces])) if self.is_open else self.part
+        if not self.is_open:
+            return self.part
+        return self._with("".join([*self.sent, *self.pieces])).replace(complete=False)
 
     def so_far(self) -> Part:
         """The part as far as it was written, without the block that only its end brings."""

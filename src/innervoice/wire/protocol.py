@@ -238,12 +238,13 @@ class Reader(ABC):
 
     def open_call(self, given_id: Any, name: Any, block: dict[str, Any] | None = None) -> Slot:
         """Starts a call; one without an id gets a number that is unique in the message."""
-        invented = not (isinstance(given_id, str) and given_id)
+        invented = () if isinstance(given_id, str) and given_id else ("id",)
         call_id = self._free_id() if invented else given_id
         self._call_ids.add(call_id)
-        begun = ToolCall(call_id, as_text(name) or "", complete=False)
+        origin = Origin(invented=invented) if invented else None
+        begun = ToolCall(call_id, as_text(name) or "", complete=False, origin=origin)
         slot = self.open("tool_call", block, begun)
-        slot.begun, slot.invented = begun, ("id",) if invented else ()
+        slot.begun, slot.invented = begun, invented
         return slot
 
     def end_call(
