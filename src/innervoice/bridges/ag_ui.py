@@ -24,6 +24,7 @@ from innervoice.bridges.carried_parts import (
     ShownTurn,
     carried,
     is_json,
+    key_of,
     squeezed,
 )
 from innervoice.canon.events import Event
@@ -92,6 +93,7 @@ class AgUiWriter(CarryingWriter):
         self._messages = 0
         self._parent: str | None = None  # the assistant message that a call now belongs to
         self._unsealed: list[_Block] = []  # what has ended without a carried part
+        self._sealed: dict[str, str] = {}  # where the others are carried
         self._cut_calls: list[str] = []
         self._pending: list[str] = []  # calls that can be run
         self._last: tuple[str, str, Part | None] | None = None  # what was ended last
@@ -146,26 +148,27 @@ class AgUiWriter(CarryingWriter):
         elif block.has_message or value:
             self._open_message(block)
             self._send("REASONING_MESSAGE_END", messageId=block.name)
-        subtype = "tool-call" if isinstance(part, ToolCall) else "message"
         if value:
-            self._send_value(subtype, block.name, value)
+            self._carry(block.name, part, value)
         else:
             self._unsealed.append(block)
-        self._last = (subtype, block.name, part if value else None)
+            self._last = (_subtype(part), block.name, None)
         if not isinstance(part, (Text, ToolCall)):
             self._send("REASONING_END", messageId=block.name)
 
     def recall(self, part: Part) -> None:
         value = self.value_of(part)
-        block = next(filter(lambda block: self._shows(block, part), reversed(self._unsealed)), None)
-        if value and block:
-            subtype = "tool-call" if isinstance(part, ToolCall) else "message"
-            self._unsealed.remove(block)
-            self._send_value(subtype, block.name, value)
-            self._last = (subtype, block.name, part)
+        name = self._sealed.get(key_of(part) or "")
+        if name is None:
+            shows = (block for block in reversed(self._unsealed) if self._shows(block, part))
+            if block := next(shows, None):
+                self._unsealed.remove(block)
+                name = block.name
+        if value and name:
+            self._carry(name, part, value)
 
     def finish(self, response: Response) -> None:
-        self.recall_calls(response)
+        self.recall_rest(response)
         for name in self._cut_calls:
             self._send("TOOL_CALL_END", toolCallId=name)
         if response.origin and response.origin.block is not None and self._last:
@@ -179,7 +182,7 @@ class AgUiWriter(CarryingWriter):
         self._send("RUN_FINISHED", **self._run, **ended)
 
     def fail(self, refusal: Refusal, response: Response) -> None:
-        self.recall_calls(response)
+        self.recall_rest(response)
         code = refusal.code if refusal.code is not None else refusal.type
         known = {} if code is None else {"code": str(code)}
         self._send("RUN_ERROR", message=refusal.text, **known, **self._usage(response))
@@ -214,6 +217,12 @@ class AgUiWriter(CarryingWriter):
         self._messages += 1
         return f"{self.head.id}-{self._messages}"
 
+    def _carry(self, name: str, part: Part, value: str) -> None:
+        self._last = (_subtype(part), name, part)
+        self._send_value(_subtype(part), name, value)
+        if key := key_of(part):
+            self._sealed[key] = name
+
     def _send_value(self, subtype: str, entity: str, value: str) -> None:
         self._send(
             "REASONING_ENCRYPTED_VALUE", subtype=subtype, entityId=entity, encryptedValue=value
@@ -229,6 +238,10 @@ class AgUiWriter(CarryingWriter):
 
     def _send(self, kind: str, **members: Any) -> None:
         self.send({"type": kind, **members})
+
+
+def _subtype(part: Part) -> str:
+    return "tool-call" if isinstance(part, ToolCall) else "message"
 
 
 # ---- theirs -> ours --------------------------------------------------------------------------------

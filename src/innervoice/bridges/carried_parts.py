@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections import Counter
 from secrets import token_hex
 from typing import Any, ClassVar
 from warnings import warn
@@ -29,7 +30,7 @@ from innervoice.errors import DecodeError, UsageError
 from innervoice.frames.frame import LIMIT
 from innervoice.wire.answer_writer import AnswerHead, AnswerWriter
 
-__all__ = ["CarryingWriter", "ShownTurn", "carried", "is_json", "squeezed"]
+__all__ = ["CarryingWriter", "ShownTurn", "carried", "is_json", "key_of", "squeezed"]
 
 _MARK = "innervoice.1."
 
@@ -41,14 +42,14 @@ class CarryingWriter(AnswerWriter):
 
     def __init__(self) -> None:
         super().__init__(AnswerHead(token_hex(8)), Notebook())
-        self._carried_calls: set[str] = set()
+        self._carried: dict[str, Part] = {}
 
     def value_of(self, part: Part) -> str | None:
         """What is to be carried of a part; None for one that is no more than what is shown."""
         if not _must_be_carried(part):
             return None
-        if isinstance(part, ToolCall):
-            self._carried_calls.add(part.id)
+        if key := key_of(part):
+            self._carried[key] = part
         return carried(part)
 
     def call_id(self, call: ToolCall) -> str:
@@ -56,11 +57,14 @@ class CarryingWriter(AnswerWriter):
         is_counted = call.origin is not None and "id" in call.origin.invented
         return f"{call.id}-{self.head.id}" if is_counted else call.id
 
-    def recall_calls(self, response: Response) -> None:
-        """Carries the calls that were ended before they were over."""
-        for call in response.tool_calls:
-            if call.id not in self._carried_calls:
-                self.recall(call)
+    def recall_rest(self, response: Response) -> None:
+        """Carries what only the end of an answer tells: calls that were ended before they were over, and the last form of a seal."""
+        keys = Counter(map(key_of, response.parts))
+        for part in response.parts:
+            key = key_of(part)
+            known = self._carried.get(key or "")
+            if (known or isinstance(part, ToolCall)) and part != known and keys[key] == 1:
+                self.recall(part)
 
     def body(self) -> dict[str, Any]:
         raise UsageError(f"an answer in {self.dialect} is a stream and has no whole body")
@@ -75,6 +79,14 @@ def _must_be_carried(part: Part) -> bool:
         )
         return origin != known
     return not isinstance(part, Thinking) or origin is not None
+
+
+def key_of(part: Part) -> str | None:
+    """What a carried part is known by, in its turn; None if nothing tells it from others."""
+    if isinstance(part, ToolCall):
+        return f"call {part.id}"
+    item, text = part.origin.item if part.origin else None, squeezed(_text(part))
+    return f"{part.type} {item} {text}" if item or text else None
 
 
 def carried(part: Part | None, turn: Origin | None = None) -> str:
@@ -106,6 +118,7 @@ class ShownTurn:
     def __init__(self) -> None:
         self._parts: list[Part | None] = []
         self._shown: list[int] = []  # the places of parts that nothing was carried for
+        self._carried: dict[str, int] = {}  # the places of the others
         self._origin: Origin | None = None
         self.call_ids: dict[str, str] = {}
         """The ids of calls that the front end knows by another id."""
@@ -139,17 +152,22 @@ class ShownTurn:
         return Message("assistant", parts, self._origin) if parts else None
 
     def _place(self, part: Part) -> bool:
-        """Puts a carried part where the pieces of it were shown; one of which nothing was shown goes to the end."""
-        if not _has_content(part):
-            self._parts.append(part)
-            return True
+        """Puts a carried part where the pieces of it were shown, or an earlier form of it stands. Without content it may go to the end."""
         pieces = self._call(part) if isinstance(part, ToolCall) else self._pieces(part)
-        for at in pieces:
-            self._parts[at] = None
-            self._shown.remove(at)
-        if pieces:
-            self._parts[pieces[0]] = part
-        return bool(pieces)
+        for piece in pieces:
+            self._parts[piece] = None
+            self._shown.remove(piece)
+        key = key_of(part)
+        at = pieces[0] if pieces else self._carried.get(key or "")
+        if at is None:
+            if _has_content(part):
+                return False
+            at = len(self._parts)
+            self._parts.append(None)
+        self._parts[at] = part
+        if key:
+            self._carried[key] = at
+        return True
 
     def _call(self, part: ToolCall) -> list[int]:
         """The place of a call with this id, which the front end may know by a longer one."""

@@ -149,7 +149,7 @@ class UiMessageWriter(CarryingWriter):
             self._send(_DATA, data=value)
 
     def finish(self, response: Response) -> None:
-        self.recall_calls(response)
+        self.recall_rest(response)
         if response.origin and response.origin.block is not None:
             self._send(_DATA, data=carried(None, response.origin))
         self._send("finish-step")
@@ -157,7 +157,7 @@ class UiMessageWriter(CarryingWriter):
         self._frames.append(Frame(b"[DONE]"))
 
     def fail(self, refusal: Refusal, response: Response) -> None:
-        self.recall_calls(response)
+        self.recall_rest(response)
         self._send("error", errorText=refusal.text)
         self._frames.append(Frame(b"[DONE]"))
 
