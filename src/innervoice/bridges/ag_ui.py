@@ -5,8 +5,9 @@ Rules, after https://docs.ag-ui.com/spec/1.0 (read 2026-11-16) and the verifier 
   1. A run begins with RUN_STARTED and ends with RUN_FINISHED or RUN_ERROR. What was opened is closed before RUN_FINISHED.
   2. Text, reasoning and calls keep their order: a call belongs to the assistant message before it, if nothing came in between, and
      to a new message otherwise.
-  3. A seal is an encrypted value of the message or the call that it belongs to, and may come after its end. Hidden
-     reasoning and opaque blocks are reasoning messages without content, the only thing that a front end keeps and sends back unseen.
+  3. A seal is an encrypted value of the message or the call that it belongs to, and may come after its end; a turn that must be carried
+     whole is that of the last one. Hidden reasoning and opaque blocks are reasoning messages without content, the only thing that a
+     front end keeps and sends back unseen.
   4. A call that was cut off is closed only if the run finishes, because the end of a call says that it can be run.
   5. The id of a call is unique in a conversation. Ids that innervoice counted start again in every answer, and get an addition.
 """
@@ -19,14 +20,7 @@ from warnings import warn
 
 from innervoice.answering.encoder import AnswerEncoder
 from innervoice.answering.writing import encode_events
-from innervoice.bridges.carried_parts import (
-    CarryingWriter,
-    ShownTurn,
-    carried,
-    is_json,
-    key_of,
-    squeezed,
-)
+from innervoice.bridges.carried_parts import CarryingWriter, ShownTurn, is_json
 from innervoice.canon.events import Event
 from innervoice.canon.messages import Message, system, tool_result, user
 from innervoice.canon.parts import Media, Part, Text, Thinking, ToolCall
@@ -73,18 +67,18 @@ def encoder(thread_id: str, run_id: str) -> AnswerEncoder:
 
 
 class _Block:
-    """A part that is open: the id of its message or call, and what was written of it."""
+    """A part that is open: the id of its message or call."""
 
     def __init__(self, name: str, kind: str) -> None:
         self.name, self.kind = name, kind
-        self.pieces: list[str] = []
-        self.has_message = False
+        self.has_content = False
 
 
 class AgUiWriter(CarryingWriter):
     """Writes one run."""
 
     dialect: ClassVar[str] = "ag-ui"
+    shows_media: ClassVar[bool] = False
 
     def __init__(self, thread_id: str, run_id: str) -> None:
         super().__init__()
@@ -92,11 +86,9 @@ class AgUiWriter(CarryingWriter):
         self._blocks: dict[int, _Block] = {}
         self._messages = 0
         self._parent: str | None = None  # the assistant message that a call now belongs to
-        self._unsealed: list[_Block] = []  # what has ended without a carried part
-        self._sealed: dict[str, str] = {}  # where the others are carried
         self._cut_calls: list[str] = []
         self._pending: list[str] = []  # calls that can be run
-        self._last: tuple[str, str, Part | None] | None = None  # what was ended last
+        self._last: tuple[str, str] | None = None  # what was closed last and can carry something
 
     def start(self) -> None:
         self._send("RUN_STARTED", **self._run, protocolVersion="1.0")
@@ -123,12 +115,12 @@ class AgUiWriter(CarryingWriter):
                 self._send("REASONING_START", messageId=block.name)
                 self._parent = None
 
-    def add(self, number: int, text: str) -> None:
+    def show(self, number: int, text: str) -> None:
         block = self._blocks.get(number)
         if block is None:
             return
-        block.pieces.append(text)
         if block.kind == "tool_call":
+            block.has_content = True
             self._send("TOOL_CALL_ARGS", toolCallId=block.name, delta=text)
         elif block.kind == "text":
             self._send("TEXT_MESSAGE_CONTENT", messageId=block.name, delta=text)
@@ -136,44 +128,31 @@ class AgUiWriter(CarryingWriter):
             self._open_message(block)
             self._send("REASONING_MESSAGE_CONTENT", messageId=block.name, delta=text)
 
-    def end(self, number: int, part: Part) -> None:
+    def close(self, number: int, part: Part, value: str | None) -> None:
         block = self._blocks.pop(number, None)
         if block is None:
             return
-        value = self.value_of(part)
+        subtype = "message"
         if isinstance(part, ToolCall):
+            subtype = "tool-call"
             self._end_call(block, part)
         elif isinstance(part, Text):
             self._send("TEXT_MESSAGE_END", messageId=block.name)
-        elif block.has_message or value:
+        elif block.has_content or value:
             self._open_message(block)
             self._send("REASONING_MESSAGE_END", messageId=block.name)
+        if value or block.has_content or isinstance(part, (Text, ToolCall)):
+            self._last = (subtype, block.name)
         if value:
-            self._carry(block.name, part, value)
-        else:
-            self._unsealed.append(block)
-            self._last = (_subtype(part), block.name, None)
+            self._carry(value)
         if not isinstance(part, (Text, ToolCall)):
             self._send("REASONING_END", messageId=block.name)
 
-    def recall(self, part: Part) -> None:
-        value = self.value_of(part)
-        name = self._sealed.get(key_of(part) or "")
-        if name is None:
-            shows = (block for block in reversed(self._unsealed) if self._shows(block, part))
-            if block := next(shows, None):
-                self._unsealed.remove(block)
-                name = block.name
-        if value and name:
-            self._carry(name, part, value)
-
     def finish(self, response: Response) -> None:
-        self.recall_rest(response)
         for name in self._cut_calls:
             self._send("TOOL_CALL_END", toolCallId=name)
-        if response.origin and response.origin.block is not None and self._last:
-            subtype, name, part = self._last
-            self._send_value(subtype, name, carried(part, response.origin))
+        if turn := self.whole_turn(response):
+            self._carry(turn)
         ended: dict[str, Any] = {"outcome": {"type": "success"}, **self._usage(response)}
         if self._pending:
             ended["outcome"]["pendingToolCallIds"] = self._pending
@@ -182,7 +161,8 @@ class AgUiWriter(CarryingWriter):
         self._send("RUN_FINISHED", **self._run, **ended)
 
     def fail(self, refusal: Refusal, response: Response) -> None:
-        self.recall_rest(response)
+        if turn := self.whole_turn(response):
+            self._carry(turn)
         code = refusal.code if refusal.code is not None else refusal.type
         known = {} if code is None else {"code": str(code)}
         self._send("RUN_ERROR", message=refusal.text, **known, **self._usage(response))
@@ -190,43 +170,31 @@ class AgUiWriter(CarryingWriter):
     # ---- messages and calls --------------------------------------------------------------------
 
     def _open_message(self, block: _Block) -> None:
-        if not block.has_message:
-            block.has_message = True
+        if not block.has_content:
+            block.has_content = True
             self._send("REASONING_MESSAGE_START", messageId=block.name, role="reasoning")
 
     def _end_call(self, block: _Block, call: ToolCall) -> None:
-        if not call.complete or not is_json("".join(block.pieces)):
+        if not call.complete or not is_json(call.arguments):
             self._cut_calls.append(block.name)
         else:
-            if not block.pieces:
+            if not block.has_content:
                 self._send("TOOL_CALL_ARGS", toolCallId=block.name, delta="{}")
             self._send("TOOL_CALL_END", toolCallId=block.name)
         if call.complete:
             self._pending.append(block.name)
 
-    def _shows(self, block: _Block, part: Part) -> bool:
-        """Whether a block shows this call, or the end of this text."""
-        if isinstance(part, ToolCall):
-            return block.name == self.call_id(part)
-        if not isinstance(part, (Text, Thinking)) or block.kind != part.type:
-            return False
-        shown = squeezed("".join(block.pieces))
-        return bool(shown) and squeezed(part.text).endswith(shown)
-
     def _new_id(self) -> str:
         self._messages += 1
         return f"{self.head.id}-{self._messages}"
 
-    def _carry(self, name: str, part: Part, value: str) -> None:
-        self._last = (_subtype(part), name, part)
-        self._send_value(_subtype(part), name, value)
-        if key := key_of(part):
-            self._sealed[key] = name
-
-    def _send_value(self, subtype: str, entity: str, value: str) -> None:
-        self._send(
-            "REASONING_ENCRYPTED_VALUE", subtype=subtype, entityId=entity, encryptedValue=value
-        )
+    def _carry(self, value: str) -> None:
+        """Gives a value to what was closed last; a later value takes the place of an earlier one."""
+        if self._last:
+            subtype, name = self._last
+            self._send(
+                "REASONING_ENCRYPTED_VALUE", subtype=subtype, entityId=name, encryptedValue=value
+            )
 
     def _usage(self, response: Response) -> dict[str, Any]:
         counts = {name: getattr(self.usage, ours) for name, ours in _COUNTS.items()}
@@ -238,10 +206,6 @@ class AgUiWriter(CarryingWriter):
 
     def _send(self, kind: str, **members: Any) -> None:
         self.send({"type": kind, **members})
-
-
-def _subtype(part: Part) -> str:
-    return "tool-call" if isinstance(part, ToolCall) else "message"
 
 
 # ---- theirs -> ours --------------------------------------------------------------------------------

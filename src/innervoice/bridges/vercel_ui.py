@@ -122,7 +122,7 @@ class UiMessageWriter(CarryingWriter):
                 pass  # comes whole
         self._kinds[number] = (part.type, name)
 
-    def add(self, number: int, text: str) -> None:
+    def show(self, number: int, text: str) -> None:
         kind, name = self._kinds[number]
         if kind == "tool_call":
             self._send("tool-input-delta", toolCallId=name, inputTextDelta=text)
@@ -130,63 +130,54 @@ class UiMessageWriter(CarryingWriter):
             word = "text" if kind == "text" else "reasoning"
             self._send(f"{word}-delta", id=name, delta=text)
 
-    def end(self, number: int, part: Part) -> None:
+    def close(self, number: int, part: Part, value: str | None) -> None:
         _, name = self._kinds.pop(number)
+        metadata = _metadata(part, value) if value else {}
         match part:
             case Text():
-                self._send("text-end", id=name, **self._metadata(part))
+                self._send("text-end", id=name, **metadata)
             case Thinking():
-                self._send("reasoning-end", id=name, **self._metadata(part))
+                self._send("reasoning-end", id=name, **metadata)
             case ToolCall():
-                self._end_call(name, part)
+                self._end_call(name, part, metadata)
             case Media(mime=str(mime)) if url := _url(part):
-                self._send("file", url=url, mediaType=mime, **self._metadata(part))
+                self._send("file", url=url, mediaType=mime, **metadata)
             case _:
-                self._send(_DATA, data=self.value_of(part))
-
-    def recall(self, part: Part) -> None:
-        if value := self.value_of(part):
-            self._send(_DATA, data=value)
+                self._send(_DATA, data=value or carried(part))
 
     def finish(self, response: Response) -> None:
-        self.recall_rest(response)
-        if response.origin and response.origin.block is not None:
-            self._send(_DATA, data=carried(None, response.origin))
+        if turn := self.whole_turn(response):
+            self._send(_DATA, data=turn)
         self._send("finish-step")
         self._send("finish", finishReason=_FINISH.get(response.finish_reason or "stop", "other"))
         self._frames.append(Frame(b"[DONE]"))
 
     def fail(self, refusal: Refusal, response: Response) -> None:
-        self.recall_rest(response)
+        if turn := self.whole_turn(response):
+            self._send(_DATA, data=turn)
         self._send("error", errorText=refusal.text)
         self._frames.append(Frame(b"[DONE]"))
 
-    def _end_call(self, name: str, call: ToolCall) -> None:
+    def _end_call(self, name: str, call: ToolCall, metadata: dict[str, Any]) -> None:
         head = {"toolCallId": name, "toolName": call.name}
         if not call.complete:
             return
         if is_json(call.arguments):
             value = load_json(call.arguments or "{}")
-            self._send("tool-input-available", **head, input=value, **self._metadata(call))
-        elif _is_free_form(call):
-            self._send("tool-input-available", **head, input=call.arguments, **self._metadata(call))
+            self._send("tool-input-available", **head, input=value, **metadata)
+        elif _at(call, "type") in ("custom_tool_call", "custom"):  # takes a text, not JSON
+            self._send("tool-input-available", **head, input=call.arguments, **metadata)
         else:
-            self._send(
-                "tool-input-error",
-                **head,
-                input=call.arguments,
-                errorText="The arguments of the call are not valid JSON.",
-                **self._metadata(call),
-            )
-
-    def _metadata(self, part: Part) -> dict[str, Any]:
-        value = self.value_of(part)
-        if value is None:
-            return {}
-        return {"providerMetadata": {_OURS: {"part": value}, **_provider_metadata(part)}}
+            error = "The arguments of the call are not valid JSON."
+            call_input = {"input": call.arguments, "errorText": error}
+            self._send("tool-input-error", **head, **call_input, **metadata)
 
     def _send(self, kind: str, **members: Any) -> None:
         self.send({"type": kind, **members})
+
+
+def _metadata(part: Part, value: str) -> dict[str, Any]:
+    return {"providerMetadata": {_OURS: {"part": value}, **_provider_metadata(part)}}
 
 
 def _provider_metadata(part: Part) -> dict[str, Any]:
@@ -203,11 +194,6 @@ def _at(part: Part, path: str) -> Any:
     for step in path.split("."):
         value = value.get(step) if isinstance(value, dict) else None
     return value
-
-
-def _is_free_form(call: ToolCall) -> bool:
-    """Whether the tool takes a text, not JSON."""
-    return _at(call, "type") in ("custom_tool_call", "custom")
 
 
 def _url(media: Media) -> str | None:
