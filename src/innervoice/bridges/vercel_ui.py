@@ -226,6 +226,8 @@ def _turns(items: list[Any]) -> Iterator[Message]:
     """The turns of an assistant message, each followed by the results of its tools."""
     turn, results = ShownTurn(), list[ToolResult]()
     for item in [*items, {"type": "step-start"}]:
+        if not isinstance(item, dict):
+            raise DecodeError("expected a part of a UI message, an object with a type")
         if item.get("type") == "step-start":
             if message := turn.message():
                 yield message

@@ -1,0 +1,249 @@
+"""The bridges to front ends on their own: what they hold back, and what they read from chats that were changed."""
+
+import asyncio
+import json
+
+import pytest
+from front_ends import asked, read_back
+
+import innervoice as iv
+from innervoice.bridges import ag_ui, vercel_ui
+from wire.fixtures import ANSWERS
+
+CLAUDE = next(answer for answer in ANSWERS if answer.dialect == "anthropic")
+every_bridge = pytest.mark.parametrize("front", ["ag-ui", "ai"])
+KINDS = {
+    "TEXT_MESSAGE_CONTENT": "text",
+    "text-delta": "text",
+    "REASONING_MESSAGE_CONTENT": "thinking",
+    "reasoning-delta": "thinking",
+}
+
+
+def encoder_of(front):
+    return ag_ui.encoder("thread-1", "run-1") if front == "ag-ui" else vercel_ui.encoder()
+
+
+def stream(front, events):
+    if front == "ag-ui":
+        return ag_ui.encode_stream(events, "thread-1", "run-1")
+    return vercel_ui.encode_stream(events)
+
+
+def frames(data):
+    texts = [
+        line.removeprefix("data: ")
+        for line in data.decode().split("\n\n")
+        if line.startswith("data: ")
+    ]
+    return [json.loads(text) for text in texts if text != "[DONE]"]
+
+
+def pieces(data, kind):
+    return "".join(item["delta"] for item in frames(data) if KINDS.get(item["type"]) == kind)
+
+
+def claude():
+    return list(iv.decode_stream([CLAUDE.stream], provider="anthropic", model=CLAUDE.model))
+
+
+class Settling:
+    """Events of a text that is searched for reasoning, with what is settled after each."""
+
+    def __init__(self, text):
+        self._text, self.settled = text, None
+
+    def __iter__(self):
+        decoder = iv.StreamDecoder(provider="vllm", model="deepseek-r1", dialect="openai-chat")
+        for letter in self._text:
+            chunk = {"choices": [{"index": 0, "delta": {"content": letter}}]}
+            for event in decoder.feed(f"data: {json.dumps(chunk)}\n\n".encode()):
+                self.settled = decoder.settled
+                yield event
+        yield from decoder.feed(
+            b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\n'
+        )
+        for event in decoder.finish():
+            self.settled = None
+            yield event
+
+
+@every_bridge
+def test_nothing_is_unsaid(front):
+    """Text that turns out to be reasoning is held back until that is known, from an iterator and event by event."""
+    source = Settling("It rains, I think.</think>Take an umbrella.")
+    by_itself = b"".join(stream(front, source))
+    encoder = encoder_of(front)
+    by_hand = b"".join(encoder.feed(event, source.settled) for event in source) + encoder.finish()
+
+    for data in (by_itself, by_hand):
+        assert "Take an umbrella." == pieces(data, "text")
+        assert "It rains, I think." == pieces(data, "thinking")
+    assert () == encoder.notes
+
+
+@every_bridge
+def test_async_is_the_same(front):
+    async def events():
+        for event in claude():
+            yield event
+
+    async def collected():
+        return b"".join([data async for data in stream(front, events())])
+
+    kinds = [item["type"] for item in frames(asyncio.run(collected()))]
+    assert [item["type"] for item in frames(b"".join(stream(front, claude())))] == kinds
+
+
+@every_bridge
+def test_events_that_lack_their_end_are_an_error(front):
+    found = frames(b"".join(stream(front, claude()[:-4])))
+
+    assert found[-1]["type"] in ("RUN_ERROR", "error")
+    assert not [
+        item
+        for item in found
+        if item["type"] in ("RUN_FINISHED", "finish", "tool-input-available", "TOOL_CALL_END")
+    ]
+
+
+@every_bridge
+def test_seals_are_not_readable_as_text(front):
+    for seal in CLAUDE.seals:
+        for item in frames(b"".join(stream(front, claude()))):
+            assert seal not in str(item.get("delta"))
+
+
+def test_headers():
+    assert "v1" == vercel_ui.HEADERS["x-vercel-ai-ui-message-stream"]
+    assert "text/event-stream" == vercel_ui.HEADERS["content-type"] == ag_ui.HEADERS["content-type"]
+
+
+@every_bridge
+def test_a_whole_body_is_refused(front):
+    encoder = encoder_of(front)
+    encoder.feed(iv.Finish(iv.Response(ended=True)))
+    with pytest.raises(iv.UsageError, match="has no whole body"):
+        _ = encoder.body
+
+
+# ---- reading ---------------------------------------------------------------------------------------
+
+
+def thought(front, text, value):
+    """A chat with one reasoning message, and a value of it."""
+    if front == "ag-ui":
+        return [
+            asked(front),
+            {"id": "r", "role": "reasoning", "content": text, "encryptedValue": value},
+        ]
+    metadata = {"providerMetadata": {"innervoice": {"part": value}}}
+    return [
+        asked(front),
+        {
+            "id": "a",
+            "role": "assistant",
+            "parts": [{"type": "reasoning", "text": text, **metadata}],
+        },
+    ]
+
+
+def value_of_claude():
+    return next(
+        item["encryptedValue"]
+        for item in frames(b"".join(stream("ag-ui", claude())))
+        if item["type"] == "REASONING_ENCRYPTED_VALUE"
+    )
+
+
+@every_bridge
+def test_a_seal_comes_back_to_its_text(front):
+    (_, turn) = read_back(front, thought(front, CLAUDE.thinking, value_of_claude()))
+
+    assert claude()[-1].response.parts[:1] == turn.parts
+
+
+@every_bridge
+def test_changed_reasoning_loses_its_seal_with_a_warning(front):
+    with pytest.warns(UserWarning, match="a seal was dropped: .* was changed"):
+        (_, turn) = read_back(front, thought(front, "I was never here.", value_of_claude()))
+
+    assert (iv.Thinking("I was never here."),) == turn.parts
+
+
+@every_bridge
+def test_a_value_of_another_program_is_dropped_with_a_warning(front):
+    with pytest.warns(UserWarning, match="not written by innervoice"):
+        (_, turn) = read_back(front, thought(front, "Hm.", "gAAAA"))
+
+    assert (iv.Thinking("Hm."),) == turn.parts
+
+
+@every_bridge
+@pytest.mark.parametrize("damage", [lambda value: value[:-9], lambda value: value[:20] + "A" + value[20:], lambda value: "innervoice.1.eJwDAAAAAAE="])  # fmt: skip
+def test_a_damaged_value_is_an_error(front, damage):
+    with pytest.raises(iv.DecodeError) as caught:
+        read_back(front, thought(front, CLAUDE.thinking, damage(value_of_claude())))
+
+    assert "sig-anthropic" not in str(caught.value)
+
+
+def test_messages_of_ag_ui():
+    messages = [
+        {"id": "1", "role": "developer", "content": "Be brief."},
+        {"id": "2", "role": "user", "content": [{"type": "text", "text": "This?"}, {"type": "image", "source": {"type": "data", "value": "iVBOR", "mimeType": "image/png"}}, {"type": "document", "source": {"type": "url", "value": "https://example.com/a.pdf"}}]},
+        {"id": "3", "role": "activity", "activityType": "PLAN", "content": {}},
+        {"id": "4", "role": "assistant", "toolCalls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+        {"id": "5", "role": "tool", "toolCallId": "c", "content": "", "error": "no network"},
+    ]  # fmt: skip
+    expected = [
+        iv.system("Be brief."),
+        iv.user(
+            [
+                iv.Text("This?"),
+                iv.Media("image/png", data="iVBOR"),
+                iv.Media(url="https://example.com/a.pdf"),
+            ]
+        ),
+        iv.assistant(iv.ToolCall("c", "f", "{}")),
+        iv.tool_result("c", "no network", error=True),
+    ]
+
+    assert expected == ag_ui.read_messages(messages)
+
+
+def test_messages_of_the_sdk():
+    """Steps are turns, followed by their results; a front end may have answered, failed or refused a call."""
+
+    def call(name, **more):
+        return {"type": "tool-f", "toolCallId": name, "input": {"a": 1}, **more}
+
+    messages = [
+        {"id": "1", "role": "user", "parts": [{"type": "text", "text": "This?"}, {"type": "file", "mediaType": "image/png", "url": "data:image/png;base64,iVBOR", "filename": "a.png"}]},
+        {"id": "2", "role": "assistant", "parts": [
+            {"type": "step-start"},
+            call("c1", state="output-available", output={"b": [2]}),
+            call("c2", state="output-error", errorText="no network"),
+            call("c3", state="output-denied", approval={"id": "x", "approved": False, "reason": "No."}),
+            {"type": "source-url", "sourceId": "s", "url": "https://example.com"},
+            {"type": "step-start"},
+            {"type": "text", "text": "Yes.", "state": "done"},
+        ]},
+    ]  # fmt: skip
+    expected = [
+        iv.user([iv.Text("This?"), iv.Media("image/png", data="iVBOR", name="a.png")]),
+        iv.assistant([iv.ToolCall(name, "f", '{"a":1}') for name in ("c1", "c2", "c3")]),
+        iv.tool_result("c1", '{"b":[2]}'),
+        iv.tool_result("c2", "no network", error=True),
+        iv.tool_result("c3", "No.", error=True),
+        iv.assistant("Yes."),
+    ]
+
+    assert expected == vercel_ui.read_messages(messages)
+
+
+@every_bridge
+@pytest.mark.parametrize("message", [{"role": "judge", "content": "x"}, {"role": "user"}, "x"])
+def test_what_is_not_a_message_is_an_error(front, message):
+    with pytest.raises(iv.DecodeError, match="expected"):
+        read_back(front, [message])
