@@ -10,6 +10,7 @@ from innervoice.canon.jsontext import load_json
 from innervoice.canon.response import Response
 from innervoice.decoder import StreamDecoder
 from innervoice.errors import DecodeError, ProviderError
+from innervoice.inline.marks import UNSETTLED, Place
 from innervoice.wire.objects import json_of
 
 __all__ = ["StreamDecoder", "decode", "decode_stream"]
@@ -107,27 +108,81 @@ def decode_stream(
 ) -> Iterator[Event] | AsyncIterator[Event]:
     """Reads an answer as it comes; an async iterable gives an async iterator.
 
-    A broken stream does not raise: the last event is always a `Finish`, and its response has the error.
+    A broken stream does not raise: the last event is always a `Finish`, and its response has the error. `settled` of the
+    iterator is the first place that is not settled behind the event that it gave last (`StreamDecoder.settled`).
     """
     decoder = StreamDecoder(
         provider=provider, model=model, dialect=dialect, request=request, scope=scope, inline=inline
     )
     if isinstance(chunks, AsyncIterable):
-        return _decode_async(chunks, decoder)
+        return AsyncDecodedEvents(chunks, decoder)
     if isinstance(chunks, (bytes, bytearray, memoryview, str, dict)):
         chunks = [chunks]
-    return _decode(chunks, decoder)
+    return DecodedEvents(chunks, decoder)
 
 
-def _decode(chunks: Iterable[Any], decoder: StreamDecoder) -> Iterator[Event]:
-    for chunk in chunks:
-        yield from decoder.feed(chunk)
-    yield from decoder.finish()
+class _Decoded:
+    """The events of the chunk that came last, and whether the last of them was given out."""
+
+    def __init__(self, decoder: StreamDecoder) -> None:
+        self._decoder = decoder
+        self._events: Iterator[Event] = iter(())
+        self._left = 0
+        self._is_over = False
+
+    @property
+    def settled(self) -> Place | None:
+        """The first place that is not settled; None if all that was given out is.
+
+        Between two events of a chunk nothing new is: the second may take back what the first said.
+        """
+        return UNSETTLED if self._left else self._decoder.settled
+
+    def _take(self, events: list[Event]) -> None:
+        self._events, self._left = iter(events), len(events)
+
+    def _given(self, event: Event) -> Event:
+        self._left -= 1
+        return event
 
 
-async def _decode_async(chunks: AsyncIterable[Any], decoder: StreamDecoder) -> AsyncIterator[Event]:
-    async for chunk in chunks:
-        for event in decoder.feed(chunk):
-            yield event
-    for event in decoder.finish():
-        yield event
+class DecodedEvents(_Decoded, Iterator[Event]):
+    """The events of an answer as it comes."""
+
+    def __init__(self, chunks: Iterable[Any], decoder: StreamDecoder) -> None:
+        super().__init__(decoder)
+        self._chunks = iter(chunks)
+
+    def __next__(self) -> Event:
+        for event in self._events:
+            return self._given(event)
+        if self._is_over:
+            raise StopIteration
+        for chunk in self._chunks:
+            if events := self._decoder.feed(chunk):
+                self._take(events)
+                return next(self)
+        self._is_over = True
+        self._take(self._decoder.finish())
+        return next(self)
+
+
+class AsyncDecodedEvents(_Decoded, AsyncIterator[Event]):
+    """The events of an answer as it comes, from an async source."""
+
+    def __init__(self, chunks: AsyncIterable[Any], decoder: StreamDecoder) -> None:
+        super().__init__(decoder)
+        self._chunks = aiter(chunks)
+
+    async def __anext__(self) -> Event:
+        for event in self._events:
+            return self._given(event)
+        if not self._is_over:
+            async for chunk in self._chunks:
+                if events := self._decoder.feed(chunk):
+                    self._take(events)
+                    return await anext(self)
+            self._is_over = True
+            self._take(self._decoder.finish())
+            return await anext(self)
+        raise StopAsyncIteration

@@ -46,6 +46,7 @@ from innervoice.wire.refusals import Refusal
 
 __all__ = ["AnswerEncoder", "StreamEncoder"]
 
+_DELTAS = (TextDelta, ThinkingDelta, ToolCallDelta)
 _CUT = "the connection to the provider ended before the answer did"
 
 
@@ -77,6 +78,8 @@ class AnswerEncoder:
         """Takes an event. What stands from `settled` on is held back; without it everything goes out."""
         if self._is_over:
             raise UsageError("the answer is over; an encoder writes one answer")
+        if isinstance(event, _DELTAS) and self._goes_on(event, settled):
+            return self._taken()
         if type(event) is Heartbeat:
             return self.ping()
         if type(event) is UsageUpdate:
@@ -88,12 +91,8 @@ class AnswerEncoder:
             self._recast(event)
             self._advance(settled)
         elif type(event) is not UsageUpdate:
-            part = self._folder.feed(event)
-            is_delta = type(event) in (TextDelta, ThinkingDelta, ToolCallDelta)
-            if is_delta and settled is None and part is not None and part is self._current:
-                self._write(part, part.length, is_over=False)
-            else:
-                self._advance(settled)
+            self._folder.feed(event)
+            self._advance(settled)
         return self._taken()
 
     def finish(self) -> bytes:
@@ -116,7 +115,10 @@ class AnswerEncoder:
             self._writer.start()
 
     def _taken(self) -> bytes:
-        return b"".join(map(self._framing, self._writer.taken()))
+        frames = self._writer.taken()
+        if len(frames) == 1:
+            return self._framing(frames[0])
+        return b"".join(map(self._framing, frames))
 
     def _advance(self, bound: Place | None) -> None:
         """Writes what may be written, part by part."""
@@ -168,6 +170,24 @@ class AnswerEncoder:
         part.number, self._blocks = self._blocks, self._blocks + 1
         self._writer.begin(part.number, part.part)
 
+    def _goes_on(
+        self, event: TextDelta | ThinkingDelta | ToolCallDelta, settled: Place | None
+    ) -> bool:
+        """Writes a piece that only goes on with the part which is open, as most do; False for others."""
+        part, parts = self._current, self._folder.parts
+        if part is None or event.index >= len(parts) or parts[event.index] is not part:
+            return False
+        if part.number is None or part.pieces or part.spacing or not part.is_open:
+            return False
+        text = event.arguments if isinstance(event, ToolCallDelta) else event.text
+        if settled is not None and settled < (event.index, part.length + len(text)):
+            return False
+        if type(event) is TextDelta and not self._spacing.passes(text, self._writer.has_gap):
+            return False
+        part.pass_on(text)
+        self._writer.add(part.number, text)
+        return True
+
     def _spaced(self, part: OutgoingPart, text: str) -> str:
         """A piece without the white space that stood beside reasoning in the text."""
         if not text:
@@ -207,13 +227,10 @@ class AnswerEncoder:
             self._current = None
         for kind in (Text, Thinking):
             sent = "".join("".join(part.sent) for part in old if type(part.part) is kind)
-            for part in new:
-                if type(part.part) is kind and sent:
-                    same = _shared(sent, content_of(part.part))
-                    part.take(same)
-                    part.was_closed = True
-                    sent = sent[same:]
+            sent = _skip(sent, [part for part in new if type(part.part) is kind])
             if sent:
+                # It was said as something else, and is not said twice.
+                _skip(sent, [part for part in new if type(part.part) is not kind])
                 self._notebook.add("sent_before_recast")
         self._first = min(self._first, event.index)
 
@@ -291,6 +308,18 @@ def _is_json(arguments: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _skip(sent: str, parts: list[OutgoingPart]) -> str:
+    """Takes what was sent off the heads of these parts; gives what none of them begins with."""
+    for part in parts:
+        if not sent or part.sent:
+            continue
+        same = _shared(sent, content_of(part.part))
+        part.take(same)
+        part.was_closed = same > 0
+        sent = sent[same:]
+    return sent
 
 
 def _shared(one: str, other: str) -> int:

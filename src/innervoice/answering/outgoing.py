@@ -45,6 +45,14 @@ class OutgoingPart(FoldedPart):
         if len(rest := content_of(part)) > came:
             self.add(rest[came:])
 
+    def pass_on(self, text: str) -> None:
+        """Takes a piece that is written as it comes."""
+        self.sent.append(text)
+        self.length += len(text)
+        self.sent_length += len(text)
+        if self.written is not None:
+            self.written.append(text)
+
     def take(self, most: int) -> str:
         """The text up to this character that was not written yet."""
         if most <= self.sent_length or not self.pieces:

@@ -27,6 +27,7 @@ from innervoice.client.settings import BODY_LIMIT, Settings
 from innervoice.client.text_stream import Kind, View
 from innervoice.client.thinking_limit import ThinkingLimit
 from innervoice.errors import InnervoiceError, UsageError
+from innervoice.inline.marks import UNSETTLED, Place
 
 if TYPE_CHECKING:
     from innervoice.client.conversation import AsyncConversation
@@ -184,6 +185,13 @@ class AsyncEvents:
     def response(self) -> Response:
         """The whole response after the end; before that, what has arrived so far, folded anew on each access."""
         return self._exchange.response
+
+    @property
+    def settled(self) -> Place | None:
+        """The first place that is not settled behind the event that was given last; None if all of it is."""
+        return (
+            UNSETTLED if self._position.index < len(self._exchange.events) else self._exchange.bound
+        )
 
     def text(self, *, settled: bool = False) -> AsyncIterator[str]:
         """The answer in pieces, from its beginning.

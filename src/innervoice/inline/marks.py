@@ -11,7 +11,7 @@ from innervoice.inline.draft import DraftKind
 from innervoice.inline.formats import Format
 from innervoice.inline.vocabulary import Token, Vocabulary
 
-__all__ = ["Mark", "Opening", "Pending", "Place", "Prefix", "mark_of"]
+__all__ = ["UNSETTLED", "Mark", "Opening", "Pending", "Place", "Prefix", "mark_of"]
 
 Prefix: TypeAlias = Literal["no", "told", "card"]
 """Whether the text starts inside thinking, and who says so: the caller, or the model's card."""
@@ -39,6 +39,8 @@ class Place(NamedTuple):
     characters: int
 
 
+UNSETTLED = Place(0, 0)
+"""Nothing is settled that was not before."""
 _TAG_OPEN, _TAG_CLOSE = Token("open"), Token("close")
 
 

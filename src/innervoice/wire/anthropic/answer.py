@@ -13,10 +13,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from innervoice.canon.jsontext import dump_json
+from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Media, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.frames.frame import Frame
-from innervoice.wire.answer_writer import AnswerWriter
+from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
 from innervoice.wire.anthropic.serve_response import (
     counted_input,
     counted_output,
@@ -46,14 +47,19 @@ class AnthropicWriter(AnswerWriter):
     dialect: ClassVar[str] = "anthropic"
     _stop_reason: str | None = None
 
-    def start(self) -> None:
+    def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
+        super().__init__(head, notebook, seal)
         self._content: list[dict[str, Any]] = []
+        self._arguments: dict[int, bool] = {}  # whether those of an open call are free-form
         self._indexes: dict[
             int, tuple[int, str]
         ] = {}  # index and type of the open block, by number
+
+    def start(self) -> None:
         # Some token is out before the first event: the API says 1 here, or little more.
         usage = {**counted_input(self.usage), "output_tokens": 1}
         self._send("message_start", message={**self._message([]), "usage": usage})
+        self._send("ping")
 
     def begin(self, number: int, part: Part) -> None:
         block = self._block(part, seal=self._hidden_seal(part))
@@ -72,9 +78,10 @@ class AnthropicWriter(AnswerWriter):
         if number not in self._indexes:
             return
         index, block_type = self._indexes[number]
-        if block_type in _DELTAS:
-            kind, member = _DELTAS[block_type]
-            self._send("content_block_delta", index=index, delta={"type": kind, member: text})
+        if block_type == "tool_use" and number not in self._arguments:
+            self._arguments[number] = self.is_free_form(text)
+        if block_type in _DELTAS and not self._arguments.get(number):
+            self.send_piece((index, block_type), text, lambda text: _delta(index, block_type, text))
 
     def end(self, number: int, part: Part) -> None:
         if number not in self._indexes:
@@ -84,6 +91,10 @@ class AnthropicWriter(AnswerWriter):
         if block.get("type") != "redacted_thinking":
             block = self._block(part, seal=self._foreign_seal(part)) or block
         self._content[index] = block
+        if self._arguments.pop(number, False):
+            # The input must be an object, so a text that is none is put into one.
+            delta = {"type": "input_json_delta", "partial_json": dump_json(block["input"]).decode()}
+            self._send("content_block_delta", index=index, delta=delta)
         for citation in block.get("citations") or [] if block.get("type") == "text" else []:
             delta = {"type": "citations_delta", "citation": citation}
             self._send("content_block_delta", index=index, delta=delta)
@@ -164,3 +175,9 @@ class AnthropicWriter(AnswerWriter):
 
     def _send(self, kind: str, **members: Any) -> None:
         self.send({"type": kind, **members}, kind)
+
+
+def _delta(index: int, block_type: str, text: str) -> tuple[dict[str, Any], str]:
+    kind, member = _DELTAS[block_type]
+    delta = {"type": kind, member: text}
+    return {"type": "content_block_delta", "index": index, "delta": delta}, "content_block_delta"

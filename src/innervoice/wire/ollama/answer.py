@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from innervoice.canon.messages import Message
+from innervoice.canon.notes import Notebook
 from innervoice.canon.origin import Origin
-from innervoice.canon.parts import ToolCall
+from innervoice.canon.parts import Part, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.wire.answer_fields import FieldWriter
+from innervoice.wire.answer_writer import AnswerHead, Seal
 from innervoice.wire.ollama.serve_response import finish_word, write_error
 from innervoice.wire.ollama.write import write_assistant
 from innervoice.wire.refusals import Refusal
@@ -29,10 +31,14 @@ class OllamaWriter(FieldWriter):
     interleaves: ClassVar[bool] = True
     _word: str | None = None
 
+    def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
+        super().__init__(head, notebook, seal)
+        self._calls: dict[int, dict[str, Any]] = {}
+
     def start(self) -> None:
         """Nothing comes before the first words."""
 
-    def say(self, kind: str, text: str) -> None:
+    def say(self, number: int, kind: str, text: str) -> None:
         self._send({_FIELDS[kind]: text})
 
     def begin_call(self, number: int, call: ToolCall) -> None:
@@ -41,12 +47,18 @@ class OllamaWriter(FieldWriter):
     def add_arguments(self, number: int, text: str) -> None:
         """A call comes whole."""
 
-    def end_call(self, number: int, call: ToolCall) -> dict[str, Any]:
+    def end_call(self, number: int, call: ToolCall) -> None:
         block = self.own_block(call)
         known = call.replace(origin=Origin(block=block) if block else None)
         (written,) = write_assistant(Message("assistant", (known,)))["tool_calls"]
+        self._calls[number] = written
         self._send({"tool_calls": [written]})
-        return dict(written)
+
+    def end(self, number: int, part: Part) -> None:
+        if isinstance(part, ToolCall):
+            self.end_call(number, part)
+        elif isinstance(part, Thinking) and not part.text:
+            self.left_out(part)
 
     def finish(self, response: Response) -> None:
         self._word = finish_word(response)
@@ -60,8 +72,8 @@ class OllamaWriter(FieldWriter):
         message: dict[str, Any] = {"role": "assistant", "content": self.text}
         if self.reasoning:
             message["thinking"] = self.reasoning
-        if calls := self.all_calls:
-            message["tool_calls"] = calls
+        if self._calls:
+            message["tool_calls"] = [call for _, call in sorted(self._calls.items())]
         return {**self._head(), "message": message, **self._end()}
 
     def _send(self, said: dict[str, Any]) -> None:
