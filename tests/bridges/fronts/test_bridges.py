@@ -47,35 +47,27 @@ def claude():
     return list(iv.decode_stream([CLAUDE.stream], provider="anthropic", model=CLAUDE.model))
 
 
-class Settling:
-    """Events of a text that is searched for reasoning, with what is settled after each."""
-
-    def __init__(self, text):
-        self._text, self.settled = text, None
-
-    def __iter__(self):
-        decoder = iv.StreamDecoder(provider="vllm", model="deepseek-r1", dialect="openai-chat")
-        for letter in self._text:
-            chunk = {"choices": [{"index": 0, "delta": {"content": letter}}]}
-            for event in decoder.feed(f"data: {json.dumps(chunk)}\n\n".encode()):
-                self.settled = decoder.settled
-                yield event
-        yield from decoder.feed(
-            b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\n'
-        )
-        for event in decoder.finish():
-            self.settled = None
-            yield event
+def searched(text):
+    """A stream of single characters, in which a closing tag may tell that all of it was reasoning."""
+    deltas = [*({"content": letter} for letter in text), {}]
+    ends = [None] * len(text) + ["stop"]
+    return [
+        b"data: %s\n\n"
+        % json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": end}]}).encode()
+        for delta, end in zip(deltas, ends, strict=True)
+    ]
 
 
 @every_bridge
 def test_nothing_is_unsaid(front):
     """Text that turns out to be reasoning is held back until that is known, from an iterator and event by event."""
-    source = Settling("It rains, I think.</think>Take an umbrella.")
-    by_itself = b"".join(stream(front, source))
-    encoder = encoder_of(front)
-    by_hand = b"".join(encoder.feed(event, source.settled) for event in source) + encoder.finish()
+    chunks = searched("It rains, I think.</think>Take an umbrella.")
+    hints = {"provider": "vllm", "model": "qwen3", "dialect": "openai-chat"}
+    by_itself = b"".join(stream(front, iv.decode_stream(chunks, **hints)))
+    events, encoder = iv.decode_stream(chunks, **hints), encoder_of(front)
+    by_hand = b"".join(encoder.feed(event, events.settled) for event in events)
 
+    assert any(isinstance(event, iv.Recast) for event in iv.decode_stream(chunks, **hints))
     for data in (by_itself, by_hand):
         assert "Take an umbrella." == pieces(data, "text")
         assert "It rains, I think." == pieces(data, "thinking")
