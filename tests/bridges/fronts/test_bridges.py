@@ -8,7 +8,7 @@ from front_ends import asked, read_back
 
 import innervoice as iv
 from innervoice.bridges import ag_ui, vercel_ui
-from wire.fixtures import ANSWERS
+from wire.fixtures import ANSWERS, ARGUMENTS
 
 CLAUDE = next(answer for answer in ANSWERS if answer.dialect == "anthropic")
 every_bridge = pytest.mark.parametrize("front", ["ag-ui", "ai"])
@@ -88,8 +88,12 @@ def test_async_is_the_same(front):
 
 
 @every_bridge
-def test_events_that_lack_their_end_are_an_error(front):
-    found = frames(b"".join(stream(front, claude()[:-4])))
+@pytest.mark.parametrize("missing", [0, 1, 4])
+def test_events_that_lack_their_end_are_an_error(front, missing):
+    """Wherever they stop inside a call, even if its arguments are complete, it is not run."""
+    events = claude()
+    end = max(at for at, event in enumerate(events) if isinstance(event, iv.PartEnd))
+    found = frames(b"".join(stream(front, events[: end - missing])))
 
     assert found[-1]["type"] in ("RUN_ERROR", "error")
     assert not [
@@ -104,6 +108,21 @@ def test_seals_are_not_readable_as_text(front):
     for seal in CLAUDE.seals:
         for item in frames(b"".join(stream(front, claude()))):
             assert seal not in str(item.get("delta"))
+
+
+ORDER = {
+    "ag-ui": ["RUN_STARTED", "REASONING_START", "REASONING_MESSAGE_START", "REASONING_MESSAGE_CONTENT", "REASONING_MESSAGE_END", "REASONING_END", "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END", "TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "RUN_FINISHED"],
+    "ai": ["start", "start-step", "reasoning-start", "reasoning-delta", "reasoning-end", "text-start", "text-delta", "text-end", "tool-input-start", "tool-input-delta", "tool-input-available", "finish-step", "finish"],
+}  # fmt: skip
+
+
+@every_bridge
+def test_order_of_events(front):
+    parts = (iv.Thinking("t"), iv.Text("a"), iv.ToolCall("c", "f", '{"a": 1}'))
+    data = b"".join(stream(front, [iv.Finish(iv.Response(parts=parts, ended=True))]))
+
+    assert ORDER[front] == [item["type"] for item in frames(data)]
+    assert (front == "ai") == data.endswith(b"data: [DONE]\n\n")
 
 
 def test_headers():
@@ -153,6 +172,50 @@ def test_a_seal_comes_back_to_its_text(front):
     (_, turn) = read_back(front, thought(front, CLAUDE.thinking, value_of_claude()))
 
     assert claude()[-1].response.parts[:1] == turn.parts
+
+
+@every_bridge
+def test_reasoning_of_a_text_comes_back_with_its_markup(front):
+    chunks = searched("<think>\nIt rains.\n</think>\n\nTake an umbrella.")
+    events = list(iv.decode_stream(chunks, provider="vllm", model="qwen3"))
+    value = next(
+        item["encryptedValue"]
+        for item in frames(b"".join(stream("ag-ui", events)))
+        if item["type"] == "REASONING_ENCRYPTED_VALUE"
+    )
+    (_, turn) = read_back(front, thought(front, "It rains.", value))
+
+    assert events[-1].response.parts[:1] == turn.parts
+
+
+@pytest.mark.parametrize("text", ["Let me look — 🌦️.", "Let me lie."])
+def test_a_changed_turn_loses_what_was_carried_of_it(text):
+    """A turn that is carried whole comes back whole, or as it is shown."""
+    answer = next(answer for answer in ANSWERS if answer.name == "chat reasoning_content")
+    events = list(iv.decode_stream([answer.stream], provider="deepseek", model="deepseek-v4"))
+    message = events[-1].response.message
+    data = [
+        item for item in frames(b"".join(stream("ai", events))) if item["type"] == "data-innervoice"
+    ]
+    parts = [
+        {"type": "reasoning", "text": answer.thinking},
+        {"type": "text", "text": text},
+        {
+            "type": "tool-weather",
+            "toolCallId": "call_9",
+            "state": "input-available",
+            "input": ARGUMENTS,
+        },
+        *data,
+    ]
+    chat = [{"id": "a", "role": "assistant", "parts": parts}]
+    if text == answer.text:
+        assert [message] == vercel_ui.read_messages(chat)
+        return
+    with pytest.warns(UserWarning, match="the turn that it belongs to was changed"):
+        (turn,) = vercel_ui.read_messages(chat)
+    assert text == turn.text
+    assert None is turn.origin
 
 
 @every_bridge

@@ -111,6 +111,9 @@ def test_parallel_calls_keep_their_ids(clients, front):
         call.replace(arguments=json.dumps(json.loads(call.arguments))) for call in turn.tool_calls
     ]
 
+    if front == "ag-ui":
+        assert 1 == len(of_role(found["messages"], "assistant"))
+
 
 @every_front
 def test_ids_that_we_counted_are_unique_in_a_chat(clients, front):
@@ -173,6 +176,32 @@ def test_a_call_that_was_cut_off_is_never_run(clients, front):
     for event in found["events"]:
         assert "tool-input-available" != event["type"]
         assert "pendingToolCallIds" not in (event.get("outcome") or {})
+
+
+@every_front
+def test_what_belongs_to_a_turn_as_a_whole_comes_back(clients, front):
+    origin = iv.Origin(provider="openai", dialect="openai-chat", block={"annotations": [{"n": 1}]})
+    found = read(clients, front, finished(iv.Text("a"), origin=origin))
+    (turn,) = [item for item in read_back(front, found["messages"]) if item.role == "assistant"]
+
+    assert (origin, (iv.Text("a"),)) == (turn.origin, turn.parts)
+
+
+@pytest.mark.parametrize("front", ["ai", "ai-6"])
+def test_a_tool_that_takes_text_and_one_that_got_nonsense(clients, front):
+    """Only JSON, or the text of a tool that takes text, makes the front end run a tool."""
+    block = {"type": "custom_tool_call", "call_id": "c1", "name": "patch", "input": "*** Begin"}
+    free = iv.ToolCall(
+        "c1", "patch", "*** Begin", origin=iv.Origin(dialect="openai-responses", block=block)
+    )
+    found = read(clients, front, finished(free, iv.ToolCall("c2", "weather", "{city: Rome")))
+    _, patch, weather = found["messages"][-1]["parts"]
+    turn, result = read_back(front, found["messages"])[1:]
+
+    assert ("input-available", "*** Begin") == (patch["state"], patch["input"])
+    assert "output-error" == weather["state"]
+    assert (free, iv.ToolCall("c2", "weather", "{city: Rome")) == turn.parts
+    assert ("c2", True) == (result.parts[0].call_id, result.parts[0].error)
 
 
 @every_front
