@@ -12,6 +12,7 @@ own. A call waits until the one before it is complete.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from secrets import token_hex
 from typing import Any
 
@@ -36,48 +37,24 @@ from innervoice.canon.response import Failure, Response
 from innervoice.canon.views import BLANKS
 from innervoice.errors import UsageError
 from innervoice.folding import PartFolder, content_of
+from innervoice.frames.frame import Frame
+from innervoice.frames.sse import sse_bytes
 from innervoice.inline.marks import Place
 from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.refusals import Refusal
 
-__all__ = ["StreamEncoder"]
+__all__ = ["AnswerEncoder", "StreamEncoder"]
 
 _DELTAS = (TextDelta, ThinkingDelta, ToolCallDelta)
 _CUT = "the connection to the provider ended before the answer did"
 
 
-class StreamEncoder:
-    """Writes an answer as its events come.
+class AnswerEncoder:
+    """Feeds a writer with an answer as its events come; `feed` and `finish` give bytes, `ping` gives a sign of life."""
 
-    `feed` and `finish` give bytes, framed as the dialect's API frames them; `ping` gives its sign of life. `model` and `id` are what
-    the answer says of itself. `seal` gives what a client is to carry in the opaque slot of a part that came in another dialect.
-    `choice` is the number of one of several answers.
-    """
-
-    def __init__(
-        self,
-        dialect: str,
-        model: str | None = None,
-        *,
-        id: str | None = None,  # noqa: A002 - the name that the wire has for it
-        seal: Seal | None = None,
-        choice: int = 0,
-    ) -> None:
-        self._dialect = dialect_named(dialect)
-        self._notebook = Notebook()
-        now = time.time()
-        head = AnswerHead(
-            id=id or f"{self._dialect.id_start}{token_hex(12)}",
-            model=model or "",
-            created=int(now),
-            created_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
-            choice=choice,
-        )
-        self.id = head.id
-        """What the answer says its id is."""
-        self._writer: AnswerWriter = self._dialect.answer_writer(head, self._notebook, seal)
-        self._framing = self._dialect.framing
+    def __init__(self, writer: AnswerWriter, framing: Callable[[Frame], bytes] = sse_bytes) -> None:
+        self._writer, self._framing, self._notebook = writer, framing, writer.notebook
         self._folder = PartFolder(OutgoingPart)
         self._current: OutgoingPart | None = None
         self._blocks = 0
@@ -97,7 +74,7 @@ class StreamEncoder:
             raise UsageError("the answer is not over; feed a Finish or call finish() first")
         return self._writer.body()
 
-    def body_with(self, others: list[StreamEncoder]) -> dict[str, Any]:
+    def body_with(self, others: Sequence[AnswerEncoder]) -> dict[str, Any]:
         """One body of this answer and of others to the same question, where the dialect has several choices."""
         return self._writer.joined([self.body, *(other.body for other in others)])
 
@@ -195,7 +172,7 @@ class StreamEncoder:
 
     def _end_block(self, part: OutgoingPart, number: int) -> None:
         if not part.was_closed or self._writer.interleaves:
-            self._writer.end(number, part.whole())
+            self._writer.end(number, part.part if self._writer.carries_parts else part.whole())
             return
         self._writer.end(number, part.so_far())
         self._writer.recall(part.part)
@@ -314,6 +291,37 @@ class StreamEncoder:
             self._writer.fail(_refusal(response.error), response)
         else:
             self._writer.finish(response)
+
+
+class StreamEncoder(AnswerEncoder):
+    """Writes an answer as its events come.
+
+    `feed` and `finish` give bytes, framed as the dialect's API frames them; `ping` gives its sign of life. `model` and `id` are what
+    the answer says of itself. `seal` gives what a client is to carry in the opaque slot of a part that came in another dialect.
+    `choice` is the number of one of several answers.
+    """
+
+    def __init__(
+        self,
+        dialect: str,
+        model: str | None = None,
+        *,
+        id: str | None = None,  # noqa: A002 - the name that the wire has for it
+        seal: Seal | None = None,
+        choice: int = 0,
+    ) -> None:
+        row = dialect_named(dialect)
+        now = time.time()
+        head = AnswerHead(
+            id=id or f"{row.id_start}{token_hex(12)}",
+            model=model or "",
+            created=int(now),
+            created_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
+            choice=choice,
+        )
+        self.id = head.id
+        """What the answer says its id is."""
+        super().__init__(row.answer_writer(head, Notebook(), seal), row.framing)
 
 
 def _says_nothing(part: Part) -> bool:

@@ -86,7 +86,9 @@ class OutgoingPart(FoldedPart):
 
     def now(self) -> Part:
         """The part, or as much of it as came."""
-        return self._with("".join([*self.sent, *self.pieces])) if self.is_open else self.part
+        if not self.is_open:
+            return self.part
+        return self._with("".join([*self.sent, *self.pieces])).replace(complete=False)
 
     def so_far(self) -> Part:
         """What of the part is in its last block, without the wire block that only its end brings."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any, overload
 
-from innervoice.answering.encoder import StreamEncoder
+from innervoice.answering.encoder import AnswerEncoder, StreamEncoder
 from innervoice.canon.events import Event, Finish, Recast
 from innervoice.canon.response import Response
 from innervoice.inline.marks import Place
 
-__all__ = ["encode_response", "encode_stream"]
+__all__ = ["encode_events", "encode_response", "encode_stream"]
 
 
 def encode_response(response: Response, dialect: str, model: str | None = None) -> dict[str, Any]:
@@ -44,13 +44,23 @@ def encode_stream(
 
     Events of `decode_stream` and of a client's stream say what is settled. A list is looked through for a `Recast` first.
     """
-    encoder = StreamEncoder(dialect, model)
+    return encode_events(events, StreamEncoder(dialect, model))
+
+
+@overload
+def encode_events(events: AsyncIterable[Event], encoder: AnswerEncoder) -> AsyncIterator[bytes]: ...
+@overload
+def encode_events(events: Iterable[Event], encoder: AnswerEncoder) -> Iterator[bytes]: ...
+def encode_events(
+    events: Iterable[Event] | AsyncIterable[Event], encoder: AnswerEncoder
+) -> Iterator[bytes] | AsyncIterator[bytes]:
+    """Writes an answer with this encoder as its events come."""
     if isinstance(events, AsyncIterable):
         return _encode_async(events, encoder)
     return _encode(events, encoder)
 
 
-def _encode(events: Iterable[Event], encoder: StreamEncoder) -> Iterator[bytes]:
+def _encode(events: Iterable[Event], encoder: AnswerEncoder) -> Iterator[bytes]:
     held = _bounds_of(events) if isinstance(events, (list, tuple)) else None
     for number, event in enumerate(events):
         bound = held[number] if held else getattr(events, "settled", None)
@@ -61,7 +71,7 @@ def _encode(events: Iterable[Event], encoder: StreamEncoder) -> Iterator[bytes]:
 
 
 async def _encode_async(
-    events: AsyncIterable[Event], encoder: StreamEncoder
+    events: AsyncIterable[Event], encoder: AnswerEncoder
 ) -> AsyncIterator[bytes]:
     async for event in events:
         if data := encoder.feed(event, getattr(events, "settled", None)):

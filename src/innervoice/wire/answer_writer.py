@@ -53,6 +53,8 @@ class AnswerWriter(ABC):
     dialect: ClassVar[str]
     interleaves: ClassVar[bool] = False
     """Several parts may be open at once."""
+    carries_parts: ClassVar[bool] = False
+    """A part goes out whole beside its text: `end` gets it as it came, with the white space that its text was written without."""
 
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
         self.head = head

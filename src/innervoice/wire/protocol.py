@@ -244,12 +244,14 @@ class Reader(ABC):
         origin: Origin | None = None,
     ) -> Slot:
         """Starts a call; one without an id gets a number that is unique in the message. `origin` says what kind of call it is."""
-        invented = not (isinstance(given_id, str) and given_id)
+        invented = () if isinstance(given_id, str) and given_id else ("id",)
         call_id = self._free_id() if invented else given_id
         self._call_ids.add(call_id)
+        if invented and origin is None:
+            origin = Origin(invented=invented)
         begun = ToolCall(call_id, as_text(name) or "", complete=False, origin=origin)
         slot = self.open("tool_call", block, begun)
-        slot.begun, slot.invented = begun, ("id",) if invented else ()
+        slot.begun, slot.invented = begun, invented
         return slot
 
     def end_call(
