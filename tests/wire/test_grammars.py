@@ -57,6 +57,15 @@ def test_written_streams_pass(dialect, response):
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("response", [RESPONSE, RESPONSE.replace(parts=())])
+def test_served_streams_pass(dialect, response):
+    """So does what the emulator sends, which cuts a whole answer to pieces."""
+    frames = dialect_named(dialect).server.write_stream(response.replace(id="id_1"), 5)
+
+    assert [] == rules_broken(dialect, frames)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_tolerances_name_hosts(dialect):
     """A tolerance without a host that needs it would be a rule that nobody obeys."""
     grammar = dialect_named(dialect).grammar

@@ -122,7 +122,9 @@ class StreamEncoder:
         return self._taken()
 
     def ping(self) -> bytes:
-        """A sign of life, which may stand between any two frames."""
+        """A sign of life, which may stand between any two frames; nothing where the dialect has none, or behind the end."""
+        if self._is_over:
+            return b""
         return self._dialect.framing(self._writer.ping())
 
     # ---- parts ---------------------------------------------------------------------------------
