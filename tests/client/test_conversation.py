@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import threading
+from contextvars import ContextVar
 
 import pytest
 
@@ -14,6 +15,7 @@ from innervoice.emulator.routes import base_urls
 
 MODEL = "anthropic/claude-opus-5-5"
 URLS = base_urls("http://emulator")
+CALLER = ContextVar("caller", default=None)
 
 
 def get_weather(city: str) -> str:
@@ -138,6 +140,25 @@ def test_parallel_calls_run_at_once(talk):
     chat = talk(tools=[get_weather])
     text = chat.ask("The weather in Paris and Rome and Oslo?").text
     assert "Paris: met. Rome: met. Oslo: met." == text
+
+
+@both
+@pytest.mark.parametrize("question", ["The weather in Paris?", "The weather in Paris and Rome?"])
+def test_tools_see_context_variables(talk, question):
+    """One call or several, in threads or not: a tool sees what the caller has set."""
+    seen = []
+
+    def get_weather(city: str) -> str:
+        """Tells the weather of a city."""
+        seen.append(CALLER.get())
+        return f"{city}: sunny"
+
+    token = CALLER.set("me")
+    try:
+        talk(tools=[get_weather]).ask(question)
+    finally:
+        CALLER.reset(token)
+    assert {"me"} == set(seen)
 
 
 @both

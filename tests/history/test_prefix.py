@@ -109,6 +109,14 @@ def test_results_are_the_users():
     assert one == other
 
 
+def test_a_result_of_one_text_is_its_string():
+    """Agents mark the last result for the cache, which makes it a block; in the next request it is a string again."""
+    call = iv.Message("assistant", (iv.ToolCall("a", "f", "{}"),))
+    results = [iv.Message("tool", (iv.ToolResult("a", content),)) for content in ("1", (iv.Text("1"),))]  # fmt: skip
+    one, other = (prefix([iv.user("x"), call, result]) for result in results)
+    assert one == other
+
+
 def test_each_kind_of_part():
     call = iv.Message("assistant", (iv.ToolCall("a", "f", "{}"),))
     kinds = [
@@ -129,7 +137,7 @@ def test_each_kind_of_part():
         [*BASE[:1], call, iv.tool_result("a", "1")],
         [*BASE[:1], call, iv.tool_result("a", "2")],
         [*BASE[:1], call, iv.tool_result("a", "1", error=True)],
-        [*BASE[:1], call, iv.Message("tool", (iv.ToolResult("a", (iv.Text("1"),)),))],
+        [*BASE[:1], call, iv.Message("tool", (iv.ToolResult("a", (iv.Text("1"), iv.Text("1"))),))],
         [*BASE[:1], call, iv.Message("tool", (iv.ToolResult("a", (iv.Text("1"), IMAGE)),))],
     ]
     assert len(kinds) == len({prefix(messages) for messages in kinds})

@@ -16,6 +16,7 @@ from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.origin import Origin
 from innervoice.canon.usage import Usage
 from innervoice.frames.frame import Frame
+from innervoice.wire.answers import write_answer, write_stream
 from innervoice.wire.dialects import framing_of, server_of
 from innervoice.wire.refusals import Refusal
 from shared import SHARED, needs_shared
@@ -33,11 +34,11 @@ every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
 
 
 def body(answer: iv.Response, dialect: str) -> dict[str, Any]:
-    return server_of(dialect).write_answer(answer)
+    return write_answer(answer, dialect)
 
 
 def frames(answer: iv.Response, dialect: str, size: int = 5) -> list[Frame]:
-    return list(server_of(dialect).write_stream(answer, size))
+    return list(write_stream(answer, dialect, size))
 
 
 def messages(answer: iv.Response, dialect: str, size: int = 5) -> list[Any]:

@@ -43,6 +43,7 @@ from innervoice.wire.refusals import Refusal
 
 __all__ = ["StreamEncoder"]
 
+_DELTAS = (TextDelta, ThinkingDelta, ToolCallDelta)
 _CUT = "the connection to the provider ended before the answer did"
 
 
@@ -51,6 +52,7 @@ class StreamEncoder:
 
     `feed` and `finish` give bytes, framed as the dialect's API frames them; `ping` gives its sign of life. `model` and `id` are what
     the answer says of itself. `seal` gives what a client is to carry in the opaque slot of a part that came in another dialect.
+    `choice` is the number of one of several answers.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class StreamEncoder:
         *,
         id: str | None = None,  # noqa: A002 - the name that the wire has for it
         seal: Seal | None = None,
+        choice: int = 0,
     ) -> None:
         self._dialect = dialect_named(dialect)
         self._notebook = Notebook()
@@ -69,8 +72,12 @@ class StreamEncoder:
             model=model or "",
             created=int(now),
             created_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
+            choice=choice,
         )
+        self.id = head.id
+        """What the answer says its id is."""
         self._writer: AnswerWriter = self._dialect.answer_writer(head, self._notebook, seal)
+        self._framing = self._dialect.framing
         self._folder = PartFolder(OutgoingPart)
         self._current: OutgoingPart | None = None
         self._blocks = 0
@@ -90,10 +97,16 @@ class StreamEncoder:
             raise UsageError("the answer is not over; feed a Finish or call finish() first")
         return self._writer.body()
 
+    def body_with(self, others: list[StreamEncoder]) -> dict[str, Any]:
+        """One body of this answer and of others to the same question, where the dialect has several choices."""
+        return self._writer.joined([self.body, *(other.body for other in others)])
+
     def feed(self, event: Event, settled: Place | None = None) -> bytes:
         """Takes an event. What stands from `settled` on is held back; without it everything goes out."""
         if self._is_over:
             raise UsageError("the answer is over; an encoder writes one answer")
+        if isinstance(event, _DELTAS) and self._goes_on(event, settled):
+            return self._taken()
         if type(event) is Heartbeat:
             return self.ping()
         if type(event) is UsageUpdate:
@@ -105,12 +118,8 @@ class StreamEncoder:
             self._recast(event)
             self._advance(settled)
         elif type(event) is not UsageUpdate:
-            part = self._folder.feed(event)
-            is_delta = type(event) in (TextDelta, ThinkingDelta, ToolCallDelta)
-            if is_delta and settled is None and part is not None and part is self._current:
-                self._write(part, part.length, is_over=False)
-            else:
-                self._advance(settled)
+            self._folder.feed(event)
+            self._advance(settled)
         return self._taken()
 
     def finish(self) -> bytes:
@@ -123,9 +132,7 @@ class StreamEncoder:
 
     def ping(self) -> bytes:
         """A sign of life, which may stand between any two frames; nothing where the dialect has none, or behind the end."""
-        if self._is_over:
-            return b""
-        return self._dialect.framing(self._writer.ping())
+        return b"" if self._is_over else self._framing(self._writer.ping())
 
     # ---- parts ---------------------------------------------------------------------------------
 
@@ -135,7 +142,10 @@ class StreamEncoder:
             self._writer.start()
 
     def _taken(self) -> bytes:
-        return b"".join(map(self._dialect.framing, self._writer.taken()))
+        frames = self._writer.taken()
+        if len(frames) == 1:
+            return self._framing(frames[0])
+        return b"".join(map(self._framing, frames))
 
     def _advance(self, bound: Place | None) -> None:
         """Writes what may be written, part by part; once more if the end of one lets others begin."""
@@ -203,6 +213,28 @@ class StreamEncoder:
         part.number, self._blocks = self._blocks, self._blocks + 1
         self._writer.begin(part.number, part.part)
 
+    def _goes_on(
+        self, event: TextDelta | ThinkingDelta | ToolCallDelta, settled: Place | None
+    ) -> bool:
+        """Writes a piece that only goes on with the part which is open, as most do; False for others."""
+        part, parts = self._current, self._folder.parts
+        if part is None or event.index >= len(parts) or parts[event.index] is not part:
+            return False
+        if part.number is None or part.pieces or not part.is_open:
+            return False
+        text = event.arguments if isinstance(event, ToolCallDelta) else event.text
+        if settled is not None and settled < (event.index, part.length + len(text)):
+            return False
+        spaced = text
+        if part.spacing is not None:
+            spaced = part.spacing.feed(text)
+        elif type(event) is TextDelta and not self._spacing.passes(text, self._writer.has_gap):
+            return False
+        part.pass_on(text, spaced)
+        if spaced:
+            self._writer.add(part.number, spaced)
+        return True
+
     def _spaced(self, part: OutgoingPart, text: str) -> str:
         """A piece without the white space that stood beside reasoning in the text."""
         if not text:
@@ -215,10 +247,7 @@ class StreamEncoder:
             self._writer.has_gap = self._writer.has_gap and not spaced
         else:
             return text
-        if part.written is not None:
-            part.written.append(spaced)
-        elif spaced != text:
-            part.written = [*part.sent[:-1], spaced]
+        part.note_spacing(text, spaced)
         return spaced
 
     def _must_wait(self, part: OutgoingPart) -> bool:

@@ -52,6 +52,20 @@ class OutgoingPart(FoldedPart):
         if len(rest := content_of(part)) > came:
             self.add(rest[came:])
 
+    def pass_on(self, text: str, spaced: str) -> None:
+        """Takes a piece that is written as soon as it comes."""
+        self.sent.append(text)
+        self.length += len(text)
+        self.sent_length += len(text)
+        self.note_spacing(text, spaced)
+
+    def note_spacing(self, text: str, spaced: str) -> None:
+        """Takes down what became of the piece that was sent last."""
+        if self.written is not None:
+            self.written.append(spaced)
+        elif spaced != text:
+            self.written = [*self.sent[:-1], spaced]
+
     def take(self, most: int) -> str:
         """The text up to this character that was not written yet."""
         if most <= self.sent_length or not self.pieces:

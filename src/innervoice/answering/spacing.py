@@ -40,6 +40,13 @@ class AnswerSpacing:
         """The white space of an answer that is nothing else."""
         return "" if self._is_cut or self._last else self._held
 
+    def passes(self, text: str, has_gap: bool) -> bool:
+        """Whether a piece is written as it is."""
+        if has_gap or self._is_cut or not self._last or not text:
+            return False
+        self._last = text[-1]
+        return True
+
     def _behind_cut(self, text: str) -> str:
         if not self._last:
             body = text.lstrip(BLANKS)

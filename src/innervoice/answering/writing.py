@@ -14,10 +14,19 @@ __all__ = ["encode_response", "encode_stream"]
 
 
 def encode_response(response: Response, dialect: str, model: str | None = None) -> dict[str, Any]:
-    """Writes a whole answer: the other way of `decode`."""
-    encoder = StreamEncoder(dialect, model or response.model, id=_own_id(response, dialect))
-    encoder.feed(Finish(response))
-    return encoder.body
+    """Writes a whole answer: the other way of `decode`.
+
+    Its alternatives are written where the dialect has several choices. `StreamEncoder` has notes about what the dialect had no place for.
+    """
+    encoders: list[StreamEncoder] = []
+    known = _own_id(response, dialect)
+    for choice, one in enumerate((response, *response.alternatives)):
+        encoder = StreamEncoder(dialect, model or response.model, id=known, choice=choice)
+        known = encoder.id
+        encoder.feed(Finish(one))
+        encoders.append(encoder)
+    first, *others = encoders
+    return first.body_with(others)
 
 
 @overload

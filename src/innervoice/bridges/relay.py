@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
-from innervoice.bridges.turn_memory import TurnMemory, TurnPosition, turn_positions
+from innervoice.bridges.turn_memory import TurnMemory, TurnPosition
 from innervoice.canon.events import Event, Finish, PartEnd, TextDelta, ThinkingDelta
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
@@ -27,14 +27,15 @@ from innervoice.errors import InnervoiceError
 from innervoice.frames.frame import Frame
 from innervoice.frames.sse import ServerSentEvents, sse_bytes
 from innervoice.history.plan import planned
-from innervoice.wire.chat.reasoning import FIELDS
+from innervoice.wire.chat.reasoning import DETAILS, FIELDS
 from innervoice.wire.chat.write import write_assistant
 from innervoice.wire.json_access import as_dict, as_list
 
 __all__ = ["Relay", "StreamRelay", "is_chat"]
 
-_REMEMBERED = 10_000
 _DIALECT = "openai-chat"
+_FIELD = "reasoning_content"
+"""Where programs look for reasoning; other fields of the host stay beside it."""
 
 
 def is_chat(url: str) -> bool:
@@ -49,7 +50,7 @@ class Relay:
         self,
         provider: str | None = None,
         *,
-        remembered: int = _REMEMBERED,
+        remembered: int = 10_000,
         inline: str | None = None,
     ) -> None:
         self._provider = provider
@@ -65,34 +66,11 @@ class Relay:
             return body
         host = self._host(url)
         target = f"{host.id if host else 'custom'}/{value.get('model') or 'unknown'}"
-        positions = turn_positions(value["messages"], scope)
         messages = [
-            self._restored(message, position, target) if _is_turn(message) else message
-            for message, position in zip(value["messages"], positions, strict=False)
+            _restored(message, known, target) if _is_turn(message) else message
+            for message, known in self._memory.recall(value["messages"], scope).messages
         ]
         return dump_json({**value, "messages": messages})
-
-    def _restored(
-        self, message: dict[str, Any], position: TurnPosition, target: str
-    ) -> dict[str, Any]:
-        """A turn with its reasoning restored; a turn that has reasoning is returned unchanged."""
-        if any(name in message for name in FIELDS):
-            return message
-        known = self._memory.find(position, message)
-        request = Request(
-            target,
-            (known or _bare(message),),
-            dialect=_DIALECT,
-        )
-        try:
-            fitted = planned(request).plan.messages
-        except InnervoiceError:
-            return message
-        written = write_assistant(fitted[0]) if fitted else {}
-        if known is None:
-            # The turn was never seen here: add only the field that the host requires.
-            return {**message, **{name: written[name] for name in FIELDS if name in written}}
-        return {**message, **{name: item for name, item in written.items() if item is not None}}
 
     # ---- responses -------------------------------------------------------------------------------
 
@@ -111,24 +89,25 @@ class Relay:
             response = decode(value, **self._hints(url, model))
         except InnervoiceError:
             return body
-        self.remember(response, _next_position(asked, scope))
+        self.remember(response, self._next_position(asked, scope))
         first = as_dict(choices[0])
-        message = {**as_dict(first.get("message")), **_spoken(response)}
+        given = as_dict(first.get("message"))
+        message = {**given, **_spoken(given, response)}
         return dump_json({**value, "choices": [{**first, "message": message}, *choices[1:]]})
 
     def stream(self, url: str, model: str | None, *, asked: bytes, scope: str = "") -> StreamRelay:
         """The same for a streamed response."""
         decoder = StreamDecoder(**self._hints(url, model))
-        return StreamRelay(self, decoder, _next_position(asked, scope))
+        return StreamRelay(self, decoder, self._next_position(asked, scope))
 
     def remember(self, response: Response, position: TurnPosition) -> None:
         """Stores a turn for later requests that contain it."""
-        calls = [
-            {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
-            for call in response.tool_calls
-        ]
-        shown = {"role": "assistant", "content": response.text, "tool_calls": calls}
-        self._memory.keep(position, shown, response.message)
+        self._memory.keep(position, response.message)
+
+    def _next_position(self, asked: bytes, scope: str) -> TurnPosition:
+        """The position of the response to a request."""
+        messages = as_list((_object(asked) or {}).get("messages"))
+        return self._memory.recall(messages, scope).position
 
     def _hints(self, url: str, model: str | None) -> dict[str, Any]:
         host = self._host(url)
@@ -170,6 +149,10 @@ class StreamRelay:
         passed = b"".join(map(self._passed, self._framing.finish()))
         return passed + self._ended()
 
+    def close(self) -> None:
+        """Remembers the turn of a stream that is not read to its end."""
+        self._ended()
+
     def _passed(self, frame: Frame) -> bytes:
         if frame.data == b"[DONE]":
             return self._ended() + sse_bytes(frame)
@@ -182,12 +165,14 @@ class StreamRelay:
         events = self._decoder.feed(chunk)
         self._last = {key: item for key, item in chunk.items() if key not in ("choices", "usage")}
         first = as_dict(choices[0])
-        delta = {
-            name: item
-            for name, item in as_dict(first["delta"]).items()
-            if name not in FIELDS and not (name == "content" and isinstance(item, str))
-        }
-        passed = {**first, "delta": {**delta, **self._said(events)}}
+        given = as_dict(first["delta"])
+        delta = {name: item for name, item in given.items() if name != _FIELD}
+        if isinstance(given.get("content"), str):
+            delta["content"] = ""
+        said = self._said(events)
+        if given.get("refusal"):
+            said.pop("content", None)  # a refusal is text, but has a member of its own
+        passed = {**first, "delta": {**delta, **said}}
         return sse_bytes(Frame(dump_json({**chunk, "choices": [passed, *choices[1:]]}), frame.name))
 
     def _said(self, events: list[Event]) -> dict[str, Any]:
@@ -203,7 +188,8 @@ class StreamRelay:
                     self._cut = True
                 case _:
                     pass
-        return {"content": text, **({"reasoning_content": thought} if thought else {})}
+        said = {"content": text, _FIELD: thought}
+        return {name: value for name, value in said.items() if value}
 
     def _begun(self, text: str) -> str:
         """Text without the blank lines between the markup and the answer."""
@@ -224,25 +210,50 @@ class StreamRelay:
         if isinstance(finish, Finish) and finish.response.parts:
             self._relay.remember(finish.response, self._position)
         said = self._said(events)
-        if not any(said.values()):
+        if not said:
             return b""
         choice = {"index": 0, "delta": said, "finish_reason": None}
         return sse_bytes(Frame(dump_json({**self._last, "choices": [choice]})))
 
 
-def _spoken(response: Response) -> dict[str, Any]:
-    """The members of a message that are replaced."""
-    text = response.text
-    return {
-        "content": text if text or not response.tool_calls else None,
-        **({"reasoning_content": response.thinking} if response.thinking else {}),
-    }
+def _spoken(message: dict[str, Any], response: Response) -> dict[str, Any]:
+    """The members of a message that are replaced; a message without content, as a refusal, gets none."""
+    spoken: dict[str, Any] = {_FIELD: response.thinking} if response.thinking else {}
+    if message.get("content"):
+        spoken["content"] = response.text or (None if response.tool_calls else "")
+    return spoken
 
 
-def _next_position(asked: bytes, scope: str) -> TurnPosition:
-    """The position of the response to a request."""
-    *_, position = turn_positions(as_list((_object(asked) or {}).get("messages")), scope)
-    return position
+def _restored(message: dict[str, Any], known: Message | None, target: str) -> dict[str, Any]:
+    """A turn with the reasoning that the program dropped; reasoning that it kept or edited stays as it is."""
+    if known is None and any(name in message for name in FIELDS):
+        return message
+    if known is not None and not _is_still(message, known):
+        return message
+    request = Request(target, (known or _bare(message),), dialect=_DIALECT)
+    try:
+        fitted = planned(request).plan.messages
+    except InnervoiceError:
+        return message
+    written = write_assistant(fitted[0]) if fitted else {}
+    if known is None:
+        # The turn was never seen here: add only the field that the host requires.
+        return {**message, **{name: written[name] for name in FIELDS if name in written}}
+    kept = {name: message[name] for name in FIELDS if message.get(name)}
+    return {**message, **{name: item for name, item in written.items() if item is not None}, **kept}
+
+
+def _is_still(message: dict[str, Any], known: Message) -> bool:
+    """Whether the reasoning fields of a message, if any, have the text of the stored turn and no seals of their own."""
+    if message.get(DETAILS):
+        return False
+    texts = [message[name] for name in FIELDS if message.get(name)]
+    thought = _without_blanks(known.thinking or "")
+    return all(isinstance(text, str) and _without_blanks(text) == thought for text in texts)
+
+
+def _without_blanks(text: str) -> str:
+    return "".join(text.split())
 
 
 def _is_turn(message: Any) -> bool:

@@ -72,11 +72,12 @@ def transport(
             self._answer, self._stream = answer, stream
 
         def __iter__(self) -> Iterator[bytes]:
-            for piece in self._answer.stream:
+            for piece in self._answer.iter_bytes():
                 yield self._stream.feed(piece)
             yield self._stream.finish()
 
         def close(self) -> None:
+            self._stream.close()
             self._answer.close()
 
     class RelayTransport(module.BaseTransport):  # type: ignore[name-defined, misc]
@@ -86,8 +87,7 @@ def transport(
             exchange = _RelayedExchange(shared, module, request, request.read())
             answer = wrapped.handle_request(exchange.request())
             if _is_stream(answer):
-                relayed = RelayedStream(answer, exchange.stream())
-                return module.Response(answer.status_code, headers=_headers(answer), stream=relayed)
+                return exchange.response(answer, RelayedStream(answer, exchange.stream()))
             body = answer.read()
             answer.close()
             return exchange.whole(answer, body)
@@ -115,11 +115,12 @@ def async_transport(
             self._answer, self._stream = answer, stream
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            async for piece in self._answer.stream:
+            async for piece in self._answer.aiter_bytes():
                 yield self._stream.feed(piece)
             yield self._stream.finish()
 
         async def aclose(self) -> None:
+            self._stream.close()
             await self._answer.aclose()
 
     class AsyncRelayTransport(module.AsyncBaseTransport):  # type: ignore[name-defined, misc]
@@ -129,8 +130,7 @@ def async_transport(
             exchange = _RelayedExchange(shared, module, request, await request.aread())
             answer = await wrapped.handle_async_request(exchange.request())
             if _is_stream(answer):
-                relayed = AsyncRelayedStream(answer, exchange.stream())
-                return module.Response(answer.status_code, headers=_headers(answer), stream=relayed)
+                return exchange.response(answer, AsyncRelayedStream(answer, exchange.stream()))
             body = await answer.aread()
             await answer.aclose()
             return exchange.whole(answer, body)
@@ -189,7 +189,15 @@ class _RelayedExchange:
             body = self._relay.incoming(
                 self._url, self._model, body, asked=self._body, scope=self._scope
             )
-        return self._module.Response(answer.status_code, headers=_headers(answer), content=body)
+        # A stream, so that the client reads it and measures `elapsed`.
+        return self.response(answer, self._module.ByteStream(body), length=len(body))
+
+    def response(self, answer: Any, stream: Any, *, length: int | None = None) -> Any:
+        """The host's response with another body."""
+        headers = list(_headers(answer, length))
+        return self._module.Response(
+            answer.status_code, headers=headers, stream=stream, extensions=answer.extensions
+        )
 
 
 def _is_stream(answer: Any) -> bool:
@@ -197,7 +205,14 @@ def _is_stream(answer: Any) -> bool:
     return answer.status_code == 200 and "text/event-stream" in kind
 
 
-def _headers(answer: Any) -> dict[str, str]:
-    """The headers, without those that no longer match the rewritten body."""
-    dropped = ("content-length", "content-encoding", "transfer-encoding")
-    return {name: value for name, value in answer.headers.items() if name.lower() not in dropped}
+def _headers(answer: Any, length: int | None) -> Iterator[tuple[str, str]]:
+    """The headers of the host, but for those that do not match the rewritten body."""
+    for name, value in answer.headers.multi_items():
+        match name.lower():
+            case "content-encoding":
+                continue
+            case "content-length":
+                if length is not None:
+                    yield name, str(length)
+            case _:
+                yield name, value

@@ -56,11 +56,15 @@ class ConversationBase:
         """Every response so far, including those of tool rounds."""
         self._tool_arguments: tuple[Any, ...] = tuple(settings.pop("tools", ()))
         self._raises: bool = settings.pop("raise_tool_errors", False)
-        self._tools = ToolBox(self._tool_arguments, raises=self._raises)
+        self._tools = self._tool_box()
         self.settings = settings
         """The arguments of every call."""
         self._last_asked: dict[str, Any] | None = None
         """What the last request was planned with; its plan is made if someone wants to compare with it."""
+
+    def _tool_box(self) -> ToolBox:
+        """The tools; a traced conversation has other ones."""
+        return ToolBox(self._tool_arguments, raises=self._raises)
 
     # ---- public methods -----------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from innervoice.errors import UsageError
 from innervoice.fitting.request import FittedRequest
 from innervoice.wire.dialects import dialect_named
 
-__all__ = ["structured"]
+__all__ = ["call_instruction", "structured"]
 
 
 def structured(request: Request, answer: AnswerType) -> Request:
@@ -31,6 +31,11 @@ def structured(request: Request, answer: AnswerType) -> Request:
     tools = (*request.tools, tool)
     if not request.tools and (target.row.forced_tools or not fitted.reasons):
         return request.replace(tools=tools, tool_choice=answer.name)
-    instruction = f"Give the final answer by calling the tool {answer.name}, and not as text."
+    instruction = call_instruction(answer.name)
     system = f"{request.system}\n\n{instruction}" if request.system else instruction
     return request.replace(tools=tools, system=system)
+
+
+def call_instruction(tool: str) -> str:
+    """The instruction for a model that cannot be forced to call a tool."""
+    return f"Give the final answer by calling the tool {tool}, and not as text."

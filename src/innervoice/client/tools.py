@@ -10,6 +10,7 @@ import asyncio
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any
 
 from innervoice.canon.jsontext import dump_json, load_json
@@ -40,8 +41,12 @@ class ToolBox:
         """Runs the calls in parallel and returns their results in order."""
         if len(calls) < 2:
             return [self._run_one(call) for call in calls]
+        # Threads do not inherit context variables, such as the current span.
+        contexts = [copy_context() for _ in calls]
         with ThreadPoolExecutor(min(len(calls), _MOST_THREADS)) as threads:
-            return list(threads.map(self._run_one, calls))
+            return list(
+                threads.map(lambda context, call: context.run(self._run_one, call), contexts, calls)
+            )
 
     async def run_async(self, calls: Sequence[ToolCall]) -> list[Message]:
         """The same without blocking the event loop: a synchronous function runs in a thread."""

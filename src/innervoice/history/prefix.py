@@ -71,13 +71,22 @@ def _said(part: Part) -> Sequence[Any]:
         case ToolCall():
             return ("call", part.id, part.name, part.arguments)
         case ToolResult():
-            inner = part.content
-            content = inner if isinstance(inner, str) else [_said(item) for item in inner]
-            return ("result", part.call_id, content, part.error)
+            return ("result", part.call_id, _result(part.content), part.error)
         case Media():
             return ("media", part.mime, part.data, part.url)
         case Opaque():
             return ("opaque", part.value)
+
+
+def _result(content: str | Sequence[Part]) -> Any:
+    """One text says the same as its string: programs write a result as a block while it carries a cache mark, and as a string later."""
+    match content:
+        case str():
+            return content
+        case [Text() as only]:
+            return only.text
+        case _:
+            return [_said(item) for item in content]
 
 
 def _tool(tool: Tool) -> list[Any]:

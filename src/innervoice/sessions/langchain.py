@@ -16,7 +16,7 @@ from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, ToolCall
 from innervoice.catalog.lookup import host_in_langchain
 from innervoice.errors import DecodeError
-from innervoice.sessions.langchain_blocks import is_withdrawn, part_of, plain_part
+from innervoice.sessions.langchain_blocks import is_withdrawn, parts_of, plain_part
 from innervoice.sessions.langchain_content import CONTENT
 from innervoice.wire.chat.reasoning import FIELDS
 from innervoice.wire.dialects import DEFAULT, dialect_of, reader_of
@@ -141,8 +141,8 @@ def _block_parts(members: dict[str, Any], block: Any) -> tuple[Part, ...]:
     """The parts of a block: one that was ours whole again, a standard call as it says, others as their provider sends them."""
     if is_withdrawn(block):
         return ()
-    if own := part_of(block):
-        return (own[1],)
+    if own := parts_of(block):
+        return tuple(part for _, part in own)
     if as_dict(block).get("type") in ("tool_call", "invalid_tool_call"):
         return (plain_part(block),)
     return _answered(members, content=[block])

@@ -8,6 +8,7 @@ its digest; it is read as what it says now, and what it was sealed with is not s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -18,10 +19,12 @@ from innervoice.errors import DecodeError
 
 __all__ = [
     "KEY",
-    "block_of",
+    "blocks_of",
     "extras_of",
+    "is_trailing_seal",
     "is_withdrawn",
-    "part_of",
+    "number_of",
+    "parts_of",
     "plain_block",
     "plain_part",
     "state_of",
@@ -39,18 +42,28 @@ _MEDIA = ("image", "audio", "video")
 # ---- part -> block -------------------------------------------------------------------------------
 
 
-def block_of(part: Part, at: int) -> dict[str, Any]:
-    """The block of a whole part, the `at`-th of its message."""
-    block = plain_block(part)
-    block["extras"] = extras_of(part, at)
-    return block
+def blocks_of(parts: Sequence[Part]) -> list[dict[str, Any]]:
+    """The blocks of whole parts; a seal that came after its text is in the block of the text."""
+    return [
+        {**plain_block(part), "extras": extras_of(parts, at)}
+        for at, part in enumerate(parts)
+        if not is_trailing_seal(parts, at)
+    ]
+
+
+def is_trailing_seal(parts: Sequence[Part], at: int) -> bool:
+    """Whether a part is only the seal of the text before it: streams of Gemini end with such a part, whole answers do not."""
+    part, before = parts[at], parts[at - 1] if at else None
+    if not (isinstance(part, Text) and isinstance(before, Text)) or part.text or not before.text:
+        return False
+    return bool(part.origin and part.origin.seals and not (before.origin and before.origin.seals))
 
 
 def plain_block(part: Part) -> dict[str, Any]:  # noqa: PLR0911 - one for each kind
     """The visible content of a part."""
     match part:
         case Text(text=""):
-            # Gemini sends a seal after the text that it belongs to, and people count the texts of an answer.
+            # People count the texts of an answer.
             return {"type": "non_standard", "value": {"type": "text", "text": ""}}
         case Text():
             return {"type": "text", "text": part.text}
@@ -80,10 +93,15 @@ def _call(part: ToolCall) -> dict[str, Any]:
     return {"type": "invalid_tool_call", **named, "args": part.arguments, "error": error}
 
 
-def extras_of(part: Part, at: int) -> dict[str, Any]:
-    """What a block holds beside what it shows: seals, and the rest of its part."""
-    stored, seals = _unsealed(load_json(to_json(part)))
-    return {**seals, KEY: _without_shown(stored, part, at)}
+def extras_of(parts: Sequence[Part], at: int) -> dict[str, Any]:
+    """What the block of a part holds beside what it shows: seals, and the rest of the part."""
+    stored, seals = _unsealed(load_json(to_json(parts[at])))
+    kept = _without_shown(stored, parts[at], at)
+    if at + 1 < len(parts) and is_trailing_seal(parts, at + 1):
+        trailing = extras_of(parts, at + 1)
+        kept["then"] = trailing.pop(KEY)
+        seals |= trailing
+    return {**seals, KEY: kept}
 
 
 def state_of(call: ToolCall, at: int) -> dict[str, Any]:
@@ -129,18 +147,28 @@ def is_withdrawn(block: Any) -> bool:
     return bool(_ours(block).get("withdrawn"))
 
 
-def part_of(block: Any, call: dict[str, Any] | None = None) -> tuple[int, Part] | None:
-    """The number and the part that a block of ours was made of; None for other blocks.
+def number_of(block: Any) -> int | None:
+    """The number of the part that a block of ours was made of."""
+    at = _ours(block).get("at")
+    return at if isinstance(at, int) else None
+
+
+def parts_of(block: Any, call: dict[str, Any] | None = None) -> list[tuple[int, Part]]:
+    """The numbers and the parts that a block of ours was made of; none for other blocks.
 
     `call` is what the message itself says of the call in this block, which people may have changed.
     """
-    stored = _ours(block)
-    if "at" not in stored:
-        return None
+    stored, at = _ours(block), number_of(block)
+    if at is None:
+        return []
     part = _restored(block, stored)
     if isinstance(part, ToolCall) and call is not None:
         part = _agreed(part, call)
-    return stored["at"], part if part is not None else plain_part(block)
+    if part is None:
+        return [(at, plain_part(block))]
+    then = stored.get("then") or {}
+    trailing = _restored({"extras": block["extras"]}, then) if then else None
+    return [(at, part)] if trailing is None else [(at, part), (then["at"], trailing)]
 
 
 def _ours(block: Any) -> dict[str, Any]:
@@ -151,7 +179,7 @@ def _ours(block: Any) -> dict[str, Any]:
 
 def _restored(block: dict[str, Any], stored: dict[str, Any]) -> Part | None:
     """The part as it was; None if the block no longer shows it, or its seal is gone."""
-    value = {name: item for name, item in stored.items() if name not in ("at", "digest")}
+    value = {name: item for name, item in stored.items() if name not in ("at", "digest", "then")}
     match stored.get("type"):
         case "text" | "thinking":
             value["text"] = block.get("text") or block.get("reasoning") or ""

@@ -28,6 +28,8 @@ from innervoice.wire.refusals import Refusal
 
 __all__ = ["AnswerHead", "AnswerWriter", "Seal"]
 
+_HOLE = "\ue000\ue001 the text \ue001\ue000"
+_HOLE_DATA = dump_json(_HOLE)
 Seal: TypeAlias = Callable[[Part], str | None]
 """What to carry in the opaque slot of a part that came in another dialect; None: nothing."""
 
@@ -41,6 +43,8 @@ class AnswerHead(Value, frozen=True):
     """Seconds since 1970."""
     created_at: str = ""
     """The same as a date, for dialects that write one."""
+    choice: int = 0
+    """Which of several answers it is, for dialects that have several."""
 
 
 class AnswerWriter(ABC):
@@ -55,10 +59,13 @@ class AnswerWriter(ABC):
         self.notebook = notebook
         self.usage = Usage()
         """The tokens counted so far."""
+        self.is_refused = False
+        """The answer is known to be a refusal before its text comes."""
         self.has_gap = False
         """Something was left out since the last text, which the next one is set apart from."""
         self._seal = seal
         self._frames: list[Frame] = []
+        self._templates: dict[Any, tuple[bytes, bytes, str | None]] = {}
 
     def taken(self) -> list[Frame]:
         """The frames since this was asked last."""
@@ -85,7 +92,7 @@ class AnswerWriter(ABC):
 
     @abstractmethod
     def finish(self, response: Response) -> None:
-        """The answer is over."""
+        """The answer is over. One of several, but the first, has no end beside that of its choice."""
 
     @abstractmethod
     def fail(self, refusal: Refusal, response: Response) -> None:
@@ -94,6 +101,10 @@ class AnswerWriter(ABC):
     @abstractmethod
     def body(self) -> dict[str, Any]:
         """The whole answer, after its end."""
+
+    def joined(self, bodies: list[dict[str, Any]]) -> dict[str, Any]:
+        """One body of several answers to the same question; only some dialects have more than the first."""
+        return bodies[0]
 
     def ping(self) -> Frame:
         """A sign of life."""
@@ -107,6 +118,24 @@ class AnswerWriter(ABC):
     def send(self, value: Any, name: str | None = None) -> None:
         """Adds a frame."""
         self._frames.append(Frame(dump_json(value), name))
+
+    def send_piece(
+        self, key: Any, text: str, make: Callable[[str], tuple[dict[str, Any], str | None]]
+    ) -> None:
+        """Adds a frame that differs from the others of its key in one text alone.
+
+        The rest of it is encoded once: a stream has thousands of such frames.
+        """
+        template = self._templates.get(key)
+        if template is None:
+            value, name = make(_HOLE)
+            around = dump_json(value).split(_HOLE_DATA)
+            if len(around) != 2:  # a name has the mark in it
+                self.send(*make(text))
+                return
+            template = self._templates[key] = (around[0], around[1], name)
+        before, after, name = template
+        self._frames.append(Frame(before + dump_json(text) + after, name))
 
     def own_block(self, part: Part) -> dict[str, Any] | None:
         """The wire block of a part that came in this dialect."""

@@ -7,7 +7,7 @@ request has beside the members of `Request` goes to `extra`, as it is.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from innervoice.canon.messages import Message, Role
@@ -15,7 +15,6 @@ from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Media, Opaque, Part, Text, ToolCall, ToolResult
 from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request
-from innervoice.canon.response import Response
 from innervoice.canon.tools import tools_from
 from innervoice.errors import DecodeError, UsageError
 from innervoice.frames.frame import Frame
@@ -40,19 +39,7 @@ __all__ = [
 
 
 class Server(Protocol):
-    """What every `serve_request.py` offers beside `read_request`: the server's side of a dialect.
-
-    A part whose origin has a block of this dialect is written as that block; any other is written in the
-    dialect's plain form.
-    """
-
-    def write_answer(self, answer: Response) -> dict[str, Any]:
-        """The body of a whole answer."""
-        ...
-
-    def write_stream(self, answer: Response, size: int) -> Iterator[Frame]:
-        """The same answer as a stream, its texts in deltas of `size` characters."""
-        ...
+    """What every `serve_request.py` offers beside `read_request`: the errors of a dialect. Answers are written by `answer.py`."""
 
     def write_error(self, refusal: Refusal) -> dict[str, Any]:
         """The body of a refusal."""

@@ -108,3 +108,41 @@ def test_responses():
     made = iv.convert(response, to="pydantic-ai")
     assert ("gpt-5.6", "openai") == (made.model_name, made.provider_name)
     assert "2 + 2 = 4." == json.loads(json.dumps(made.parts[-1].content))
+
+
+class Recording(httpx2.AsyncHTTPTransport):
+    """A transport that records the bodies that reach the host."""
+
+    def __init__(self):
+        super().__init__()
+        self.bodies = []
+
+    async def handle_async_request(self, request):
+        self.bodies.append(json.loads(await request.aread()))
+        return await super().handle_async_request(request)
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+def test_its_chat_model_on_openrouter(emulator, streamed):
+    """It keeps `reasoning` and drops `reasoning_details`; the details, with their signatures, are sent all the same."""
+    inner = Recording()
+
+    async def main():
+        async with sdk.async_client("openrouter", transport=inner) as http:
+            url = emulator.base_url("openrouter")
+            provider = OpenAIProvider(base_url=url, api_key="any", http_client=http)
+            profile = {
+                "openai_chat_thinking_field": "reasoning",
+                "openai_chat_send_back_thinking_parts": "field",
+            }
+            model = OpenAIChatModel("anthropic/claude-sonnet-4.5", provider=provider, profile=profile)  # fmt: skip
+            if not streamed:
+                return (await agent(model).run(QUESTION)).output
+            async with agent(model).run_stream(QUESTION) as run:
+                return await run.get_output()
+
+    output = asyncio.run(main())
+    sent = [item for item in inner.bodies[-1]["messages"] if item["role"] == "assistant"]
+
+    assert "Paris: sunny. Rome: sunny. Oslo: sunny." == output
+    assert [True, True] == [bool(item["reasoning"] and item["reasoning_details"][0]["signature"]) for item in sent]  # fmt: skip

@@ -1,8 +1,12 @@
 """The settings of the model: what it sends, what it rejects, structured output."""
 
 import copy
+import functools
 import json
+import operator
 import pickle
+import subprocess
+import sys
 
 import pytest
 
@@ -10,6 +14,7 @@ import innervoice as iv
 from innervoice.bridges import otel
 
 core = pytest.importorskip("langchain_core.messages")
+exceptions = pytest.importorskip("langchain_core.exceptions")
 pydantic = pytest.importorskip("pydantic")
 bridge = pytest.importorskip("innervoice.bridges.langchain")
 structured = pytest.importorskip("innervoice.bridges.langchain.structured")
@@ -132,20 +137,75 @@ def test_traced(clients):
 
 
 @pytest.mark.parametrize(
-    ("model", "method"),
+    ("model", "method", "reasoning"),
     [
-        ("openai/gpt-5.6", "function_calling"),
-        ("deepseek/deepseek-v4-pro", "function_calling"),
-        ("gemini/gemini-3-pro-preview", "function_calling"),
-        ("bedrock/us.anthropic.claude-opus-5-5-v1:0", "function_calling"),
-        ("anthropic/claude-opus-5-5", "json_schema"),
-        ("ollama/qwen3", "json_schema"),
-        ("nobody/knows", "function_calling"),
+        ("openai/gpt-5.6", "forced", "forced"),
+        ("deepseek/deepseek-v4-pro", "forced", "asked"),
+        ("gemini/gemini-3-pro-preview", "forced", "forced"),
+        ("bedrock/us.anthropic.claude-opus-5-5-v1:0", "asked", "asked"),
+        ("bedrock/us.anthropic.claude-haiku-4-5-v1:0", "forced", "asked"),
+        ("anthropic/claude-opus-5-5", "schema", "schema"),
+        ("anthropic/claude-sonnet-4-5", "forced", "schema"),
+        ("openrouter/anthropic/claude-sonnet-4.5", "forced", "schema"),
+        ("ollama/qwen3", "schema", "schema"),
+        ("nobody/knows", "forced", "forced"),
     ],
 )
-def test_usual_method(model, method):
-    """A forced tool call if possible, else a response schema if the dialect has one."""
-    assert method == structured.usual_method(model)
+def test_usual_method(model, method, reasoning):
+    """A forced tool call, unless it is impossible or would cost the reasoning that was asked for; then a schema, or a request."""
+    named = {
+        "forced": ("function_calling", True),
+        "asked": ("function_calling", False),
+        "schema": ("json_schema", True),
+    }
+
+    assert named[method] == structured.usual_method(model)
+    assert named[reasoning] == structured.usual_method(model, reasoning="high")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "anthropic/claude-opus-5-5",
+        "anthropic/claude-sonnet-4-5",
+        "bedrock/us.anthropic.claude-haiku-4-5-v1:0",
+        "bedrock/us.anthropic.claude-opus-5-5-v1:0",
+        "cohere/command-a-reasoning-08-2025",
+        "deepseek/deepseek-v4-pro",
+        "gemini/gemini-3-pro-preview",
+        "mistral/magistral-medium-latest",
+        "moonshot/kimi-k3",
+        "openai/gpt-5.6",
+        "openrouter/anthropic/claude-sonnet-4.5",
+    ],
+)
+@pytest.mark.parametrize("streamed", [False, True])
+def test_objects_with_reasoning(clients, model, streamed):
+    """A model that was asked to reason does so, and answers with an object."""
+    asked = {"effort": "high", "show": "summary"}
+    chat = bridge.ChatInnervoice(model=model, reasoning=asked, **clients)
+    made = chat.with_structured_output(City, include_raw=True)
+    question = [core.SystemMessage("Be brief."), core.HumanMessage("The city 'Rome'?")]
+    if streamed:
+        result = functools.reduce(operator.add, made.stream(question))
+    else:
+        result = made.invoke(question)
+
+    assert "Rome" in result["parsed"].name
+    assert result["raw"].usage_metadata.get("output_token_details", {}).get("reasoning") or any(
+        block["type"] == "reasoning" for block in result["raw"].content_blocks
+    )
+
+
+def test_a_model_that_does_not_call_the_tool():
+    """A model that could only be asked for the call, and answers with text: an error says so."""
+    chat = bridge.ChatInnervoice(model="deepseek/deepseek-v4-pro", reasoning="high", client=Scripted("Rome!"))  # fmt: skip
+    with pytest.raises(exceptions.OutputParserException, match="did not call the tool: 'Rome!'"):
+        chat.with_structured_output(City).invoke("Which?")
+    result = chat.with_structured_output(City, include_raw=True).invoke("Which?")
+
+    assert ("Rome!", None) == (result["raw"].text, result["parsed"])
+    assert result["parsing_error"]
 
 
 @pytest.mark.parametrize("schema", [City, City.model_json_schema()], ids=["class", "dict"])
@@ -172,9 +232,9 @@ def test_raw_and_what_cannot_be_parsed():
 
 
 def test_function_calling(clients, emulator):
-    """If a model does not reason during a forced call, a note says so."""
+    """The caller's own choice of a forced call; if the model does not reason during one, a note says so."""
     chat = bridge.ChatInnervoice(model="deepseek/deepseek-v4-pro", reasoning="high", **clients)
-    made = chat.with_structured_output(City, include_raw=True)
+    made = chat.with_structured_output(City, include_raw=True, method="function_calling")
     result = made.invoke("Tell me about 'Rome' and 3.")
     notes = [note["code"] for note in result["raw"].response_metadata["notes"]]
 
@@ -187,3 +247,112 @@ def test_unknown_method():
     chat = bridge.ChatInnervoice(model="openai/gpt-5.6", client=Scripted(""))
     with pytest.raises(iv.UsageError, match="magic"):
         chat.with_structured_output(City, method="magic")
+
+
+# ---- what is known of a model ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "facts"),
+    [
+        (
+            "anthropic/claude-sonnet-4-5",
+            {
+                "max_input_tokens": 200_000,
+                "max_output_tokens": 64_000,
+                "reasoning_output": True,
+                "tool_calling": True,
+                "tool_choice": True,
+                "image_inputs": True,
+                "pdf_inputs": True,
+                "audio_inputs": False,
+                "structured_output": True,
+                "temperature": True,
+            },
+        ),
+        (
+            "anthropic/claude-opus-5-5",
+            {
+                "reasoning_effort_levels": ["low", "medium", "high", "xhigh", "max"],
+                "reasoning_effort_default": "medium",
+                "tool_choice": False,
+                "temperature": False,
+            },
+        ),
+        (
+            "deepseek/deepseek-v4-pro",
+            {"reasoning_output": True, "image_inputs": False, "structured_output": False},
+        ),
+        ("gemini/gemini-3-pro-preview", {"audio_inputs": True, "image_url_inputs": True}),
+        ("openai/gpt-4o", {"reasoning_output": False, "max_input_tokens": 128_000}),
+        ("vllm/some-model", {"text_inputs": True, "max_input_tokens": None, "tool_calling": None}),
+    ],
+)
+def test_profile(model, facts):
+    """LangChain's profile of a model has what is known, and leaves out the rest."""
+    profile = bridge.ChatInnervoice(model=model).profile
+
+    assert facts == {name: profile.get(name) for name in facts}
+    assert None not in profile.values()
+
+
+def test_profiles_of_others():
+    given = {"max_input_tokens": 5}
+    assert bridge.ChatInnervoice(model="nobody/knows").profile is None
+    assert given == bridge.ChatInnervoice(model="openai/gpt-5.6", profile=given).profile
+
+
+def test_token_counts(tool):
+    """Texts, messages with their reasoning and calls, and tools are counted."""
+    chat = bridge.ChatInnervoice(model="anthropic/claude-opus-5-5")
+    history = [core.SystemMessage("Be brief."), core.HumanMessage("What is the weather in Rome?")]
+    thought = {"type": "reasoning", "reasoning": "I should look at the weather first."}
+    call = {"name": "get_weather", "args": {"city": "Rome"}, "id": "call_1", "type": "tool_call"}
+    turn = core.AIMessage("", tool_calls=[call])
+    counts = [
+        chat.get_num_tokens("What is the weather in Rome?"),
+        chat.get_num_tokens_from_messages(history),
+        chat.get_num_tokens_from_messages([*history, turn]),
+        chat.get_num_tokens_from_messages(
+            [*history, turn, core.ToolMessage("Sunny.", tool_call_id="call_1")]
+        ),
+        chat.get_num_tokens_from_messages(
+            [*history, turn, core.ToolMessage("Sunny.", tool_call_id="call_1")], tools=[tool]
+        ),
+    ]
+
+    assert sorted(set(counts)) == counts
+    assert 5 <= counts[0] <= 10
+    assert core.trim_messages(history, max_tokens=15, token_counter=chat, strategy="last") == history[1:]  # fmt: skip
+    custom = bridge.ChatInnervoice(model="openai/gpt-5.6", custom_get_token_ids=lambda text: [1] * len(text))  # fmt: skip
+    assert (3, [1, 1]) == (custom.get_num_tokens("abc"), custom.get_token_ids("ab"))
+    assert chat.get_num_tokens_from_messages([core.AIMessage([thought, {"type": "text", "text": "A"}])])  # fmt: skip
+
+
+def test_reasoning_is_counted_where_it_is_sent(clients):
+    """A model gets its own reasoning back; another one does not, and pays nothing for it."""
+    chat = bridge.ChatInnervoice(model="deepseek/deepseek-v4-pro", reasoning="high", **clients)
+    tool = {"name": "get_weather", "description": "Weather.", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}  # fmt: skip
+    answer = chat.bind_tools([tool]).invoke("The weather in Paris?")
+    history = [core.HumanMessage("The weather in Paris?"), answer]
+    other = bridge.ChatInnervoice(model="openai/gpt-5.6")
+
+    assert chat.get_num_tokens_from_messages(history) > other.get_num_tokens_from_messages(history)
+
+
+def test_transformers_is_never_loaded():
+    """LangChain's own way to count would import transformers and download a vocabulary."""
+    code = """
+import sys
+sys.modules["transformers"] = None
+from langchain_core.messages import HumanMessage
+from innervoice.bridges.langchain import ChatInnervoice
+from innervoice.errors import UsageError
+chat = ChatInnervoice(model="openai/gpt-5.6")
+assert chat.get_num_tokens("Hello") and chat.get_num_tokens_from_messages([HumanMessage("Hello")])
+try:
+    chat.get_token_ids("Hello")
+except UsageError as error:
+    assert "tiktoken" in str(error)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,6 +1,7 @@
 """Responses as LangChain messages and back: complete, streamed, edited, and from other integrations."""
 
 import operator
+from contextlib import contextmanager
 from functools import reduce
 
 import pytest
@@ -192,8 +193,33 @@ def test_a_cut_stream_is_never_sent_as_sealed():
     ]
 
 
-def test_recast():
-    """Text that turned out to be reasoning is left out of the history, but stays in the text of the sum."""
+def tidied(message):
+    """Blocks as people see them: without the index of a chunk, ids and the values of seals."""
+    hidden = ("index", "id", "extras")
+    return [
+        {
+            **{name: value for name, value in block.items() if name not in hidden},
+            "seals": sorted(name for name in block.get("extras", ()) if name != "innervoice"),
+        }
+        for block in message.content_blocks
+    ]
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("model", [*MODELS, "minimax/MiniMax-M2", "moonshot/kimi-k3", "groq/openai/gpt-oss-120b"])  # fmt: skip
+def test_streams_have_the_blocks_of_whole_answers(client, model, question, tool):
+    """Reasoning, text, tool calls and seals are the same, block by block."""
+    name, *behaviours = model.split("+")
+    chat = bridge.ChatInnervoice(model="+".join((name, *behaviours)), reasoning={"effort": "high", "show": "summary"}, client=client)  # fmt: skip
+    whole = chat.bind_tools([tool]).invoke(question)
+    summed = reduce(operator.add, chat.bind_tools([tool]).stream(question))
+
+    assert tidied(whole) == tidied(summed)
+    assert (whole.text, len(whole.tool_calls)) == (summed.text, len(summed.tool_calls))
+
+
+def recast_events():
+    """A stream whose first text turns out to be reasoning."""
     parts = (iv.Thinking("It is late, I think."), iv.Text("Good night."))
     events = [
         iv.PartStart(0, "text"),
@@ -203,10 +229,77 @@ def test_recast():
         iv.PartEnd(1, parts[1]),
         iv.Finish(iv.Response(parts=parts, ended=True, finish_reason="stop")),
     ]
+    return parts, events
+
+
+class Streaming:
+    """A client that answers with these events."""
+
+    def __init__(self, events):
+        self._events = events
+
+    @contextmanager
+    def stream(self, *_, **__):
+        yield iter(self._events)
+
+
+@pytest.mark.parametrize("way", ["stream", "invoke", "stored"])
+def test_what_a_stream_took_back_is_not_in_the_sum(way):
+    """Neither in the text of the message nor in its blocks, however LangChain adds the chunks up."""
+    parts, events = recast_events()
+    chat = bridge.ChatInnervoice(model="vllm/m", client=Streaming(events), streaming=True)
+    if way == "invoke":
+        message = chat.invoke("Hello")
+        assert "ai" == message.type
+    else:
+        chunks = list(chat.stream("Hello"))
+        chunks = [stored(chunk) for chunk in chunks] if way == "stored" else chunks
+        message = reduce(operator.add, chunks)
+        assert "AIMessageChunk" == type(message).__name__
+    # A chunk that was stored on its own no longer knows what to remove; the history leaves it out all the same.
+    left = "It is late, I think." if way == "stored" else ""
+
+    assert left + "Good night." == message.text
+    assert parts == bridge.read(message).parts
+    if way != "stored":
+        assert ["reasoning", "text"] == [block["type"] for block in message.content_blocks]
+
+
+def test_parts_that_a_recast_put_in_front():
+    """The blocks of the sum are in the order of the parts."""
+    call = iv.ToolCall("call_1", "weather", "{}")
+    parts = (iv.Thinking("I should look."), call)
+    events = [
+        iv.PartStart(0, "tool_call", call.replace(arguments="", complete=False)),
+        iv.ToolCallDelta(0, "{}"),
+        iv.PartEnd(0, call),
+        iv.Recast(0, parts),
+        iv.Finish(iv.Response(parts=parts, ended=True)),
+    ]
+    message = reduce(operator.add, chunks_of(*events))
+
+    assert ["reasoning", "tool_call"] == [block["type"] for block in message.content_blocks]
+    assert parts == bridge.read(stored(message)).parts
+
+
+def test_a_seal_behind_its_text():
+    """Gemini streams it as a part of its own; it is in the extras of the text, and comes back as the part that it was."""
+    block = {"text": "", "thoughtSignature": "S" * 40}
+    origin = iv.Origin(provider="gemini", dialect="gemini", block=block, seals=("thoughtSignature",))  # fmt: skip
+    parts = (iv.Text("Good night."), iv.Text("", origin=origin))
+    message = bridge.from_innervoice(iv.Response(parts=parts, provider="gemini", ended=True))
+
+    assert ["S" * 40] == [block["extras"]["signature"] for block in message.content]
+    assert parts == bridge.read(stored(message)).parts
+
+
+def test_recast():
+    """Text that turned out to be reasoning is left out of the history and of the sum."""
+    parts, events = recast_events()
     message = stored(reduce(operator.add, chunks_of(*events)))
 
     assert parts == bridge.read(message).parts
-    assert "It is late, I think.Good night." == message.text
+    assert "Good night." == message.text
 
 
 def test_recast_that_only_adds():

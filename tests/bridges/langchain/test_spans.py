@@ -1,5 +1,7 @@
 """Spans around a client, as OpenTelemetry's own SDK exports them."""
 
+import asyncio
+import contextlib
 import json
 
 import pytest
@@ -31,6 +33,7 @@ class Traced:
             logs_export.InMemoryLogRecordExporter(),
         )
         tracing, logging = sdk.TracerProvider(), logs.LoggerProvider()
+        self.tracer = tracing.get_tracer("tests")
         tracing.add_span_processor(export.SimpleSpanProcessor(self.spans))
         logging.add_log_record_processor(logs_export.SimpleLogRecordProcessor(self.records))
         settings = {"environ": {}, **settings}
@@ -94,14 +97,88 @@ def test_stream_of_text(kind):
     assert "gen_ai.response.time_to_first_chunk" in traced.span.attributes
 
 
-def test_stream_that_is_left():
-    """The stream was left early, without an error."""
-    traced = Traced()
+def is_cancelled(span):
+    """Whether a span is marked as cancelled, and not as an error."""
+    attributes = span.attributes
+    assert span.status.is_unset
+    assert not {"error.type", "gen_ai.response.finish_reasons"} & {*attributes}
+    return attributes["gen_ai.response.status"] == "cancelled"
+
+
+@pytest.mark.parametrize("emit", ["true", "false"])
+def test_stream_that_is_left(emit):
+    """A stream that was left early is cancelled, which is not an error."""
+    traced = Traced(environ={EMIT: emit})
     with traced.client.stream(MODEL, QUESTION) as events:
         next(events)
 
-    assert ("error",) == traced.span.attributes["gen_ai.response.finish_reasons"]
-    assert traced.span.status.is_ok or traced.span.status.is_unset
+    assert is_cancelled(traced.span)
+    assert all("cancelled" == event.attributes["gen_ai.response.status"] for event in traced.events)
+
+
+@pytest.mark.parametrize("way", ["text", "error", "langchain"])
+def test_other_ways_to_leave_a_stream(way):
+    """A generator that is closed, and an error of the code that reads the stream."""
+    traced = Traced()
+    if way == "langchain":
+        bridge = pytest.importorskip("innervoice.bridges.langchain")
+        stream = bridge.ChatInnervoice(model=MODEL, client=traced.client).stream(QUESTION)
+        next(stream)
+        stream.close()
+    elif way == "text":
+        with traced.client.stream(MODEL, QUESTION) as events:
+            pieces = events.text()
+            next(pieces)
+            pieces.close()
+    else:
+        with pytest.raises(KeyError), traced.client.stream(MODEL, QUESTION) as events:
+            {}[type(next(events))]
+
+    assert is_cancelled(traced.span)
+
+
+def test_a_stream_that_was_read_to_its_end_is_not_cancelled():
+    traced = Traced()
+    with traced.client.stream(MODEL, QUESTION) as events:
+        list(events)
+
+    assert "gen_ai.response.status" not in traced.span.attributes
+
+
+class Waiting:
+    """An async client whose answer never comes."""
+
+    async def ask(self, *_, **__):
+        await asyncio.Event().wait()
+
+
+async def test_a_request_that_is_cancelled():
+    traced = Traced(lambda _: Waiting())
+    task = asyncio.create_task(traced.client.ask(MODEL, QUESTION))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert is_cancelled(traced.span)
+
+
+async def test_a_stream_that_is_cancelled():
+    traced, begun = Traced(emulated_async_client), asyncio.Event()
+
+    async def read():
+        async with traced.client.stream(MODEL, QUESTION) as events:
+            async for _ in events:
+                begun.set()
+                await asyncio.Event().wait()
+
+    task = asyncio.create_task(read())
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert is_cancelled(traced.span)
 
 
 async def test_async():
@@ -119,18 +196,108 @@ async def test_async():
     ]
 
 
-def test_conversation():
-    """Every round of a conversation has its own span."""
+# ---- conversations -------------------------------------------------------------------------------
+
+
+def get_weather(city: str) -> str:
+    """Tells the weather of a city."""
+    if city == "Atlantis":
+        raise LookupError("no such city")
+    return f"{city}: nice"
+
+
+async def get_weather_slowly(city: str) -> str:
+    """Tells the weather of a city."""
+    await asyncio.sleep(0)
+    return get_weather(city)
+
+
+def tool_spans(traced):
+    return [span for span in traced.spans.get_finished_spans() if span.kind.name == "INTERNAL"]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("tool", [get_weather, get_weather_slowly])
+@pytest.mark.parametrize("make", [emulated_client, emulated_async_client])
+def test_conversation(make, tool, streamed):
+    """Every request has a span, and every run of a tool; all are children of the caller's span."""
+    traced = Traced(make)
+    chat = traced.client.conversation(MODEL, tools=[tool]).fork()
+    question = "What is the weather in Paris and Oslo, then the weather in Rome?"
+
+    async def read():
+        async with chat.stream(question) as events:
+            assert [event async for event in events]
+
+    with traced.tracer.start_as_current_span("caller") as caller:
+        if make is emulated_async_client:
+            asyncio.run(read() if streamed else chat.ask(question))
+        elif streamed:
+            with chat.stream(question) as events:
+                list(events)
+        else:
+            chat.ask(question)
+    *spans, _ = traced.spans.get_finished_spans()
+    tools = tool_spans(traced)[:-1]
+
+    assert "Paris: nice. Oslo: nice. Rome: nice." == chat.responses[-1].text
+    assert 3 == sum(span.name == "chat claude-opus-5-5" for span in spans)
+    assert [f"execute_tool {tool.__name__}"] * 3 == [span.name for span in tools]
+    assert {caller.get_span_context().span_id} == {span.parent.span_id for span in spans}
+    assert {call.id for response in chat.responses for call in response.tool_calls} == {
+        span.attributes["gen_ai.tool.call.id"] for span in tools
+    }
+    assert {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": tool.__name__,
+        "gen_ai.tool.type": "function",
+        "gen_ai.tool.description": "Tells the weather of a city.",
+    } == {name: value for name, value in tools[0].attributes.items() if name != "gen_ai.tool.call.id"}  # fmt: skip
+
+
+def test_spans_of_a_tool_are_children_of_its_span():
+    traced = Traced()
 
     def get_weather(city: str) -> str:
-        return f"{city}: nice"
+        with traced.tracer.start_as_current_span(f"inside {city}"):
+            return f"{city}: nice"
 
-    traced = Traced()
-    chat = traced.client.conversation(MODEL, tools=[get_weather])
-    answer = chat.ask("What is the weather in Paris, then the weather in Rome?")
+    traced.client.conversation(MODEL, tools=[get_weather]).ask("The weather in Paris and Oslo?")
+    spans = traced.spans.get_finished_spans()
+    outer = {span.context.span_id for span in spans if span.name.startswith("execute_tool")}
 
-    assert "Paris: nice. Rome: nice." == answer.text
-    assert 3 == len(traced.spans.get_finished_spans())
+    assert outer == {span.parent.span_id for span in spans if span.name.startswith("inside")}
+    assert 2 == len(outer)
+
+
+@pytest.mark.parametrize("vocabulary", ["genai", "openinference"])
+@pytest.mark.parametrize("capture", ["NO_CONTENT", "SPAN_ONLY"])
+def test_arguments_and_results_of_tools(vocabulary, capture):
+    """They are content, so they are written only if content is captured."""
+    traced = Traced(vocabulary=vocabulary, capture=capture)
+    traced.client.conversation(MODEL, tools=[get_weather]).ask("The weather in Paris?")
+    (span,) = tool_spans(traced)
+    names = {
+        "genai": ("gen_ai.tool.call.arguments", "gen_ai.tool.call.result"),
+        "openinference": ("input.value", "output.value"),
+    }[vocabulary]
+    written = ['{"city":"Paris"}', "Paris: nice"] if capture == "SPAN_ONLY" else [None, None]
+
+    assert written == [span.attributes.get(name) for name in names]
+    assert (vocabulary == "genai") == ("gen_ai.tool.name" in span.attributes)
+    assert (vocabulary != "genai") == (span.attributes.get("openinference.span.kind") == "TOOL")
+
+
+@pytest.mark.parametrize("raises", [False, True])
+@pytest.mark.parametrize("tool", [get_weather, get_weather_slowly])
+async def test_a_tool_that_fails(tool, raises):
+    traced = Traced(emulated_async_client)
+    chat = traced.client.conversation(MODEL, tools=[tool], raise_tool_errors=raises)
+    with pytest.raises(LookupError) if raises else contextlib.nullcontext():
+        await chat.ask("The weather in Atlantis?")
+    (span,) = tool_spans(traced)
+
+    assert ("LookupError", "ERROR") == (span.attributes["error.type"], span.status.status_code.name)
 
 
 # ---- errors --------------------------------------------------------------------------------------

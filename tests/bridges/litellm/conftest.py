@@ -6,6 +6,7 @@ import pytest
 
 import innervoice.bridges.litellm as ours
 from bridges.litellm.talk import Line, Served, real_litellm
+from innervoice.bridges.litellm.remembered_turns import MEMORY
 from innervoice.client.embedded import embedded_async_http, embedded_http
 from innervoice.emulator.routes import base_urls
 from innervoice.emulator.server import EmulatorServer
@@ -15,7 +16,7 @@ _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy
 
 @pytest.fixture(autouse=True)
 def _as_it_was(monkeypatch):
-    """Removes proxies, and restores flags and the model registry."""
+    """Removes proxies, forgets turns, and restores flags and the model registry."""
     for name in _PROXIES:
         monkeypatch.delenv(name, raising=False)
     for name in list(os.environ):
@@ -23,6 +24,7 @@ def _as_it_was(monkeypatch):
             monkeypatch.delenv(name)
     known = {name: dict(facts) for name, facts in ours.model_cost.items()}
     flags = {name: getattr(ours, name) for name in ("drop_params", "api_key", "api_base")}
+    MEMORY.clear()
     yield
     ours.model_cost.clear()
     ours.model_cost.update(known)

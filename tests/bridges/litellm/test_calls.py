@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import httpx2
 import pytest
 
-from bridges.litellm.talk import QUESTION, SUM, TOOLS
+from bridges.litellm.talk import QUESTION, SUM, TOOLS, real_litellm
 from innervoice.bridges import litellm
 from innervoice.bridges.litellm.arguments import completion_call
 from innervoice.bridges.litellm.strict_schema import strict_schema
@@ -157,7 +157,7 @@ def test_reasoning_elsewhere(line):
         ("openai/gpt-4o", {}, "/openai/v1/chat/completions"),
         ("openai/gpt-5.6", {}, "/openai/v1/responses"),
         ("openai/gpt-5.6", {"seed": 1}, "/openai/v1/chat/completions"),
-        ("openai/some-llama", {}, "/openai/v1/chat/completions"),
+        ("openai/some-llama", {"api_base": "http://emulator/vllm/v1"}, "/vllm/v1/chat/completions"),
         ("xai/grok-4", {"api_base": "http://emulator/xai/v1"}, "/xai/v1/responses"),
         (
             "xai/grok-4",
@@ -336,7 +336,7 @@ def test_what_is_left_out_is_said(line):
     given = {
         "metadata": {"trace": 1},
         "caching": True,
-        "fallbacks": ["gpt-4o"],
+        "guardrails": ["pii"],
         "api_version": "2024",
         "litellm_call_id": "x",
     }
@@ -401,13 +401,6 @@ def test_the_cost_of_an_answer_is_a_hidden_fact(line):
     assert response.usage.prompt_tokens == response._hidden_params["response_cost"]
 
 
-def test_callbacks_are_not_run(line, monkeypatch):
-    """Setting callbacks causes a warning that they are not run."""
-    monkeypatch.setattr(litellm, "success_callback", ["langfuse"])
-    with pytest.warns(UserWarning, match="does not run them"):
-        line.ask("deepseek/deepseek-v4", [SUM])
-
-
 # ---- mocks -------------------------------------------------------------------------------------------
 
 
@@ -465,12 +458,11 @@ def test_mocks():
         "image_generation",
         "image_edit",
         "image_variation",
-        "Router",
     ],
 )
 def test_absent_names(name, monkeypatch):
     """Unsupported names exist, can be patched, and raise when called."""
-    with pytest.raises(NotImplementedError, match=rf"no {name}"):
+    with pytest.raises(NotImplementedError, match=rf"no 'litellm\.{name}': use the provider"):
         getattr(litellm, name)(model="x", input=["y"])
     monkeypatch.setattr(litellm, name, lambda **_: 1)
     assert 1 == getattr(litellm, name)()
@@ -488,3 +480,86 @@ def test_functions_can_be_patched(monkeypatch):
         assert name in vars(litellm)
     monkeypatch.setattr(litellm, "completion", json.dumps)
     assert json.dumps is litellm.completion
+
+
+# ---- settings of litellm are not sent ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["retry_strategy", "langfuse_secret_key", "s3_secret_access_key", "client_secret", "_router_weights", "posthog_api_key", "cache_read_input_token_cost", "rpm", "base_model", "anthropic_identity_token"],
+)  # fmt: skip
+def test_a_setting_of_litellm_is_not_sent(line, name):
+    """Some are secrets of other services, and providers refuse members that they do not know."""
+    response = line.ask("deepseek/deepseek-v4", [SUM], **{name: "secret"})
+    assert name not in line.body
+    assert "secret" not in str(line.body)
+    notes = response._hidden_params["notes"]
+    assert any(note.startswith(f"{name}: left out") for note in notes)
+
+
+@pytest.mark.parametrize("name", ["top_k", "min_p", "num_ctx", "repetition_penalty", "safe_prompt"])
+def test_a_parameter_of_the_provider_is_sent(line, name):
+    line.ask("deepseek/deepseek-v4", [SUM], **{name: 1})
+    assert 1 == line.body[name]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_no_setting_of_the_real_one_is_sent():
+    """None of the names that litellm keeps to itself."""
+    real_litellm()
+    from litellm.types.utils import all_litellm_params
+
+    from innervoice.bridges.litellm.arguments import completion_call
+    from innervoice.bridges.litellm.fallback_models import Attempts
+
+    sent = []
+    for name in all_litellm_params:
+        value = 1 if "timeout" in name or "retries" in name else None if name == "client" else ["x"]
+        try:
+            options = Attempts("deepseek/deepseek-v4", {name: value}).options
+            extra = completion_call("deepseek/deepseek-v4", [], options).fields["extra"]
+        except (litellm.exceptions.LitellmError, TypeError, ValueError, AttributeError):
+            continue  # a name with an effect, and not this value
+        sent += extra
+    # Parameters of OpenAI that litellm counts among its own.
+    assert {"user", "service_tier", "n", "prompt_cache_key"} >= set(sent)
+
+
+# ---- headers -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["whole", "awaited"])
+def test_headers_of_the_response(line, how):
+    """As litellm names them."""
+    response = line.whole("deepseek/deepseek-v4", [SUM], how=how)
+    headers = response._hidden_params["additional_headers"]
+    assert "application/json" in headers["llm_provider-content-type"]
+    assert response._response_ms >= 0
+
+
+def test_headers_of_a_stream(line):
+    stream = line.ask("deepseek/deepseek-v4", [SUM], stream=True)
+    headers = stream._hidden_params["additional_headers"]
+    assert "event-stream" in headers["llm_provider-content-type"]
+    built = litellm.stream_chunk_builder(list(stream))
+    assert headers == built._hidden_params["additional_headers"]
+
+
+def test_rate_limits_have_their_own_names_too():
+    from innervoice.bridges.litellm.to_litellm import additional_headers
+
+    found = additional_headers({"X-RateLimit-Remaining-Requests": "3", "X-Other": "y"})
+    assert {
+        "x-ratelimit-remaining-requests": "3",
+        "llm_provider-x-ratelimit-remaining-requests": "3",
+        "llm_provider-x-other": "y",
+    } == found
+
+
+def test_a_mock_of_calls_alone():
+    calls = [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
+    response = litellm.completion("gpt-4o", [SUM], mock_tool_calls=calls)
+    assert "f" == response.choices[0].message.tool_calls[0].function.name
+    assert "This is a mock request" == response.choices[0].message.content
+    assert "openai" == response._hidden_params["custom_llm_provider"]

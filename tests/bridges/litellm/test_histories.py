@@ -278,6 +278,30 @@ def test_marks_for_the_cache(line):
     assert "cache_control" not in json.dumps(line.body)
 
 
+@pytest.mark.parametrize("name", ["toolu_1", "not.for.Claude"])
+def test_marks_of_messages(line, name):
+    """A mark beside the content is moved to the block, as litellm does; agents mark the last tool result this way."""
+    mark = {"cache_control": {"type": "ephemeral"}}
+    call = {"id": name, "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
+    messages = [
+        {**QUESTION, **mark},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {
+            "role": "tool",
+            "tool_call_id": name,
+            "content": [{"type": "text", "text": "fog"}],
+            **mark,
+        },
+    ]
+    line.ask("anthropic/claude-haiku-4-5", messages, tools=TOOLS)
+    question, turn, result = (message["content"] for message in line.body["messages"])
+    assert [{"type": "text", "text": QUESTION["content"], **mark}] == question
+    assert (mark["cache_control"], turn[0]["id"]) == (result[0]["cache_control"], result[0]["tool_use_id"])  # fmt: skip
+
+    line.ask("openai/gpt-4o", messages, tools=TOOLS)
+    assert "cache_control" not in json.dumps(line.body)
+
+
 def test_objects_are_messages(line):
     """The message of an answer is appended as it is, and so is its dict."""
     message = line.ask(CLAUDE, [QUESTION], tools=TOOLS, **THINKING).choices[0].message

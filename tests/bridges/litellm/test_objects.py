@@ -212,3 +212,41 @@ def test_our_core_reads_them():
 
     assert "hm" == read.thinking
     assert ["f"] == [call.name for call in read.tool_calls]
+
+
+# ---- in pydantic, and what is private ------------------------------------------------------------------
+
+
+def test_as_a_field_of_a_pydantic_model():
+    pydantic = pytest.importorskip("pydantic")
+
+    class Kept(pydantic.BaseModel):
+        response: litellm.ModelResponse
+        message: litellm.Message | None = None
+
+    response = litellm.ModelResponse(model="x")
+    kept = Kept(response=response, message={"content": "hello"})
+    assert kept.response is response
+    assert "hello" == kept.message.content
+    assert response.model_dump() == kept.model_dump()["response"]
+    assert response == Kept.model_validate_json(kept.model_dump_json()).response
+    assert "object" == Kept.model_json_schema()["properties"]["response"]["type"]
+    with pytest.raises(
+        pydantic.ValidationError, match="expected a ModelResponse or a dict, got int"
+    ):
+        Kept(response=3)
+
+
+def test_model_fields():
+    assert {"id", "created", "model", "object", "system_fingerprint", "choices"} == set(
+        litellm.ModelResponse.model_fields
+    )
+    assert "content" in litellm.Message().model_fields
+
+
+def test_private_attributes_by_get():
+    """As in litellm: some programs read the cost this way."""
+    response = litellm.ModelResponse(hidden_params={"response_cost": 1})
+    assert {"response_cost": 1} == response.get("_hidden_params") == response.hidden_params
+    assert "_hidden_params" not in response
+    assert "_hidden_params" not in response.model_dump()

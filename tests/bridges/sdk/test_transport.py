@@ -1,8 +1,12 @@
 """The plain OpenAI SDK with hosts whose reasoning it does not support, with and without the transport."""
 
 import asyncio
+import gzip
+import importlib
 import json
+from types import SimpleNamespace
 
+import httpx2
 import pytest
 
 from innervoice.bridges import sdk
@@ -72,14 +76,14 @@ def streamed(client, model, messages):
     return {"content": text or None, "tool_calls": list(calls.values()), "thought": thought}
 
 
-def agent(turn, client, model, question=QUESTION):
+def agent(turn, client, model, question=QUESTION, keep=careless):
     """A three-turn tool loop that keeps role, content and calls, and nothing else."""
     messages = [{"role": "user", "content": question}]
     thoughts = []
     for _ in range(6):
         message = turn(client, model, messages)
         thoughts.append(message["thought"])
-        messages.append(careless(message))
+        messages.append(keep(message))
         if not message["tool_calls"]:
             return message["content"], thoughts, messages
         for call in message["tool_calls"]:
@@ -175,3 +179,224 @@ def test_other_requests_pass_untouched(emulator):
         assert "2 + 2 = 4." == answer.output_text
         with pytest.raises(openai.BadRequestError, match="max_completion_tokens"):
             client.chat.completions.create(model="gpt-5.6", messages=[{"role": "user", "content": "x"}], max_tokens=5)  # fmt: skip
+
+
+# ---- reasoning that was kept without its seals -----------------------------------------------------
+
+
+class Recording(httpx2.HTTPTransport):
+    """A transport that records the bodies that reach the host."""
+
+    def __init__(self):
+        super().__init__()
+        self.bodies = []
+
+    def handle_request(self, request):
+        self.bodies.append(json.loads(request.read()))
+        return super().handle_request(request)
+
+
+def kept_fields(field):
+    """A turn of an agent that keeps one reasoning field."""
+
+    def keep(message):
+        return {**careless(message), field: message["thought"]}
+
+    return keep
+
+
+@turns
+@pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
+def test_seals_that_the_program_dropped_come_back(emulator, turn, field):
+    """A program that keeps the text of the reasoning gets its signatures restored; the text stays where it is."""
+    inner = Recording()
+    with connect(emulator, "openrouter", http_client=sdk.client("openrouter", transport=inner)) as client:  # fmt: skip
+        agent(turn, client, HOSTS[2][1], keep=kept_fields(field))
+    sent = [item for item in inner.bodies[-1]["messages"] if item["role"] == "assistant"]
+
+    assert 2 == len(sent)
+    assert all(item["reasoning_details"][0]["signature"] for item in sent)
+    assert all("The user asks" in item[field] for item in sent)
+
+
+def test_edited_reasoning_stays_edited(emulator):
+    """Signatures do not fit another text, so they are not restored."""
+    inner = Recording()
+    with connect(emulator, "openrouter", http_client=sdk.client("openrouter", transport=inner)) as client:  # fmt: skip
+        message = whole(client, HOSTS[2][1], [{"role": "user", "content": "The weather in Paris?"}])
+        edited = {**careless(message), "reasoning": "I was told what to think."}
+        result = {"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": "sun"}
+        with pytest.raises(openai.BadRequestError, match="signature"):
+            whole(client, HOSTS[2][1], [{"role": "user", "content": "The weather in Paris?"}, edited, result])  # fmt: skip
+
+    assert edited == inner.bodies[-1]["messages"][1]
+
+
+# ---- what the program sees of the response ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("library", ["httpx2", "httpx"])
+def test_raw_responses(emulator, library):
+    """A raw response has the parts that it has without the transport."""
+    messages = [{"role": "user", "content": "What is 2 + 2?"}]
+    seen = []
+    for http_client in (importlib.import_module(library).Client(), sdk.client("deepseek", library=library)):  # fmt: skip
+        with http_client:
+            client = connect(emulator, "deepseek", http_client=http_client)
+            raw = client.chat.completions.with_raw_response.create(model="deepseek-v4-pro", messages=messages)  # fmt: skip
+            response = raw.http_response
+            assert "2 + 2 = 4." == raw.parse().choices[0].message.content
+            assert raw.elapsed.total_seconds() > 0
+            assert response.num_bytes_downloaded == len(response.content)
+            seen.append((raw.http_version, raw.status_code, response.reason_phrase, response.history, str(response.request.url), response.request.headers["accept-encoding"], sorted(response.extensions), sorted(raw.headers)))  # fmt: skip
+
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("library", ["httpx2", "httpx"])
+def test_raw_streams(emulator, library):
+    messages = [{"role": "user", "content": "What is 2 + 2?"}]
+    seen = []
+    for http_client in (importlib.import_module(library).Client(), sdk.client("deepseek", library=library)):  # fmt: skip
+        with http_client:
+            client = connect(emulator, "deepseek", http_client=http_client)
+            with client.chat.completions.with_streaming_response.create(model="deepseek-v4-pro", messages=messages, stream=True) as raw:  # fmt: skip
+                lines = list(raw.iter_lines())
+            response = raw.http_response
+            assert raw.elapsed.total_seconds() > 0
+            assert response.num_bytes_downloaded
+            assert "data: [DONE]" in lines
+            seen.append((raw.http_version, raw.status_code, sorted(response.extensions), sorted(raw.headers)))  # fmt: skip
+
+    assert seen[0] == seen[1]
+
+
+def test_raw_async_responses(emulator):
+    async def run():
+        http = sdk.async_client("deepseek")
+        async with openai.AsyncOpenAI(base_url=emulator.base_url("deepseek"), api_key="any", http_client=http) as client:  # fmt: skip
+            raw = await client.chat.completions.with_raw_response.create(model="deepseek-v4-pro", messages=[{"role": "user", "content": "What is 2 + 2?"}])  # fmt: skip
+            return raw.elapsed, raw.http_version, raw.parse().choices[0].message.content
+
+    elapsed, version, text = asyncio.run(run())
+    assert elapsed.total_seconds() > 0
+    assert ("HTTP/1.1", "2 + 2 = 4.") == (version, text)
+
+
+def test_headers():
+    """Two cookies stay two headers, and the length is that of the rewritten body."""
+
+    def reply(_):
+        headers = [("set-cookie", "a=1"), ("set-cookie", "b=2"), ("content-type", "application/json")]  # fmt: skip
+        body = (
+            b'{"choices": [{"message": {"role": "assistant", "content": "A", "reasoning": "R"}}]}'
+        )
+        return httpx2.Response(200, headers=headers, content=body)
+
+    with sdk.client("deepseek", transport=httpx2.MockTransport(reply)) as http:
+        answer = http.post("https://host.test/chat/completions", json={"messages": []})
+
+    assert ["a=1", "b=2"] == answer.headers.get_list("set-cookie")
+    assert "R" == answer.json()["choices"][0]["message"]["reasoning_content"]
+    assert [str(len(answer.content))] == answer.headers.get_list("content-length")
+
+
+def test_a_compressed_stream(emulator):
+    """A host that compresses although it was asked not to."""
+    chunk = {"choices": [{"index": 0, "delta": {"content": "<think>R</think>A"}}]}
+    body = gzip.compress(f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode())
+    headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
+    inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers=headers, content=body))
+    with sdk.client("vllm", transport=inner) as http:
+        answer = http.post("https://host.test/chat/completions", json={"model": "qwen3-8b", "messages": [], "stream": True})  # fmt: skip
+
+    assert {"reasoning_content": "R", "content": "A"} == deltas(answer.text)
+
+
+def deltas(body):
+    """The texts of a stream, by field."""
+    joined = {}
+    for line in body.splitlines():
+        if line.startswith("data: {"):
+            for name, piece in json.loads(line[6:])["choices"][0]["delta"].items():
+                joined[name] = joined.get(name, "") + piece
+    return joined
+
+
+def test_deltas_keep_their_members():
+    """A delta gets no content that it did not have, and keeps the host's own reasoning fields."""
+    given = [
+        {"role": "assistant", "content": ""},
+        {
+            "reasoning": "R",
+            "reasoning_details": [{"type": "reasoning.text", "text": "R", "index": 0}],
+        },
+        {"content": None, "reasoning": "S"},
+        {"content": "A"},
+        {
+            "tool_calls": [
+                {
+                    "index": 0,
+                    "id": "c",
+                    "type": "function",
+                    "function": {"name": "f", "arguments": "{}"},
+                }
+            ]
+        },
+        {},
+    ]
+    stream = Relay("openrouter").stream("https://x/chat/completions", "m", asked=b"{}")
+    passed = b"".join(stream.feed(f"data: {json.dumps({'choices': [{'index': 0, 'delta': delta}]})}\n\n".encode()) for delta in given)  # fmt: skip
+    seen = [json.loads(line[6:])["choices"][0]["delta"] for line in passed.decode().splitlines() if line]  # fmt: skip
+    bare = [{name: value for name, value in delta.items() if name != "reasoning_content"} for delta in seen]  # fmt: skip
+
+    assert given == bare
+    assert "R" == seen[1]["reasoning_content"]
+
+
+def until_finish(client, model, messages):
+    """A turn of an agent that stops reading at `finish_reason`."""
+    read = []
+    with client.chat.completions.create(model=model, messages=messages, tools=[TOOL], stream=True) as stream:  # fmt: skip
+        for chunk in stream:
+            read.append(chunk)
+            if chunk.choices and chunk.choices[0].finish_reason:
+                break
+    create = lambda **_: iter(read)  # noqa: E731 - stands in for the client
+    return streamed(SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create))), model, messages)  # fmt: skip
+
+
+@pytest.mark.parametrize(("provider", "model"), HOSTS[:3])
+def test_a_stream_that_is_left_at_its_finish_chunk(emulator, provider, model):
+    inner = Recording()
+    with connect(emulator, provider, http_client=sdk.client(provider, transport=inner)) as client:
+        text, thoughts, _ = agent(until_finish, client, model)
+    sent = [item for item in inner.bodies[-1]["messages"] if item["role"] == "assistant"]
+
+    assert "Paris: sunny. Rome: sunny. Oslo: sunny." == text
+    assert all(json.dumps(thought.strip())[1:-1] in json.dumps(item) for thought, item in zip(thoughts, sent, strict=False))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"content": None, "refusal": "No."},
+        {"content": ""},
+        {"content": "", "tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+        {"tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("streamed", [False, True])
+def test_messages_without_text_stay_as_they_are(message, streamed):
+    """Null, "" and nothing are three things, and a refusal is not content."""
+    relay, url = Relay("openrouter"), "https://x/chat/completions"
+    if streamed:
+        chunk = json.dumps({"choices": [{"index": 0, "delta": message}]})
+        line = relay.stream(url, "m", asked=b"{}").feed(f"data: {chunk}\n\n".encode())
+        passed = json.loads(line.removeprefix(b"data: "))["choices"][0]["delta"]
+    else:
+        body = json.dumps({"choices": [{"index": 0, "message": {"role": "assistant", **message}}]})
+        passed = json.loads(relay.incoming(url, "m", body.encode(), asked=b"{}"))["choices"][0]["message"]  # fmt: skip
+        assert "assistant" == passed.pop("role")
+
+    assert message == passed

@@ -2,16 +2,18 @@
 
 LangChain adds chunks up: texts with the same index are joined, dicts are merged, and nothing can be taken back. So text is
 passed on as it arrives, and the extras of every block come with the last chunk, when every part is final. A block whose text
-turned out to be something else is marked as withdrawn: `text` of the summed message still includes it, a history does not.
-This happens with unknown models that omit the opening tag of their reasoning; `disable_streaming=True` avoids it.
+turned out to be something else is marked as withdrawn, and the last chunk removes it from the sum (`chunk_sums.py`). This happens
+with unknown models that omit the opening tag of their reasoning.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk
 
+from innervoice.bridges.langchain.chunk_sums import LastChunk
 from innervoice.canon.events import (
     Event,
     Finish,
@@ -27,7 +29,14 @@ from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.canon.storage import to_json
 from innervoice.folding import FoldedPart, PartFolder, content_of
-from innervoice.sessions.langchain_blocks import KEY, block_of, extras_of, state_of
+from innervoice.sessions.langchain_blocks import (
+    KEY,
+    blocks_of,
+    extras_of,
+    is_trailing_seal,
+    plain_block,
+    state_of,
+)
 
 __all__ = ["AIMessageChunker", "answer_message"]
 
@@ -37,7 +46,7 @@ _TYPES = {"text": "text", "thinking": "reasoning", "tool_call": "tool_call_chunk
 
 def answer_message(response: Response) -> AIMessage:
     """A response as an AIMessage: parts as standard content blocks, seals in their extras."""
-    blocks = [block_of(part, at) for at, part in enumerate(response.parts)]
+    blocks = blocks_of(response.parts)
     return AIMessage(
         content=blocks,
         tool_calls=_listed(blocks, "tool_call"),
@@ -187,7 +196,13 @@ class AIMessageChunker:
 
     def _last(self, response: Response) -> AIMessageChunk:
         """The extras of every block, and the metadata of the complete response."""
-        blocks = [self._sealed(at, part) for at, part in enumerate(response.parts)]
+        blocks = [
+            self._sealed(at, response.parts)
+            for at in range(len(response.parts))
+            if not is_trailing_seal(response.parts, at)
+        ]
+        indexes = [block["index"] for block in blocks]
+        kind = LastChunk if self._withdrawn or indexes != sorted(indexes) else AIMessageChunk
         for shown in self._withdrawn:
             block = self._slice(shown, "")
             blocks.append({**block, "extras": {KEY: {"withdrawn": True}}})
@@ -199,25 +214,26 @@ class AIMessageChunker:
         }
         return self._chunk(
             blocks,
+            kind,
             chunk_position="last",
             usage_metadata=_usage(response),
             response_metadata=_metadata(response, calls=calls),
         )
 
-    def _sealed(self, at: int, part: Part) -> dict[str, Any]:
+    def _sealed(self, at: int, final: Sequence[Part]) -> dict[str, Any]:
         """The last slice of a block: the missing text and the extras."""
-        parts = self._folder.parts
+        parts, part, extras = self._folder.parts, final[at], extras_of(final, at)
         shown = parts[at] if at < len(parts) else _ShownPart(part)
         first = shown.block is None
         if first and not _is_shown(part):
             self._blocks += 1
-            return {**block_of(part, at), "index": self._blocks - 1}
+            return {**plain_block(part), "extras": extras, "index": self._blocks - 1}
         shown.part = part
         block = self._slice(shown, shown.rest(part))
         if isinstance(part, ToolCall) and not first:
             # LangChain concatenates names too, and part of a name may arrive late.
             block["name"] = part.name.removeprefix(shown.sent_name) or None
-        return {**block, "extras": extras_of(part, at)}
+        return {**block, "extras": extras}
 
     # ---- blocks --------------------------------------------------------------------------------
 
@@ -235,14 +251,19 @@ class AIMessageChunker:
                 shown.sent_name = shown.part.name
         return block
 
-    def _chunk(self, blocks: list[dict[str, Any]], **more: Any) -> AIMessageChunk:
+    def _chunk(
+        self,
+        blocks: list[dict[str, Any]],
+        kind: type[AIMessageChunk] = AIMessageChunk,
+        **more: Any,
+    ) -> AIMessageChunk:
         calls = [
             {name: block.get(name) for name in ("id", "name", "args", "index")}
             for block in blocks
             if block["type"] == "tool_call_chunk"
         ]
         more.setdefault("response_metadata", _head(self._provider))
-        return AIMessageChunk(content=blocks, tool_call_chunks=calls, **more)
+        return kind(content=blocks, tool_call_chunks=calls, **more)
 
 
 def _is_shown(part: Part) -> bool:

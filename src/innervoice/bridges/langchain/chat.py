@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
@@ -22,13 +22,28 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import ConfigDict, Field, PrivateAttr, SecretStr, field_validator
 
 from innervoice.bridges.langchain.ai_message import AIMessageChunker, answer_message
+from innervoice.bridges.langchain.chunk_sums import StreamedGeneration
 from innervoice.bridges.langchain.history import to_innervoice
-from innervoice.bridges.langchain.structured import Method, structured, usual_method
+from innervoice.bridges.langchain.model_profile import profile_of
+from innervoice.bridges.langchain.structured import (
+    Method,
+    StructuredMethod,
+    structured,
+    usual_method,
+)
+from innervoice.bridges.langchain.token_counting import (
+    count_message_tokens,
+    count_tokens,
+    token_ids,
+)
 from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.response import Response
 from innervoice.catalog.targets import names_of
 from innervoice.client.aio import AsyncClient
 from innervoice.client.sync import Client
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import ModelProfile
 
 __all__ = ["ChatInnervoice"]
 
@@ -102,6 +117,33 @@ class ChatInnervoice(BaseChatModel):
         provider, name = names_of(None, self._model_id(kwargs.get("model")))
         return {**params, "ls_provider": provider or "innervoice", "ls_model_name": name}
 
+    def _resolve_model_profile(self) -> ModelProfile | None:
+        return profile_of(self.model, self.dialect)
+
+    # ---- token counts ----------------------------------------------------------------------------
+
+    def get_token_ids(self, text: str) -> list[int]:
+        """The tokens of a text, by `custom_get_token_ids` or tiktoken; raises `UsageError` without either."""
+        if self.custom_get_token_ids is not None:
+            ids: list[int] = self.custom_get_token_ids(text)
+            return ids
+        return token_ids(self.model, text)
+
+    def get_num_tokens(self, text: str) -> int:
+        """The number of tokens of a text: exact for OpenAI's models with tiktoken, otherwise an estimate."""
+        if self.custom_get_token_ids is not None:
+            return len(self.custom_get_token_ids(text))
+        return count_tokens(self.model, text)
+
+    def get_num_tokens_from_messages(
+        self, messages: list[BaseMessage], tools: Sequence[Any] | None = None
+    ) -> int:
+        """The number of tokens of messages and tools; reasoning is counted where it is sent back to the model."""
+        if self.custom_get_token_ids is not None:
+            return int(super().get_num_tokens_from_messages(messages, tools))
+        declared = [_tool(tool, strict=None) for tool in tools or ()]
+        return count_message_tokens(self.model, to_innervoice(messages), declared)
+
     # ---- requests --------------------------------------------------------------------------------
 
     def _generate(
@@ -140,7 +182,7 @@ class ChatInnervoice(BaseChatModel):
             for event in events:
                 chunk = chunks.feed(event)
                 if chunk is not None:
-                    yield ChatGenerationChunk(message=chunk)
+                    yield StreamedGeneration(message=chunk)
 
     async def _astream(
         self,
@@ -160,7 +202,7 @@ class ChatInnervoice(BaseChatModel):
             async for event in events:
                 chunk = chunks.feed(event)
                 if chunk is not None:
-                    yield ChatGenerationChunk(message=chunk)
+                    yield StreamedGeneration(message=chunk)
 
     def _request(self, stop: list[str] | None, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """The model id and the fields of a request."""
@@ -242,13 +284,17 @@ class ChatInnervoice(BaseChatModel):
     ) -> Runnable[LanguageModelInput, Any]:
         """The model with responses parsed into objects of a schema.
 
-        By default the model is forced to call a tool; where it cannot be forced, its response must match the schema. Some models
-        do not reason during a forced tool call, which a note says; `method="json_schema"` lets them, if the host supports schemas.
+        By default the model is forced to call a tool. If it cannot be forced, or would not do the reasoning that `reasoning` asks for,
+        its response must match the schema; if the host has no response schemas, the system prompt asks for the call. With
+        `method="function_calling"` the call is always forced, and a note says if reasoning was switched off for it.
         """
         if method is None:
-            method = usual_method(self.model, reasoning=self.reasoning, dialect=self.dialect)
+            reasoning = kwargs.get("reasoning", self.reasoning)
+            chosen = usual_method(self.model, reasoning=reasoning, dialect=self.dialect)
+        else:
+            chosen = StructuredMethod(method)
         return structured(
-            self, schema, method=method, include_raw=include_raw, strict=strict, **kwargs
+            self, schema, method=chosen, include_raw=include_raw, strict=strict, **kwargs
         )
 
 

@@ -34,10 +34,11 @@ from innervoice.sessions.langchain import from_object, read_langchain
 from innervoice.sessions.langchain_blocks import (
     KEY,
     is_withdrawn,
-    part_of,
+    parts_of,
     plain_block,
     plain_part,
 )
+from innervoice.sessions.langchain_content import CONTENT
 
 __all__ = ["from_innervoice", "read", "to_innervoice"]
 
@@ -106,25 +107,24 @@ def _parts(message: AIMessage, state: dict[str, Any], *, ended: bool) -> list[Pa
         if is_withdrawn(block) or block == "":
             continue
         name = block.get("id") if isinstance(block, dict) and block.get("type") in _CALLS else None
-        block_at = part_of(block, calls.get(name)) or _kept_call(kept, name, calls)
-        found.append(block_at or (None, plain_part(block, complete=ended)))
+        own = parts_of(block, calls.get(name)) or _kept_call(kept, name, calls)
+        found += own or [(None, plain_part(block, complete=ended))]
     named = {part.id for _, part in found if isinstance(part, ToolCall)}
-    found += [
-        _kept_call(kept, name, calls) or (None, plain_part({**call, "type": "tool_call"}))
-        for name, call in calls.items()
-        if name not in named
-    ]
+    for name, call in calls.items():
+        if name not in named:
+            own = _kept_call(kept, name, calls)
+            found += own or [(None, plain_part({**call, "type": "tool_call"}))]
     if all(at is not None for at, _ in found):
         found.sort(key=lambda item: item[0] or 0)
     return [part for _, part in found]
 
 
-def _kept_call(kept: dict[str, Any], name: Any, calls: dict[Any, Any]) -> tuple[int, Part] | None:
+def _kept_call(kept: dict[str, Any], name: Any, calls: dict[Any, Any]) -> list[tuple[int, Part]]:
     """A tool call whose block lost its extras, which happens in some ways of streaming."""
     if name not in kept:
-        return None
+        return []
     stored = {"type": "tool_call", "id": name, "extras": {KEY: kept[name]}}
-    return part_of(stored, calls.get(name))
+    return parts_of(stored, calls.get(name))
 
 
 def _stored_message(state: dict[str, Any]) -> Message:
@@ -249,6 +249,8 @@ def _part(block: Any) -> Part:
             return _media(block.get("mime_type"), url)
         case {"type": "non_standard", "value": value}:
             return Opaque(value)
+        case {"type": "text" | "image"}:
+            return CONTENT.part(block)  # in a provider's form, which others refuse
         case _:
             return Opaque(block)
 

@@ -1,27 +1,43 @@
-"""A model and a schema -> a runnable that returns objects of the schema."""
+"""A model and a schema -> a runnable that returns objects of the schema.
+
+A forced tool call is the most reliable way, but some models do not reason during one. If reasoning was asked for, they get the schema
+as their response format, or, where the host has none, are asked for the call in the system prompt, as `ask(..., schema=...)` does.
+"""
 
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
+from langchain_core.exceptions import OutputParserException
+from langchain_core.messages import AIMessage
 from langchain_core.output_parsers import JsonOutputParser, PydanticOutputParser
 from langchain_core.output_parsers.openai_tools import (
     JsonOutputKeyToolsParser,
     PydanticToolsParser,
 )
-from langchain_core.runnables import Runnable, RunnableMap, RunnablePassthrough
+from langchain_core.runnables import Runnable, RunnableLambda, RunnableMap, RunnablePassthrough
 from langchain_core.utils.function_calling import convert_to_json_schema, convert_to_openai_tool
 from langchain_core.utils.pydantic import is_basemodel_subclass
 
 from innervoice.canon.messages import user
 from innervoice.canon.request import Request, Tool
+from innervoice.client.structured import call_instruction
 from innervoice.encoding import encode
 from innervoice.errors import UsageError
 
-__all__ = ["Method", "structured", "usual_method"]
+__all__ = ["Method", "StructuredMethod", "structured", "usual_method"]
 
 Method: TypeAlias = Literal["function_calling", "json_schema", "json_mode"]
+
+
+class StructuredMethod(NamedTuple):
+    """How a model is made to answer with an object."""
+
+    name: Method
+    is_forced: bool = True
+    """Whether the tool call is forced; otherwise the system prompt asks for it."""
+
 
 _PROBE = {
     "type": "object",
@@ -31,8 +47,8 @@ _PROBE = {
 }
 
 
-def usual_method(model: str, **settings: Any) -> Method:
-    """The default method: a forced tool call, or a response schema where the model cannot be forced."""
+def usual_method(model: str, **settings: Any) -> StructuredMethod:
+    """The default method: a forced tool call, unless the model cannot be forced or would not reason as it was asked to."""
     # The probe must be a strict schema: one that allows any value would be sent as an instruction.
     form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": _PROBE}}
     request = Request(
@@ -46,37 +62,40 @@ def usual_method(model: str, **settings: Any) -> Method:
     try:
         notes = encode(request).notes
     except UsageError:  # unknown provider
-        return "function_calling"
+        return StructuredMethod("function_calling")
     noted = {note.code for note in notes} | {
         (note.detail or "").partition(":")[0] for note in notes
     }
     unforced = noted & {"tool_choice_relaxed", "tool_choice"}
-    return (
-        "json_schema" if unforced and "schema_as_instruction" not in noted else "function_calling"
-    )
+    loses_reasoning = settings.get("reasoning") is not None and "reasoning_off_for_tools" in noted
+    if not unforced and not loses_reasoning:
+        return StructuredMethod("function_calling")
+    if "schema_as_instruction" not in noted:
+        return StructuredMethod("json_schema")
+    return StructuredMethod("function_calling", is_forced=False)
 
 
 def structured(
     model: Any,
     schema: Any,
     *,
-    method: Method,
+    method: StructuredMethod,
     include_raw: bool,
     strict: bool | None,
     **fields: Any,
 ) -> Runnable[Any, Any]:
     """The model, followed by a parser of its responses."""
-    traced = {"kwargs": {"method": method, "strict": strict}, "schema": schema}
-    if method == "function_calling":
+    traced = {"kwargs": {"method": method.name, "strict": strict}, "schema": schema}
+    if method.name == "function_calling":
+        if method.is_forced:
+            fields["tool_choice"] = "any"
+        else:
+            fields.setdefault("system", call_instruction(_tool_name(schema)))
         bound = model.bind_tools(
-            [schema],
-            tool_choice="any",
-            strict=strict,
-            ls_structured_output_format=traced,
-            **fields,
+            [schema], strict=strict, ls_structured_output_format=traced, **fields
         )
     else:
-        form = _form(schema, method, strict=strict)
+        form = _form(schema, method.name, strict=strict)
         bound = model.bind(response_format=form, ls_structured_output_format=traced, **fields)
     parser = _parser(schema, method)
     if not include_raw:
@@ -103,11 +122,25 @@ def _form(schema: Any, method: Method, *, strict: bool | None) -> dict[str, Any]
     return {"type": "json_schema", "json_schema": inner}
 
 
-def _parser(schema: Any, method: Method) -> Runnable[Any, Any]:
+def _parser(schema: Any, method: StructuredMethod) -> Runnable[Any, Any]:
     is_class = isinstance(schema, type) and is_basemodel_subclass(schema)
-    if method != "function_calling":
+    if method.name != "function_calling":
         return PydanticOutputParser(pydantic_object=schema) if is_class else JsonOutputParser()
+    if not method.is_forced:
+        return RunnableLambda(_checked) | _parser(schema, StructuredMethod("function_calling"))
     if is_class:
         return PydanticToolsParser(tools=[schema], first_tool_only=True)
-    name = convert_to_openai_tool(schema)["function"]["name"]
-    return JsonOutputKeyToolsParser(key_name=name, first_tool_only=True)
+    return JsonOutputKeyToolsParser(key_name=_tool_name(schema), first_tool_only=True)
+
+
+def _tool_name(schema: Any) -> str:
+    return str(convert_to_openai_tool(schema)["function"]["name"])
+
+
+def _checked(message: AIMessage) -> AIMessage:
+    """The message, if it has the call that the system prompt asks for."""
+    if not message.tool_calls:
+        raise OutputParserException(
+            f"the model answered with text and did not call the tool: {message.text!r:.200}"
+        )
+    return message

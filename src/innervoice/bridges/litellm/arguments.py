@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from innervoice.bridges.litellm.call_ids import paired
 from innervoice.bridges.litellm.flags import flag
 from innervoice.bridges.litellm.from_litellm import messages_from_litellm, system_blocks
+from innervoice.bridges.litellm.own_settings import left_out
 from innervoice.bridges.litellm.params import (
     CHAT_ONLY,
     FIELDS,
-    LEFT_OUT,
     is_openai,
     own_place,
     place,
@@ -23,6 +24,7 @@ from innervoice.bridges.litellm.params import (
     unsupported,
 )
 from innervoice.bridges.litellm.providers import ResolvedModel, resolve_model
+from innervoice.bridges.litellm.remembered_turns import Continuation, caller_of, continued
 from innervoice.bridges.litellm.strict_schema import strict_schema
 from innervoice.canon.messages import Message
 from innervoice.canon.reasoning import Reasoning
@@ -59,8 +61,6 @@ _VARIABLES = {
     "vertex_location": "GOOGLE_CLOUD_LOCATION",
 }
 """Arguments that override environment variables."""
-_WITHHELD = ("aws_", "azure_", "vertex_", "litellm_")
-"""Prefixes of connection settings; some are secrets, so none of them goes into a request body."""
 _TIMEOUT = 600.0
 _RETRIES = 2
 # Suffixes of a base URL that litellm users write and that the dialect's path already contains.
@@ -92,11 +92,15 @@ class CompletionCall:
     """The fields of our request."""
     settings: dict[str, Any]
     """The arguments of our client."""
+    continuation: Continuation
+    """The turns that were restored, and where the response is remembered."""
     http: Any = None
     """The httpx or httpx2 client that the caller passed."""
     stream: bool = False
     include_usage: bool = False
     notes: list[str] = field(default_factory=list)
+    received: dict[str, str] = field(default_factory=dict)
+    """The headers of the response, once it has begun."""
 
     @property
     def may_lack_responses(self) -> bool:
@@ -123,6 +127,11 @@ def completion_call(
         else []
     )
     fields = _fields(given, target, dialect, notes)
+    settings = _settings(given, target, dialect, base, notes)
+    http = _http_of(given.get("client"))
+    continuation = continued(passed, caller_of(settings, http))
+    with_ids = paired(continuation.messages)
+    notes += [*continuation.notes, *with_ids.notes]
     marks = system_blocks(passed) if dialect == "anthropic" else None
     if marks:
         fields["extra"].setdefault("system", marks)
@@ -130,12 +139,13 @@ def completion_call(
         target=target,
         dialect=dialect,
         messages=messages_from_litellm(
-            passed, dialect, cache_marks=target.host not in ("openai", "azure")
+            with_ids.messages, dialect, cache_marks=target.host not in ("openai", "azure")
         ),
         original_messages=passed,
         fields=fields,
-        settings=_settings(given, target, dialect, base, notes),
-        http=_http_of(given.get("client")),
+        settings=settings,
+        http=http,
+        continuation=continuation,
         stream=bool(given.get("stream")),
         include_usage=bool(_options(given).get("include_usage")),
         notes=notes,
@@ -200,8 +210,8 @@ def _extra(
     for name, value in given.items():
         if name in handled:
             continue
-        if name in LEFT_OUT or name.startswith(_WITHHELD):
-            notes.append(f"{name}: left out, {LEFT_OUT.get(name, 'innervoice has no use for it')}")
+        if (reason := left_out(name)) is not None:
+            notes.append(f"{name}: left out, {reason}")
         elif not is_openai(name):
             place(extra, own_place(dialect, name), value)
         elif (path := placed(dialect, name)) is None:

@@ -20,7 +20,7 @@ from innervoice.bridges.litellm.message_fields import (
     thinking_block,
 )
 from innervoice.bridges.litellm.response_types import Delta, ModelResponseStream, StreamingChoices
-from innervoice.bridges.litellm.to_litellm import finish_word, hidden_facts, usage_of
+from innervoice.bridges.litellm.to_litellm import cost_of, finish_word, hidden_facts, usage_of
 from innervoice.bridges.litellm.usage import Usage
 from innervoice.canon.events import (
     Event,
@@ -127,14 +127,20 @@ class Chunker:
                 self._sent.add(place)
 
     def _last(self, response: Response) -> Iterable[ModelResponseStream]:
-        members = members_of(self._ids.turn(response.message))
+        turn = self._ids.turn(response.message)
+        self._call.continuation.remember(turn)
+        members = members_of(turn)
         delta = {name: members[name] for name in ("reasoning_items", "provider_specific_fields")}
         last = self._chunk(delta, finish_word(response))
         usage = usage_of(response.usage)
-        last._hidden_params.update(hidden_facts(response, self._call), usage=usage)
+        cost = cost_of(self._call, response.model, usage)
+        facts = {**hidden_facts(response, self._call), "response_cost": cost}
+        last._hidden_params.update(facts, usage=usage)
         yield last
         if self._call.include_usage:
-            yield self._chunk({}, usage=usage)
+            counts = self._chunk({}, usage=usage)
+            counts._hidden_params.update(facts)
+            yield counts
 
     def _chunk(
         self, delta: dict[str, Any], word: str | None = None, usage: Usage | None = None

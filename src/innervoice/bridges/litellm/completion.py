@@ -3,34 +3,80 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from innervoice.bridges.litellm.arguments import CompletionCall, completion_call
+from innervoice.bridges.litellm.call_options import (
+    ACOMPLETION,
+    COMPLETION,
+    by_name,
+    signature_of,
+)
+from innervoice.bridges.litellm.call_reports import report_of
 from innervoice.bridges.litellm.chunks import AsyncChunkStream, ChunkStream
 from innervoice.bridges.litellm.connections import async_client_of, client_of
+from innervoice.bridges.litellm.custom_providers import custom_call
 from innervoice.bridges.litellm.error_mapping import translated
-from innervoice.bridges.litellm.flags import flag
+from innervoice.bridges.litellm.fallback_models import Attempts
 from innervoice.bridges.litellm.mock_response import mock_completion, wants_mock
 from innervoice.bridges.litellm.response_types import ModelResponse
 from innervoice.bridges.litellm.stream_wrapper import CustomStreamWrapper
-from innervoice.bridges.litellm.to_litellm import model_response
+from innervoice.bridges.litellm.to_litellm import additional_headers, model_response
 from innervoice.canon.response import Response
 from innervoice.errors import NotFoundError
 
 __all__ = ["acompletion", "completion"]
 
-_CALLBACKS = ("callbacks", "success_callback", "failure_callback", "input_callback")
-
 
 def completion(
-    model: str, messages: Sequence[Any] | None = None, **options: Any
+    model: str, messages: Sequence[Any] | None = None, *more: Any, **options: Any
 ) -> ModelResponse | CustomStreamWrapper:
-    """Calls a model, as litellm does: `provider/model`, messages in OpenAI's form, litellm's parameters by keyword.
+    """Calls a model, as litellm does: `provider/model`, messages in OpenAI's form, litellm's parameters.
 
-    With `stream=True` the request is sent at once and the result iterates over chunks. Every error is one of `exceptions`.
+    With `stream=True` the request is sent at once and the result iterates over chunks. Every error is one of `exceptions`; after one,
+    the `fallbacks` are tried.
     """
+    attempts = Attempts(model, by_name(COMPLETION, more, options, "completion"))
+    while True:
+        report = report_of(attempts, messages, is_async=False)
+        try:
+            made = _completed(attempts.model, messages, attempts.options)
+        except Exception as error:
+            report.failed(error)
+            if not attempts.go_on(error):
+                raise
+        else:
+            return report.succeeded(made)  # type: ignore[no-any-return]
+
+
+async def acompletion(
+    model: str, messages: Sequence[Any] | None = None, *more: Any, **options: Any
+) -> ModelResponse | CustomStreamWrapper:
+    """The same, async; read a stream with `async for`."""
+    attempts = Attempts(model, by_name(ACOMPLETION, more, options, "acompletion"))
+    while True:
+        report = report_of(attempts, messages, is_async=True)
+        try:
+            made = await _acompleted(attempts.model, messages, attempts.options)
+        except Exception as error:
+            await report.afailed(error)
+            if not attempts.go_on(error):
+                raise
+        else:
+            return await report.asucceeded(made)  # type: ignore[no-any-return]
+
+
+_FIRST = ("model", "messages")
+completion.__signature__ = signature_of(_FIRST, COMPLETION)  # type: ignore[attr-defined]
+acompletion.__signature__ = signature_of(_FIRST, ACOMPLETION)  # type: ignore[attr-defined]
+
+
+def _completed(
+    model: str, messages: Sequence[Any] | None, options: dict[str, Any]
+) -> ModelResponse | CustomStreamWrapper:
+    if (custom := custom_call(model, messages, options)) is not None:
+        return custom.completion()  # type: ignore[no-any-return]
     call = _call(model, messages, options)
     if wants_mock(options):
         return mock_completion(call, options)
@@ -43,10 +89,11 @@ def completion(
             return _sent(completion_call(model, call.original_messages, options, chat=True))
 
 
-async def acompletion(
-    model: str, messages: Sequence[Any] | None = None, **options: Any
+async def _acompleted(
+    model: str, messages: Sequence[Any] | None, options: dict[str, Any]
 ) -> ModelResponse | CustomStreamWrapper:
-    """The same, async; read a stream with `async for`."""
+    if (custom := custom_call(model, messages, options)) is not None:
+        return await custom.acompletion()  # type: ignore[no-any-return]
     call = _call(model, messages, options)
     if wants_mock(options):
         return mock_completion(call, options)
@@ -80,8 +127,6 @@ async def _sent_async(call: CompletionCall) -> ModelResponse | CustomStreamWrapp
 
 
 def _call(model: str, messages: Sequence[Any] | None, options: dict[str, Any]) -> CompletionCall:
-    if any(flag(name) for name in _CALLBACKS):
-        warnings.warn("litellm's callbacks are set, but innervoice does not run them", stacklevel=3)
     with translated(options.get("custom_llm_provider"), model):
         return completion_call(model, messages, options)
 
@@ -95,5 +140,10 @@ def _answered(response: Response, call: CompletionCall, began: float) -> ModelRe
 def _streamed(chunks: Any, call: CompletionCall) -> CustomStreamWrapper:
     provider = call.target.provider
     wrapper = CustomStreamWrapper(chunks, call.target.model, None, provider)
-    wrapper._hidden_params.update(api_base=call.settings["base_url"], notes=call.notes)
+    wrapper.messages = call.original_messages
+    headers = additional_headers(call.received)
+    wrapper._hidden_params.update(
+        api_base=call.settings["base_url"], notes=call.notes, additional_headers=headers
+    )
+    wrapper._response_headers = call.received
     return wrapper

@@ -11,6 +11,7 @@ import atexit
 import threading
 from collections.abc import AsyncGenerator
 from importlib import import_module
+from inspect import iscoroutinefunction
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -29,14 +30,14 @@ def client_of(call: CompletionCall) -> Any:
     """A client for one call, over the shared connection pool."""
     kind = import_module("innervoice.client.sync").Client
     http = call.http or flag("client_session") or _shared()
-    return kind(**call.settings, http=http)
+    return kind(**call.settings, http=_listening(http, call))
 
 
 async def async_client_of(call: CompletionCall) -> Any:
     """The same for an async call."""
     kind = import_module("innervoice.client.aio").AsyncClient
     http = call.http or flag("aclient_session") or await _shared_async()
-    return kind(**call.settings, http=http)
+    return kind(**call.settings, http=_listening(http, call))
 
 
 async def close_litellm_async_clients() -> None:
@@ -44,6 +45,38 @@ async def close_litellm_async_clients() -> None:
     known = _pools.pop(_loop(), None)
     if known:
         await known[1].aclose()
+
+
+class _Listening:
+    """An HTTP client that keeps the headers of its last response."""
+
+    def __init__(self, http: Any, received: dict[str, str]) -> None:
+        self._http = http
+        self._received = received
+        self.errors = import_module("innervoice.client.error_mapping").errors_of(http)
+        self.build_request = http.build_request
+
+    def send(self, request: Any, **options: Any) -> Any:
+        """Sends a request."""
+        return self._kept(self._http.send(request, **options))
+
+    def _kept(self, answer: Any) -> Any:
+        self._received.clear()
+        self._received.update(answer.headers)
+        return answer
+
+
+class _ListeningAsync(_Listening):
+    """The same for an async client."""
+
+    async def send(self, request: Any, **options: Any) -> Any:
+        """Sends a request."""
+        return self._kept(await self._http.send(request, **options))
+
+
+def _listening(http: Any, call: CompletionCall) -> Any:
+    is_async = iscoroutinefunction(http.send)
+    return (_ListeningAsync if is_async else _Listening)(http, call.received)
 
 
 def _shared() -> Any:

@@ -78,7 +78,7 @@ def completion_cost(
         custom_llm_provider = custom_llm_provider or hidden.get("custom_llm_provider")
         model = model or completion_response["model"]
         usage = completion_response.get("usage")
-        made = Usage(**usage) if isinstance(usage, dict) else usage or Usage()
+        made = _chat_usage(usage)
     else:
         source = {"messages": list(messages)} if messages else {"text": prompt}
         counted = token_counter(model=model or "", **source)
@@ -91,6 +91,19 @@ def completion_cost(
             usage_object=made,
             service_tier=service_tier,
         )
+    )
+
+
+def _chat_usage(usage: Any) -> Usage:
+    """The counts of a response; those of the Responses API have other names."""
+    counts = usage or {}
+    if "input_tokens" not in counts:
+        return Usage(**usage) if isinstance(usage, dict) else usage or Usage()
+    details = counts.get("input_tokens_details") or {}
+    return Usage(
+        counts["input_tokens"],
+        counts["output_tokens"],
+        prompt_tokens_details={"cached_tokens": details.get("cached_tokens")},
     )
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from innervoice import errors as ours
 from innervoice.bridges.litellm import errors
 from innervoice.bridges.litellm.errors import ErrorResponse, LitellmError
 
-__all__ = ["exception_of", "translated"]
+__all__ = ["exception_of", "exception_of_status", "translated"]
 
 _CONTEXT = re.compile(
     r"context[ _](?:length|window)|maximum context|prompt is too long|too many (?:input )?tokens"
@@ -84,6 +85,16 @@ def exception_of(
     if response is not None:
         made.response = response
     return made
+
+
+def exception_of_status(
+    status: Any, message: str, provider: str | None, model: str | None
+) -> LitellmError:
+    """litellm's exception for an HTTP status; without one the connection counts as failed, as in litellm."""
+    kind = _BY_STATUS.get(status, errors.APIConnectionError if status is None else errors.APIError)
+    if kind is errors.APIError:
+        return errors.APIError(status, message, provider, model)
+    return kind(message=message, llm_provider=provider, model=model)
 
 
 def _kind_of(error: ours.InnervoiceError) -> type[LitellmError]:

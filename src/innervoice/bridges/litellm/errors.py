@@ -21,16 +21,21 @@ LitellmError (ours; a subclass of InnervoiceError)
 ├── InternalServerError               500
 ├── BadGatewayError                   502
 ├── ServiceUnavailableError           503
+├── InvalidRequestError               400; the old name of BadRequestError
+├── MockException                     its argument `status_code`
+├── OpenAIError                       never raised here
 ├── ModelNotMappedError               a look-up of an unregistered model
 └── BudgetExceededError               never raised here
 
-Retry code checks errors with `isinstance`, so siblings in this tree must not be subclasses of each other.
+Retry code checks errors with `isinstance`, so siblings in this tree must not be subclasses of each other. Where the package `openai`
+is loaded, each class is also a subclass of the exception of `openai` that litellm derives it from (`openai_bases`).
 """
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from innervoice.bridges.litellm.openai_bases import follow_openai
 from innervoice.errors import InnervoiceError
 
 __all__ = [
@@ -49,8 +54,10 @@ __all__ = [
     "InvalidRequestError",
     "JSONSchemaValidationError",
     "LitellmError",
+    "MockException",
     "ModelNotMappedError",
     "NotFoundError",
+    "OpenAIError",
     "PaymentRequiredError",
     "PermissionDeniedError",
     "RateLimitError",
@@ -86,6 +93,7 @@ class LitellmError(InnervoiceError):
     status: ClassVar[int] = 500
     order: ClassVar[tuple[str, ...]] = _PROVIDER_FIRST
     """The argument names, in litellm's positional order."""
+    body: Any
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         name = type(self).__name__
@@ -105,9 +113,14 @@ class LitellmError(InnervoiceError):
         self.model: str | None = facts.pop("model", None)
         response = facts.pop("response", None)
         self.response: Any = ErrorResponse(self.status_code) if response is None else response
-        for key in ("litellm_debug_info", *_TRIES, "body", *facts):
+        for key in ("litellm_debug_info", *_TRIES, "body", "request", *facts):
             setattr(self, key, facts.get(key))
-        super().__init__(self.message)
+        detail = self.body if isinstance(self.body, dict) else {}
+        for key in ("code", "param", "type"):
+            setattr(self, key, detail.get(key))
+        self.request_id: str | None = dict(self.response.headers).get("x-request-id")
+        # Not super(): a class of openai may be next, and takes other arguments.
+        Exception.__init__(self, self.message)
 
     def __str__(self) -> str:
         return self.message
@@ -178,8 +191,11 @@ class PaymentRequiredError(BadRequestError):
     status = 402
 
 
-class InvalidRequestError(BadRequestError):
+class InvalidRequestError(LitellmError):
     """The old name of `BadRequestError`."""
+
+    status = 400
+    order = _MODEL_FIRST
 
 
 class AuthenticationError(LitellmError):
@@ -246,6 +262,19 @@ class APIError(LitellmError):
     )
 
 
+class MockException(LitellmError):  # noqa: N818 - litellm's name
+    """An error of `mock_response`."""
+
+    order = APIError.order
+
+
+class OpenAIError(LitellmError):
+    """litellm's class for errors of OpenAI's SDK; never raised here."""
+
+    def __init__(self, original_exception: Any = None) -> None:
+        super().__init__(str(original_exception or ""), "openai")
+
+
 class APIConnectionError(LitellmError):
     """The connection failed or was lost."""
 
@@ -305,3 +334,6 @@ class BudgetExceededError(InnervoiceError):
 
     def __str__(self) -> str:
         return self.message
+
+
+follow_openai(globals())

@@ -12,4 +12,4 @@ _TOP = "innervoice.bridges.litellm"
 
 def flag(name: str) -> Any:
     """The current value of a flag, None if it does not exist; read from the package, where callers set and patch it."""
-    return getattr(sys.modules[_TOP], name, None)
+    return vars(sys.modules[_TOP]).get(name)

@@ -21,6 +21,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.errors import UsageError
+from innervoice.wire.anthropic.write import write_part
 from innervoice.wire.chat.serve_request import read_request
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.write import input_of
@@ -95,7 +96,10 @@ def _message(message: Any, dialect: str) -> Message:
         return read
     if read.role == "system":
         dialect = ""  # a system prompt is plain text in every dialect
-    return read.replace(parts=tuple(_portable(part, dialect) for part in read.parts))
+    parts = tuple(_portable(part, dialect) for part in read.parts)
+    if dialect == "anthropic" and parts and (mark := message.get("cache_control")):
+        parts = (*parts[:-1], _marked(parts[-1], mark))
+    return read.replace(parts=parts)
 
 
 def _as_chat(message: dict[str, Any]) -> Message:
@@ -122,6 +126,15 @@ def _portable(part: Part, dialect: str) -> Part:
             return _media(url, rest.get("format") or "application/pdf")
         case _:
             return part
+
+
+def _marked(part: Part, mark: Any) -> Part:
+    """The last part of a message with the cache mark of the message."""
+    block = write_part(part) if isinstance(part, (Text, ToolResult)) else None
+    if not block:
+        return part
+    marked = {**block, "cache_control": mark}
+    return part.replace(origin=Origin(dialect="anthropic", block=marked))
 
 
 def _with_type(part: Media, block: dict[str, Any]) -> Media:
@@ -223,7 +236,7 @@ def _shown_turn(message: dict[str, Any], dialect: str) -> Message:
     if calls:
         said["tool_calls"] = [_bare_call(call) for call in calls]
     turn = _as_chat(said)
-    signatures = [_signature_of(call) for call in calls]
+    signatures = [_signature_of(call, dialect) for call in calls]
     parts = _signed(list(turn.parts), signatures, as_list(fields.get("thought_signatures")))
     return turn.replace(parts=(*thoughts, *parts))
 
@@ -268,8 +281,12 @@ def _bare_call(call: dict[str, Any]) -> dict[str, Any]:
     return bare
 
 
-def _signature_of(call: dict[str, Any]) -> str | None:
+def _signature_of(call: dict[str, Any], dialect: str) -> str | None:
     signature = as_dict(call.get("provider_specific_fields")).get("thought_signature")
+    if signature is None and dialect == "gemini":
+        # Gemini's own OpenAI-compatible API has it here, and so do the programs that were written for it.
+        google = as_dict(as_dict(call.get("extra_content")).get("google"))
+        signature = google.get("thought_signature")
     hidden = str(call.get("id") or "").partition(_THOUGHT)[2]
     return signature if isinstance(signature, str) else hidden or None
 

@@ -39,11 +39,14 @@ class LitellmObject:
 
     declared: ClassVar[frozenset[str]] = frozenset()
     """The members that the class annotates; all others are extra."""
+    model_fields: ClassVar[Members] = {}
+    """The same with their annotations."""
 
     def __init_subclass__(cls) -> None:
         annotated = inspect.get_annotations(cls).items()
-        own = {name for name, kind in annotated if not str(kind).startswith("ClassVar")}
-        cls.declared = cls.declared | own
+        own = {name: kind for name, kind in annotated if not str(kind).startswith("ClassVar")}
+        cls.model_fields = {**cls.model_fields, **own}
+        cls.declared = cls.declared | own.keys()
 
     def __init__(self, **members: Any) -> None:
         self.__dict__.update(members)
@@ -70,8 +73,8 @@ class LitellmObject:
         return iter(self.items())
 
     def get(self, name: str, default: Any = None) -> Any:
-        """A member, or the default if it is absent."""
-        return self.__dict__[name] if name in self else default
+        """A member, or the default if it is absent; as in litellm, private attributes can be read with it too."""
+        return self.__dict__.get(name, default)
 
     def keys(self) -> list[str]:
         """The names of the members."""
@@ -142,6 +145,26 @@ class LitellmObject:
     def model_validate(cls, value: Any) -> Self:
         """An object from a dict."""
         return value if isinstance(value, cls) else cls(**value)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Members:
+        """The class as the type of a pydantic field; a core schema is a plain dict, so pydantic is not needed for it."""
+        return {
+            "type": "function-plain",
+            "function": {"type": "no-info", "function": cls._from_field},
+            "serialization": {"type": "function-plain", "function": plain},
+        }
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Members:
+        return {"type": "object", "title": cls.__name__}
+
+    @classmethod
+    def _from_field(cls, value: Any) -> Self:
+        if not isinstance(value, (cls, dict)):
+            # ValueError, because pydantic lets a TypeError through.
+            raise ValueError(f"expected a {cls.__name__} or a dict, got {type(value).__name__}")  # noqa: TRY004
+        return cls.model_validate(value)
 
     # ---- as a value ----------------------------------------------------------------------------
 

@@ -1,6 +1,14 @@
 """The functions that litellm has in `litellm.main`."""
 
+from typing import NoReturn
+
+from innervoice.bridges.litellm.absent import missing
 from innervoice.bridges.litellm.chunk_builder import stream_chunk_builder
 from innervoice.bridges.litellm.completion import acompletion, completion
+from innervoice.bridges.litellm.responses_bridge import responses_api_bridge_check
 
-__all__ = ["acompletion", "completion", "stream_chunk_builder"]
+__all__ = ["acompletion", "completion", "responses_api_bridge_check", "stream_chunk_builder"]
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise missing(name, __name__)

@@ -89,7 +89,9 @@ def kept_turn(turn: Message) -> Any:
 
 
 def stored_turn(kept: Any) -> Message | None:
-    """The stored turn; None if the value is not one."""
+    """The stored turn; None if the value is not one. A turn of this process may be passed as it is."""
+    if isinstance(kept, Message):
+        return kept
     try:
         turn = from_json(dump_json(kept))
     except (DecodeError, TypeError, ValueError):

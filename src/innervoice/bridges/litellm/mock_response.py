@@ -16,6 +16,7 @@ from innervoice.bridges.litellm.response_types import (
     StreamingChoices,
 )
 from innervoice.bridges.litellm.stream_wrapper import CustomStreamWrapper
+from innervoice.bridges.litellm.to_litellm import call_facts, cost_of
 from innervoice.bridges.litellm.tokens import token_counter
 from innervoice.bridges.litellm.usage import Usage
 from innervoice.errors import InnervoiceError
@@ -35,27 +36,36 @@ _ERRORS: dict[str, tuple[type[errors.LitellmError], str]] = {
     "litellm.InternalServerError": (errors.InternalServerError, "internal server"),
 }
 _SIZE = 3
+_ONLY_CALLS = "This is a mock request"
+"""The text of a mock that was asked for with `mock_tool_calls` alone."""
 _USAGE = {"prompt_tokens": 10, "completion_tokens": 20, "total_tokens": 30}
 """The usage that litellm reports for a mock, so that totals in people's tests do not change."""
 
 
 def wants_mock(options: dict[str, Any]) -> bool:
     """Whether the caller asked for a mock."""
-    return options.get("mock_response") is not None or bool(options.get("mock_timeout"))
+    asked = ("mock_response", "mock_tool_calls")
+    return any(options.get(name) is not None for name in asked) or bool(options.get("mock_timeout"))
 
 
 def mock_completion(
     call: CompletionCall, options: dict[str, Any]
 ) -> ModelResponse | CustomStreamWrapper:
     """The mock response or stream; raises the mock error."""
-    answer = options.get("mock_response")
+    answer = options.get("mock_response", _ONLY_CALLS)
     facts = {"llm_provider": call.target.provider, "model": call.target.model}
     if options.get("mock_timeout"):
         raise errors.Timeout(message="this is a mock timeout error", **facts)
     if isinstance(answer, (errors.LitellmError, InnervoiceError)):
         raise answer
     if isinstance(answer, Exception):
-        raise errors.InternalServerError(message=f"mock exception: {answer}", **facts)
+        mocked = errors.MockException(
+            getattr(answer, "status_code", 500),
+            str(answer),
+            call.target.provider,
+            call.target.model,
+        )
+        raise errors.InternalServerError(message=mocked.message, **facts) from answer
     if isinstance(answer, str) and answer in _ERRORS:
         kind, what = _ERRORS[answer]
         raise kind(message=f"this is a mock {what} error", **facts)
@@ -69,9 +79,16 @@ def mock_completion(
         choices = [
             Choices("stop", number, Message(text, tool_calls=calls)) for number in range(count)
         ]
-        return ModelResponse(model=call.target.model, choices=choices, usage=_USAGE)
+        made = ModelResponse(
+            model=call.target.model, choices=choices, usage=_USAGE, response_ms=0.0
+        )
+        cost = cost_of(call, None, made["usage"])
+        made._hidden_params.update(call_facts(call), response_cost=cost, notes=call.notes)
+        return made
     provider = call.target.provider
-    return CustomStreamWrapper(_MockStream(call, text, calls), call.target.model, None, provider)
+    wrapper = CustomStreamWrapper(_MockStream(call, text, calls), call.target.model, None, provider)
+    wrapper.messages = call.original_messages
+    return wrapper
 
 
 class _MockStream:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from innervoice.bridges.litellm.errors import UnsupportedParamsError
+from innervoice.bridges.litellm.flags import flag
 from innervoice.bridges.litellm.providers import TWO_DIALECTS, ResolvedModel, resolve_model
 from innervoice.catalog.lookup import model_row_of
 from innervoice.errors import InnervoiceError
@@ -18,7 +19,7 @@ from innervoice.errors import InnervoiceError
 __all__ = [
     "CHAT_ONLY",
     "FIELDS",
-    "LEFT_OUT",
+    "OPENAI_CHAT_COMPLETION_PARAMS",
     "get_optional_params",
     "get_supported_openai_params",
     "is_openai",
@@ -68,6 +69,8 @@ _SAME = (
     "prompt_cache_retention",
     "store",
 )
+OPENAI_CHAT_COMPLETION_PARAMS = [*FIELDS, *_SAME, "deployment_id", "extra_headers", "max_retries"]
+"""OpenAI's parameters, under the name that litellm has for the list."""
 _PLACES: dict[str, dict[str, str]] = {
     "openai-chat": {name: name for name in _SAME},
     "openai-responses": {
@@ -121,50 +124,6 @@ _OWN: dict[str, dict[str, str]] = {
 
 CHAT_ONLY = tuple(name for name in _SAME if name not in _PLACES["openai-responses"])
 """Parameters that chat completions supports and Responses does not."""
-
-_LOGS = "it is for litellm's callbacks, which innervoice does not run"
-_CACHES = "innervoice does not cache responses"
-_ROUTES = "innervoice has no router; the request goes to the named model"
-_PROXY = "it is for litellm's proxy"
-_TRAVELS = "innervoice sends requests with its own client"
-LEFT_OUT: dict[str, str] = {
-    "acompletion": _PROXY,
-    "api_type": "the provider's name says it",
-    "api_version": "the API that is called has no versions",
-    "azure": "the provider's name says it",
-    "cache": _CACHES,
-    "cache_control_injection_points": "`cache_control` in the messages is kept where it is",
-    "caching": _CACHES,
-    "client": _TRAVELS,
-    "context_window_fallback_dict": _ROUTES,
-    "deployment_id": _ROUTES,
-    "fallbacks": _ROUTES,
-    "force_timeout": "use `timeout`",
-    "guardrails": _PROXY,
-    "hooks": _PROXY,
-    "id": _LOGS,
-    "input_cost_per_token": "prices are those of register_model",
-    "output_cost_per_token": "prices are those of register_model",
-    "kwargs": _PROXY,
-    "logger_fn": _LOGS,
-    "max_budget": _PROXY,
-    "merge_reasoning_content_in_choices": "reasoning stays out of the text",
-    "metadata": _LOGS,
-    "mock_delay": "a mock answers at once",
-    "model_info": _ROUTES,
-    "model_list": _ROUTES,
-    "no-log": _LOGS,
-    "preset_cache_key": _CACHES,
-    "prompt_id": _PROXY,
-    "prompt_variables": _PROXY,
-    "proxy_server_request": _PROXY,
-    "shared_session": _TRAVELS,
-    "ssl_verify": _TRAVELS,
-    "tags": _LOGS,
-    "ttl": _CACHES,
-    "verbose": _LOGS,
-}
-"""Settings of litellm itself, and why each is left out."""
 
 _GENERAL = ("stream", "stop", "temperature", "top_p", "max_tokens", "max_completion_tokens")
 _TOOLS = ("tools", "tool_choice", "functions", "function_call")
@@ -227,7 +186,15 @@ def get_supported_openai_params(
         row = model_row_of(target.model, target.host, dialect)
         refused = row.refuses_always if row else ()
         found = [name for name in found if name not in refused]
-    return [name for name in found if name not in _LEAST.get(dialect, ())]
+    absent = (*_LEAST.get(dialect, ()), *(_TOOLS if _is_unknown(target, dialect) else ()))
+    return [name for name in found if name not in absent]
+
+
+def _is_unknown(target: ResolvedModel, dialect: str) -> bool:
+    """Whether nothing is known of a model on Bedrock, where tools depend on the model: its ids begin with a vendor."""
+    facts = flag("model_cost").get(target.model) or {}
+    is_nameless = dialect == "bedrock-converse" and "." not in target.model
+    return is_nameless and not facts.get("supports_function_calling")
 
 
 def get_optional_params(

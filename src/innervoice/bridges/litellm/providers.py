@@ -73,6 +73,7 @@ _BARE: tuple[tuple[str, str], ...] = (
 TWO_DIALECTS = ("openai", "azure", "xai")
 """Hosts whose default dialect is Responses and which also support chat completions."""
 _OPENAI_HOSTS = ("openai.com", "openai.azure.com")
+_RESPONSES = "responses/"
 # litellm lets the caller choose a Bedrock API in the model name; here it is always Converse.
 _BEDROCK_PREFIXES = ("converse/", "converse_like/", "invoke/")
 
@@ -86,6 +87,8 @@ class ResolvedModel(NamedTuple):
     """The model name as the host spells it."""
     host: str | None
     """Our host id; None for a provider without a row in hosts.toml."""
+    responses: bool = False
+    """Whether the name asks for the Responses API."""
 
     def dialect(self, *, chat: bool = False) -> str:
         """The dialect to send; `chat` says that the request has parameters that only chat completions supports."""
@@ -96,7 +99,7 @@ class ResolvedModel(NamedTuple):
         # Reasoning models keep reasoning across turns only in Responses; for other models chat supports more parameters.
         row = model_row_of(self.model, self.host, usual)
         reasons = row is not None and not row.guess and row.control != "none"
-        return usual if reasons and not chat else "openai-chat"
+        return usual if (reasons or self.responses) and not chat else "openai-chat"
 
 
 def resolve_model(
@@ -108,7 +111,7 @@ def resolve_model(
     head, slash, rest = model.partition("/")
     if provider:
         name = rest if slash and head.lower() == provider.lower() else model
-    elif slash and _host_of(head) is not None:
+    elif slash and (_host_of(head) is not None or _is_custom(head)):
         provider, name = head, rest
     else:
         provider, name = _bare(model), model
@@ -122,7 +125,9 @@ def resolve_model(
         host = "custom"
     for prefix in _BEDROCK_PREFIXES if host == "bedrock" else ():
         name = name.removeprefix(prefix)
-    return ResolvedModel(provider, name, host)
+    responses = host in TWO_DIALECTS and name.startswith(_RESPONSES)
+    name = name.removeprefix(_RESPONSES) if responses else name
+    return ResolvedModel(provider, name, host, responses)
 
 
 def get_llm_provider(
@@ -145,6 +150,11 @@ def provider_list() -> list[str]:
 def _host_of(provider: str) -> str | None:
     host = host_of(PROVIDERS.get(provider.lower(), provider))
     return host.id if host else None
+
+
+def _is_custom(provider: str) -> bool:
+    """Whether a program brought this provider itself."""
+    return any(entry["provider"] == provider for entry in flag("custom_provider_map") or ())
 
 
 def _bare(model: str) -> str | None:

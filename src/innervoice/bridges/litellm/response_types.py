@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any
 from uuid import uuid4
 
 from innervoice.bridges.litellm.litellm_object import LitellmObject, build, build_all, without_none
@@ -24,17 +24,18 @@ __all__ = [
     "Choices",
     "CompletionTokensDetailsWrapper",
     "Delta",
-    "EmbeddingResponse",
     "Function",
     "FunctionCall",
     "Message",
     "ModelResponse",
+    "ModelResponseBase",
     "ModelResponseStream",
     "PromptTokensDetailsWrapper",
     "StreamingChoices",
     "Usage",
 ]
 
+_FIXED = ("object", "stream", "stream_options")
 _REASONS = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -271,28 +272,33 @@ class StreamingChoices(LitellmObject):
         )
 
 
-class _ResponseBase(LitellmObject):
-    """The private attributes that litellm keeps on a response."""
-
-    def _set_hidden(
-        self, hidden: dict[str, Any] | None, headers: dict[str, Any] | None, took: float | None
-    ) -> None:
-        self._hidden_params: dict[str, Any] = dict(hidden or {})
-        self._response_headers = headers
-        self._response_ms = took
-
-
-class ModelResponse(_ResponseBase):
-    """A response, or with `stream=True` a chunk of one."""
+class ModelResponseBase(LitellmObject):
+    """What responses and chunks share: `isinstance(x, ModelResponseBase)` is true for both."""
 
     id: str
     created: int
     model: str | None
     object: str
     system_fingerprint: str | None
-    choices: list[Any]
 
-    streamed: ClassVar[bool] = False
+    def _set_hidden(
+        self, hidden: dict[str, Any] | None, headers: dict[str, Any] | None, took: float | None
+    ) -> None:
+        """The private attributes that litellm keeps on a response."""
+        self._hidden_params: dict[str, Any] = dict(hidden or {})
+        self._response_headers = headers
+        self._response_ms = took
+
+    @property
+    def hidden_params(self) -> dict[str, Any]:
+        """The same as `_hidden_params`."""
+        return self._hidden_params
+
+
+class ModelResponse(ModelResponseBase):
+    """A response; with `stream=True` it looks like a chunk of one."""
+
+    choices: list[Any]
 
     def __init__(
         self,
@@ -310,16 +316,15 @@ class ModelResponse(_ResponseBase):
         _response_headers: dict[str, Any] | None = None,
         **parameters: Any,
     ) -> None:
-        streamed = bool(stream) or self.streamed
-        kind: type[LitellmObject] = StreamingChoices if streamed else Choices
+        kind: type[LitellmObject] = StreamingChoices if stream else Choices
         built = [kind()] if choices is None else [_choice(choice, kind) for choice in choices]
-        if usage is None and not streamed:
+        if usage is None and not stream:
             usage = Usage()
         super().__init__(
             id=id or f"chatcmpl-{uuid4()}",
             created=int(time.time()) if created is None else created,
             model=model,
-            object=object or ("chat.completion.chunk" if streamed else "chat.completion"),
+            object=object or ("chat.completion.chunk" if stream else "chat.completion"),
             system_fingerprint=system_fingerprint,
             choices=built,
             **without_none(usage=build(Usage, usage)),
@@ -328,40 +333,34 @@ class ModelResponse(_ResponseBase):
         self._set_hidden(hidden_params, _response_headers, response_ms)
 
 
-class ModelResponseStream(ModelResponse):
-    """A chunk of a response."""
+class ModelResponseStream(ModelResponseBase):
+    """A chunk of a response; not a kind of `ModelResponse`."""
 
-    streamed: ClassVar[bool] = True
+    choices: list[Any]
+
+    def __init__(
+        self,
+        choices: Any = None,
+        id: str | None = None,  # noqa: A002
+        created: int | None = None,
+        model: str | None = None,
+        usage: Any = None,
+        **parameters: Any,
+    ) -> None:
+        given = choices if isinstance(choices, (list, tuple)) else [choices or StreamingChoices()]
+        super().__init__(
+            id=id or f"chatcmpl-{uuid4()}",
+            created=int(time.time()) if created is None else created,
+            model=model,
+            object="chat.completion.chunk",
+            system_fingerprint=parameters.pop("system_fingerprint", None),
+            choices=[build(StreamingChoices, choice) for choice in given],
+            **without_none(usage=build(Usage, usage)),
+            **{name: value for name, value in parameters.items() if name not in _FIXED},
+        )
+        self._set_hidden(None, None, None)
 
 
 def _choice(choice: Any, kind: type[LitellmObject]) -> Any:
     is_delta = isinstance(choice, dict) and "delta" in choice and "message" not in choice
     return build(StreamingChoices if is_delta else kind, choice)
-
-
-class EmbeddingResponse(_ResponseBase):
-    """litellm's embedding response, for code that builds one; innervoice computes no embeddings."""
-
-    model: str | None
-    data: list[Any]
-    object: str
-    usage: Any
-
-    def __init__(
-        self,
-        model: str | None = None,
-        usage: Any = None,
-        response_ms: float | None = None,
-        data: list[Any] | None = None,
-        hidden_params: dict[str, Any] | None = None,
-        _response_headers: dict[str, Any] | None = None,
-        **parameters: Any,
-    ) -> None:
-        super().__init__(
-            model=model,
-            data=data or [],
-            object=parameters.pop("object", "list"),
-            usage=Usage() if usage is None else build(Usage, usage),
-            **parameters,
-        )
-        self._set_hidden(hidden_params, _response_headers, response_ms)

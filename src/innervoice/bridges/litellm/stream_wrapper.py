@@ -6,7 +6,8 @@ import inspect
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Self
 
-from innervoice.bridges.litellm.response_types import ModelResponse
+from innervoice.bridges.litellm.chunk_builder import stream_chunk_builder
+from innervoice.bridges.litellm.response_types import ModelResponseBase
 
 __all__ = ["CustomStreamWrapper"]
 
@@ -30,39 +31,63 @@ class CustomStreamWrapper:
         self.custom_llm_provider = custom_llm_provider
         self.stream_options = stream_options
         self.make_call = make_call
-        self.chunks: list[ModelResponse] = []
+        self.chunks: list[ModelResponseBase] = []
         self.response_id: str | None = None
         self._hidden_params: dict[str, Any] = {"custom_llm_provider": custom_llm_provider}
         self._response_headers = _response_headers
         self._source: Any = None
+        self.report: Any = None
+        """Tells the callbacks of the end of the stream."""
+        self.messages: Any = None
 
     def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> ModelResponse:
+    def __next__(self) -> ModelResponseBase:
         if self._source is None:
             self._source = iter(
                 self.completion_stream if self.completion_stream is not None else ()
             )
         source: Iterator[Any] = self._source
-        return self._seen(next(source))
+        try:
+            return self._seen(next(source))
+        except StopIteration:
+            if report := self._end():
+                report.succeeded(self._whole())
+            raise
+        except Exception as error:
+            if report := self._end():
+                report.failed(error)
+            raise
 
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> ModelResponse:
+    async def __anext__(self) -> ModelResponseBase:
         stream = self.completion_stream
-        if not hasattr(stream, "__aiter__"):
-            try:
-                return next(self)
-            except StopIteration:
-                raise StopAsyncIteration from None
         if self._source is None:
-            self._source = aiter(stream)
+            self._source = aiter(stream) if hasattr(stream, "__aiter__") else _awaited(stream)
         source: AsyncIterator[Any] = self._source
-        return self._seen(await anext(source))
+        try:
+            return self._seen(await anext(source))
+        except StopAsyncIteration:
+            if report := self._end():
+                await report.asucceeded(self._whole())
+            raise
+        except Exception as error:
+            if report := self._end():
+                await report.afailed(error)
+            raise
 
-    def _seen(self, chunk: Any) -> ModelResponse:
+    def _end(self) -> Any:
+        """The report, once."""
+        report, self.report = self.report, None
+        return report
+
+    def _whole(self) -> Any:
+        return stream_chunk_builder(self.chunks, messages=self.messages)
+
+    def _seen(self, chunk: Any) -> ModelResponseBase:
         self.chunks.append(chunk)
         self.response_id = self.response_id or getattr(chunk, "id", None)
         return chunk  # type: ignore[no-any-return]
@@ -92,3 +117,9 @@ class CustomStreamWrapper:
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+
+async def _awaited(stream: Any) -> AsyncIterator[Any]:
+    """The chunks of a synchronous source."""
+    for chunk in stream if stream is not None else ():
+        yield chunk

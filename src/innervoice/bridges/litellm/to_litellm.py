@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from innervoice.bridges.litellm.arguments import CompletionCall
-from innervoice.bridges.litellm.costs import completion_cost
+from innervoice.bridges.litellm.costs import cost_per_token
 from innervoice.bridges.litellm.errors import LitellmError, ModelNotMappedError
 from innervoice.bridges.litellm.message_fields import CallIds, members_of
 from innervoice.bridges.litellm.response_types import Choices, Message, ModelResponse
@@ -14,7 +14,17 @@ from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage as Counts
 from innervoice.wire.json_access import as_count, as_dict
 
-__all__ = ["finish_word", "hidden_facts", "model_response", "usage_of"]
+__all__ = [
+    "additional_headers",
+    "call_facts",
+    "cost_of",
+    "finish_word",
+    "hidden_facts",
+    "model_response",
+    "usage_of",
+]
+
+_LIMITS = "x-ratelimit-"
 
 _WORDS = {
     "stop": "stop",
@@ -33,22 +43,25 @@ def model_response(response: Response, call: CompletionCall) -> ModelResponse:
     made = ModelResponse(
         id=response.id,
         model=response.model or call.target.model,
-        choices=[_choice(number, answer) for number, answer in enumerate(answers)],
+        choices=[_choice(number, answer, call) for number, answer in enumerate(answers)],
         usage=usage_of(response.usage),
         hidden_params=hidden_facts(response, call),
     )
-    made._hidden_params["response_cost"] = _cost(made)
+    made._hidden_params["response_cost"] = cost_of(call, made.model, made["usage"])
+    made._response_headers = call.received
     return made
 
 
-def _choice(number: int, answer: Response) -> Choices:
+def _choice(number: int, answer: Response, call: CompletionCall) -> Choices:
+    turn = CallIds().turn(answer.message)
+    call.continuation.remember(turn)
     word = finish_word(answer)
     native = answer.wire_finish_reason
     more = {"native_finish_reason": native} if native and native != word else None
     return Choices(
         word,
         number,
-        Message(**members_of(CallIds().turn(answer.message))),
+        Message(**members_of(turn)),
         provider_specific_fields=more,
     )
 
@@ -61,21 +74,38 @@ def finish_word(response: Response) -> str:
 
 def hidden_facts(response: Response, call: CompletionCall) -> dict[str, Any]:
     """litellm's `_hidden_params`; `notes` is ours and lists what was left out or changed."""
+    return {**call_facts(call), "notes": [*call.notes, *map(str, response.notes)]}
+
+
+def call_facts(call: CompletionCall) -> dict[str, Any]:
+    """The part of `_hidden_params` that is known without a response."""
     return {
         "custom_llm_provider": call.target.provider,
         "litellm_model_name": call.target.model,
         "api_base": call.settings["base_url"],
         "model_id": None,
-        "additional_headers": {},
-        "notes": [*call.notes, *map(str, response.notes)],
+        "additional_headers": additional_headers(call.received),
     }
 
 
-def _cost(response: ModelResponse) -> float | None:
-    try:
-        return completion_cost(response)
-    except (LitellmError, ModelNotMappedError):
-        return None
+def additional_headers(received: dict[str, str]) -> dict[str, str]:
+    """The headers of a response as litellm names them; rate limits, which all providers share, also under their own names."""
+    named = {name.lower(): value for name, value in received.items()}
+    return {
+        **{name: value for name, value in named.items() if name.startswith(_LIMITS)},
+        **{f"llm_provider-{name}": value for name, value in named.items()},
+    }
+
+
+def cost_of(call: CompletionCall, model: str | None, usage: Usage) -> float | None:
+    """The cost of a call, by the name in the response or else by the name that was asked for; None if the price is unknown."""
+    provider = call.target.provider
+    for name in dict.fromkeys((model or call.target.model, call.target.model)):
+        try:
+            return sum(cost_per_token(name, custom_llm_provider=provider, usage_object=usage))
+        except (LitellmError, ModelNotMappedError):
+            continue
+    return None
 
 
 def usage_of(counts: Counts) -> Usage:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from innervoice.bridges.litellm.absent import sentence
+
 __all__ = [
-    "Router",
     "acreate_file",
     "aembedding",
     "aimage_edit",
@@ -14,11 +15,8 @@ __all__ = [
     "aimage_variation",
     "amoderation",
     "arerank",
-    "aresponses",
     "aspeech",
-    "atext_completion",
     "atranscription",
-    "batch_completion",
     "create_file",
     "embedding",
     "image_edit",
@@ -26,9 +24,7 @@ __all__ = [
     "image_variation",
     "moderation",
     "rerank",
-    "responses",
     "speech",
-    "text_completion",
     "transcription",
 ]
 
@@ -37,22 +33,11 @@ def _absent(name: str) -> Callable[..., Any]:
     """A function with this name that raises NotImplementedError."""
 
     def missing(*_: Any, **__: Any) -> NoReturn:
-        raise NotImplementedError(
-            f"innervoice.bridges.litellm has no {name}(): it replaces litellm's chat completions only"
-        )
+        raise NotImplementedError(sentence(f"litellm.{name}"))
 
     missing.__name__ = missing.__qualname__ = name
     missing.__doc__ = f"Not implemented: {name} is not part of chat completions."
     return missing
-
-
-class Router:
-    """Not implemented: innervoice has no router."""
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        raise NotImplementedError(
-            "innervoice.bridges.litellm has no Router: it replaces litellm's chat completions only"
-        )
 
 
 acreate_file = _absent("acreate_file")
@@ -62,11 +47,8 @@ aimage_generation = _absent("aimage_generation")
 aimage_variation = _absent("aimage_variation")
 amoderation = _absent("amoderation")
 arerank = _absent("arerank")
-aresponses = _absent("aresponses")
 aspeech = _absent("aspeech")
-atext_completion = _absent("atext_completion")
 atranscription = _absent("atranscription")
-batch_completion = _absent("batch_completion")
 create_file = _absent("create_file")
 embedding = _absent("embedding")
 image_edit = _absent("image_edit")
@@ -74,7 +56,5 @@ image_generation = _absent("image_generation")
 image_variation = _absent("image_variation")
 moderation = _absent("moderation")
 rerank = _absent("rerank")
-responses = _absent("responses")
 speech = _absent("speech")
-text_completion = _absent("text_completion")
 transcription = _absent("transcription")

@@ -104,10 +104,15 @@ class TracedCall:
             self._first = time.monotonic() - self._began
 
     def end(self, response: Response | None, error: BaseException | None = None) -> None:
-        """Writes the outcome to the span and ends it."""
+        """Writes the outcome to the span and ends it; a call that the caller gave up is not an error."""
         tracing, span = self._tracing, self._span
         found = response or getattr(error, "response", None)
         attributes = response_attributes(found) if isinstance(found, Response) else {}
+        if _is_cancelled(response, error):
+            # An intentional cancellation is not an error (semantic-conventions#3494); the GenAI registry has a status for it.
+            attributes.pop("gen_ai.response.finish_reasons", None)
+            attributes["gen_ai.response.status"] = "cancelled"
+            error = None
         if self._first is not None:
             attributes["gen_ai.response.time_to_first_chunk"] = self._first
         if error is not None:
@@ -143,6 +148,13 @@ class TracedCall:
         if self._tracing.vocabulary != "openinference":
             return attributes
         return {name: value for name, value in attributes.items() if name == "error.type"}
+
+
+def _is_cancelled(response: Response | None, error: BaseException | None) -> bool:
+    """Whether the caller left a stream before its end, or a task or the program was cancelled."""
+    if error is not None:
+        return not isinstance(error, Exception)
+    return response is not None and not response.ended and response.error is None
 
 
 def _request_of(

@@ -28,7 +28,7 @@ class _Traced:
 
     def __init__(self, client: Any, tracing: Tracing) -> None:
         self._client = client
-        self._tracing = tracing
+        self.tracing = tracing
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
@@ -39,7 +39,7 @@ class _Traced:
         """The call and its messages; an iterator is read into a list, because both need it."""
         if isinstance(messages, Iterator):
             messages = list(messages)
-        return TracedCall(self._tracing, model, messages, fields, stream=stream), messages
+        return TracedCall(self.tracing, model, messages, fields, stream=stream), messages
 
 
 class TracedClient(_Traced):
@@ -59,7 +59,8 @@ class TracedClient(_Traced):
         return _TracedEvents(call, self._client.stream(model, messages, **fields))
 
     def conversation(self, model: str, **options: Unpack[ConversationOptions]) -> Any:
-        return import_module("innervoice.client.conversation").Conversation(self, model, **options)
+        module = import_module("innervoice.bridges.otel.tool_runs")
+        return module.TracedConversation(self, model, **options)
 
     def __enter__(self) -> Self:
         return self
@@ -87,8 +88,8 @@ class TracedAsyncClient(_Traced):
         return _TracedAsyncEvents(call, self._client.stream(model, messages, **fields))
 
     def conversation(self, model: str, **options: Unpack[ConversationOptions]) -> Any:
-        module = import_module("innervoice.client.conversation")
-        return module.AsyncConversation(self, model, **options)
+        module = import_module("innervoice.bridges.otel.tool_runs")
+        return module.TracedAsyncConversation(self, model, **options)
 
     async def __aenter__(self) -> Self:
         return self

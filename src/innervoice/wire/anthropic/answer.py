@@ -13,11 +13,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from innervoice.canon.jsontext import dump_json
+from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Media, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.frames.frame import Frame
 from innervoice.wire.answer_arguments import ObjectArguments
-from innervoice.wire.answer_writer import AnswerWriter
+from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
 from innervoice.wire.anthropic.serve_response import (
     counted_input,
     counted_output,
@@ -48,14 +49,18 @@ class AnthropicWriter(AnswerWriter):
     _stop_reason: str | None = None
     _arguments: ObjectArguments | None = None  # of the open call
 
-    def start(self) -> None:
+    def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
+        super().__init__(head, notebook, seal)
         self._content: list[dict[str, Any]] = []
         self._indexes: dict[
             int, tuple[int, str]
         ] = {}  # index and type of the open block, by number
+
+    def start(self) -> None:
         # Some token is out before the first event: the API says 1 here, or little more.
         usage = {**counted_input(self.usage), "output_tokens": 1}
         self._send("message_start", message={**self._message([]), "usage": usage})
+        self._send("ping")
 
     def begin(self, number: int, part: Part) -> None:
         block = self._block(part, seal=self._hidden_seal(part))
@@ -78,8 +83,7 @@ class AnthropicWriter(AnswerWriter):
         if self._arguments:
             text = self._arguments.feed(text)
         if text and block_type in _DELTAS:
-            kind, member = _DELTAS[block_type]
-            self._send("content_block_delta", index=index, delta={"type": kind, member: text})
+            self.send_piece((index, block_type), text, lambda text: _delta(index, block_type, text))
 
     def end(self, number: int, part: Part) -> None:
         if number not in self._indexes:
@@ -172,3 +176,9 @@ class AnthropicWriter(AnswerWriter):
 
     def _send(self, kind: str, **members: Any) -> None:
         self.send({"type": kind, **members}, kind)
+
+
+def _delta(index: int, block_type: str, text: str) -> tuple[dict[str, Any], str]:
+    kind, member = _DELTAS[block_type]
+    delta = {"type": kind, member: text}
+    return {"type": "content_block_delta", "index": index, "delta": delta}, "content_block_delta"

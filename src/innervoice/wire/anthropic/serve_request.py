@@ -11,9 +11,7 @@ from innervoice.canon.request import Request
 from innervoice.wire.anthropic.media import read_media
 from innervoice.wire.anthropic.read import AnthropicReader
 from innervoice.wire.anthropic.serve_response import (
-    write_answer,
     write_error,
-    write_stream,
     write_stream_error,
 )
 from innervoice.wire.json_access import as_dict, as_text
@@ -28,7 +26,7 @@ from innervoice.wire.serve_request import (
     without,
 )
 
-__all__ = ["read_request", "write_answer", "write_error", "write_stream", "write_stream_error"]
+__all__ = ["read_request", "write_error", "write_stream_error"]
 
 
 def _read_block(block: dict[str, Any]) -> Part | None:

@@ -2,34 +2,46 @@
 
 Rules, after https://platform.openai.com/docs/api-reference/chat-streaming (read 2026-11-15), the hosts' own pages and recordings:
 
-  1. The role comes once, in the first chunk. Reasoning goes in `reasoning_content`, which most hosts and clients know.
+  1. The role comes once, in the first chunk. Reasoning goes where it came, or in `reasoning_content`, which most hosts and clients know.
   2. Calls are numbered in their order; id and name come first, and the arguments in pieces.
-  3. A seal goes in `reasoning_details`, as an entry without text.
+  3. The seal of another dialect goes in `reasoning_details`, as an entry without text.
   4. The reason for the end has a chunk of its own, then come the counts, and `[DONE]`.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
-from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
 from innervoice.canon.origin import Origin
-from innervoice.canon.parts import Thinking, ToolCall
+from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.wire.answer_fields import FieldWriter
 from innervoice.wire.answer_writer import AnswerHead, Seal
-from innervoice.wire.chat.reasoning import DETAILS
-from innervoice.wire.chat.serve_response import DONE, WORDS, word_of, write_error
+from innervoice.wire.chat.answer_shapes import Field, Shape, WholeDetails, nothing_of, shape_of
+from innervoice.wire.chat.reasoning import DETAILS, FIELDS
+from innervoice.wire.chat.serve_response import DONE, WORDS, word_of, write_answer, write_error
 from innervoice.wire.chat.usage import write_usage
-from innervoice.wire.chat.write import write_assistant
+from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal
 
-__all__ = ["ChatWriter", "chat_call"]
+__all__ = ["ChatWriter"]
 
-_FIELDS = {"text": "content", "thinking": "reasoning_content"}
-_ARGUMENTS = {"function": "arguments", "custom": "input"}
-"""The member of a call that holds its arguments; those of a custom tool are free text."""
+_KNOWN = {"role", "content", "refusal", "tool_calls", *FIELDS}
+
+
+class _OpenCall(NamedTuple):
+    """A call that has begun: its number, the names of its members, and which of them were sent."""
+
+    place: int
+    kind: str
+    member: str
+    comes_whole: bool
+    members: frozenset[str]
+
+    def delta(self, text: str) -> dict[str, Any]:
+        """The delta with more of its arguments."""
+        return {"tool_calls": [{"index": self.place, self.kind: {self.member: text}}]}
 
 
 class ChatWriter(FieldWriter):
@@ -37,96 +49,185 @@ class ChatWriter(FieldWriter):
 
     dialect: ClassVar[str] = "openai-chat"
     interleaves: ClassVar[bool] = True
-    _word: str | None = None
-    _is_refused = False
+    words: ClassVar[dict[str, str]] = WORDS
+    usual_shape: ClassVar[Shape] = Field("reasoning_content")
+    """Where reasoning goes that came in another dialect."""
+    sends_lists: ClassVar[bool] = False
+    """The content may be a list of chunks whatever the parts are, so texts stay apart."""
 
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
         super().__init__(head, notebook, seal)
-        self._details: list[Any] = []
-        self._indexes: dict[int, int] = {}  # of calls, by the number of their part
-        self._call_kinds: dict[int, str] = {}
+        self._response = Response()
+        self._word: str | None = None
+        self._shapes: dict[int, Shape] = {}
+        self._parts: dict[int, list[Part]] = {}  # as the whole message has them, by number
+        self._calls: dict[int, _OpenCall] = {}
+        self._sealed = 0
+        self._details: list[dict[str, Any]] = []  # deltas of entries that wait for their neighbours
+        self._before: dict[str, Any] = {}  # a chunk that would go on with the last one of a list
+        self._is_first_piece = True
 
     def start(self) -> None:
         self.send_delta({"role": "assistant", "content": ""})
 
-    def say(self, kind: str, text: str) -> None:
-        self.send_delta({_FIELDS[kind]: text})
+    # ---- text and reasoning --------------------------------------------------------------------
 
-    def begin_call(self, number: int, call: ToolCall) -> None:
-        index = self._indexes[number] = len(self._indexes)
-        kind = "custom" if "custom" in (self.own_block(call) or {}) else "function"
-        self._call_kinds[number] = kind
-        begun = {"name": call.name, _ARGUMENTS[kind]: ""}
-        entry = {"index": index, "id": call.id, "type": kind, kind: begun}
-        self.send_delta({"tool_calls": [entry]})
+    def begin(self, number: int, part: Part) -> None:
+        if not isinstance(part, (Thinking, Opaque)):
+            self._send_details()
+        super().begin(number, part)
+        self._is_first_piece = True
+        if not isinstance(part, ToolCall):
+            self._shapes[number] = shape_of(part, self.own_block(part), self.usual_shape)
 
-    def add_arguments(self, number: int, text: str) -> None:
-        kind = self._call_kinds[number]
-        entry = {"index": self._indexes[number], kind: {_ARGUMENTS[kind]: text}}
-        self.send_delta({"tool_calls": [entry]})
+    def say(self, number: int, kind: str, text: str) -> None:
+        shape = self._shapes[number]
+        if self.is_refused and kind == "text":
+            self.send_delta({"refusal": text})
+        elif isinstance(shape, Field) and not self._before and not self.sends_lists:
+            self.send_piece(shape.name, text, lambda text: (self._chunk({shape.name: text}), None))
+        elif delta := shape.add(text):
+            self._send_shaped(delta)
 
-    def end_call(self, number: int, call: ToolCall) -> dict[str, Any]:
-        written = chat_call(call, self.own_block(call))
-        extra = {
-            key: value
-            for key, value in written.items()
-            if key not in ("id", "type", "index", *_ARGUMENTS)
-        }
-        if extra:
-            self.send_delta({"tool_calls": [{"index": self._indexes[number], **extra}]})
-        return written
+    def runs_on(self, number: int, kind: str) -> bool:
+        runs_together = self._shapes[number].runs_together and not self.sends_lists
+        return runs_together and bool(self.said[kind])
 
-    def end_reasoning(self, part: Thinking) -> None:
-        entry = self._entry(part)
-        if entry is not None:
-            self._details.append(entry)
+    def end(self, number: int, part: Part) -> None:
+        if isinstance(part, ToolCall):
+            self.end_call(number, part)
+            return
+        own = self.own_block(part)
+        if own is not None:
+            self._parts[number] = [part]
+            delta = self._shapes[number].end(part, own)
+            if isinstance(self._shapes[number], WholeDetails):
+                self._details.append(delta or {})
+            elif delta:
+                self._send_shaped(delta)
+        elif isinstance(part, Text):
+            self._parts[number] = [Text(self.said_of(number, part))]
+        elif isinstance(part, Thinking):
+            self._parts[number] = [part.replace(origin=None)]
+            self.carry(number, part)
+
+    def recall(self, part: Part) -> None:
+        if isinstance(part, Thinking) and self.own_block(part) is None:
+            self.carry(-1 - self._sealed, part)
+
+    def carry(self, number: int, part: Thinking) -> None:
+        """Adds an entry with what the client is to carry for reasoning of another dialect."""
+        if seal := self.seal_of(part):
+            entry = {"type": "reasoning.encrypted", "data": seal, "index": self._sealed}
+            self._sealed += 1
+            origin = Origin(dialect=self.dialect, block=entry)
+            self._parts.setdefault(number, []).append(Thinking("", "hidden", origin=origin))
             self.send_delta({DETAILS: [entry]})
         elif not part.text:
             self.left_out(part)
 
-    def _entry(self, part: Thinking) -> dict[str, Any] | None:
-        """What the details say of reasoning beside its text: the seal."""
-        own = self.own_block(part)
-        if own and part.origin and part.origin.seals:
-            return {key: value for key, value in own.items() if key not in ("text", "summary")}
-        seal = None if own else self.seal_of(part)
-        index = len(self._details)
-        return {"type": "reasoning.encrypted", "data": seal, "index": index} if seal else None
+    def _send_details(self) -> None:
+        """Adds the entries of the details that came without an index, in one delta."""
+        waiting, self._details = self._details, []
+        if waiting:
+            texts = [delta["reasoning"] for delta in waiting if delta["reasoning"]]
+            entries = [entry for delta in waiting for entry in delta[DETAILS]]
+            said = "".join(texts) or None
+            self.send_delta({"content": "", "reasoning": said, DETAILS: entries})
+
+    def _send_shaped(self, delta: dict[str, Any]) -> None:
+        """Adds a delta; a chunk of a list would go on with a neighbour of its kind, so it does not come first."""
+        content = delta.get("content")
+        if isinstance(content, list):
+            (chunk,) = content
+            nothing = nothing_of(as_dict(chunk))
+            is_neighbour = self._before.get("type") == nothing.get("type", "")
+            if self._is_first_piece and is_neighbour:
+                delta = {"content": [self._before, chunk]}
+            self._before = nothing
+        elif content and (self._before or self.sends_lists):
+            text = {"type": "text", "text": content}
+            if self._is_first_piece and self._before.get("type") == "text":
+                delta = {"content": [self._before, text]}
+            self._before = nothing_of(text)
+        self._is_first_piece = False
+        self.send_delta(delta)
+
+    # ---- calls ---------------------------------------------------------------------------------
+
+    def begin_call(self, number: int, call: ToolCall) -> None:
+        own = self.own_block(call) or {}
+        kind, member = ("custom", "input") if "custom" in own else ("function", "arguments")
+        inner = {"name": call.name, **as_dict(own.get(kind))}
+        # Arguments that are not text come with the name.
+        comes_whole = not isinstance(inner.get(member, ""), str)
+        has_id = not (call.origin and "id" in call.origin.invented)
+        named = {"id": call.id, "type": kind} if has_id else {"type": kind}
+        index = len(self._calls)
+        begun = {**named, **own, kind: inner if comes_whole else {**inner, member: ""}}
+        self._calls[number] = _OpenCall(index, kind, member, comes_whole, frozenset(begun))
+        self.send_delta({"tool_calls": [{"index": index, **begun}]})
+
+    def add_arguments(self, number: int, text: str) -> None:
+        call = self._calls[number]
+        if not call.comes_whole:
+            self.send_piece(call.place, text, lambda text: (self._chunk(call.delta(text)), None))
+
+    def end_call(self, number: int, call: ToolCall) -> None:
+        own, begun = self.own_block(call), self._calls[number]
+        self._parts[number] = [call if own else call.replace(origin=None)]
+        late = {name: value for name, value in (own or {}).items() if name not in begun.members}
+        if late:
+            self.send_delta({"tool_calls": [{"index": begun.place, **late}]})
+
+    # ---- the completion ------------------------------------------------------------------------
 
     def finish(self, response: Response) -> None:
-        self._word = word_of(response, self.dialect, WORDS)
+        self._send_details()
+        self._response = response
+        if rest := self._members(response):
+            self.send_delta(rest)
+        self._word = word_of(response, self.dialect, self.words)
         self.send({**self._head(), **self._choice({}, self._word)})
+        if self.head.choice:
+            return
         if usage := write_usage(self.usage):
             self.send({**self._head(), "choices": [], "usage": usage})
         self._frames.append(DONE)
 
     def fail(self, refusal: Refusal, response: Response) -> None:
-        self._word = "error"
+        self._response, self._word = response, "error"
         self.send({**self._head(), **self._choice({}, "error"), **write_error(refusal)})
         self._frames.append(DONE)
 
     def body(self) -> dict[str, Any]:
-        calls = self.all_calls
-        message: dict[str, Any] = {"role": "assistant", "content": self.text}
-        if calls and not self.text:
-            message["content"] = None
-        message["refusal"] = None
-        if self.reasoning:
-            message["reasoning_content"] = self.reasoning
-        if self._details:
-            message[DETAILS] = self._details
-        if calls:
-            message["tool_calls"] = calls
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": self._word}
-        body = {**self._head(), "object": "chat.completion", "choices": [choice]}
-        usage = write_usage(self.usage)
-        return {**body, "usage": usage} if usage else body
+        return {**write_answer(self.whole_response()), "created": self.head.created}
 
-    # ---- chunks --------------------------------------------------------------------------------
+    def joined(self, bodies: list[dict[str, Any]]) -> dict[str, Any]:
+        choices = [choice for body in bodies for choice in body["choices"]]
+        numbered = [{**choice, "index": index} for index, choice in enumerate(choices)]
+        return {**bodies[0], "choices": numbered}
+
+    def whole_response(self) -> Response:
+        """The answer as it was written."""
+        parts = tuple(part for _, group in sorted(self._parts.items()) for part in group)
+        head = self.head
+        return self._response.replace(
+            parts=parts, id=head.id, model=head.model, usage=self.usage, alternatives=()
+        )
+
+    def _members(self, response: Response) -> dict[str, Any]:
+        """What the message has beside its parts, if it came in this dialect."""
+        origin = response.origin
+        kept = as_dict(origin.block) if origin and origin.dialect == self.dialect else {}
+        return {name: value for name, value in kept.items() if name not in _KNOWN or value == []}
 
     def send_delta(self, delta: dict[str, Any]) -> None:
         """Adds a chunk with a delta."""
-        self.send({**self._head(), **self._choice(delta)})
+        self.send(self._chunk(delta))
+
+    def _chunk(self, delta: dict[str, Any]) -> dict[str, Any]:
+        return {**self._head(), **self._choice(delta)}
 
     def _head(self) -> dict[str, Any]:
         return {
@@ -137,12 +238,6 @@ class ChatWriter(FieldWriter):
         }
 
     def _choice(self, delta: dict[str, Any], word: str | None = None) -> dict[str, Any]:
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": word}
+        index = self.head.choice
+        choice = {"index": index, "delta": delta, "logprobs": None, "finish_reason": word}
         return {"choices": [choice]}
-
-
-def chat_call(call: ToolCall, block: dict[str, Any] | None) -> dict[str, Any]:
-    """A call as a whole message has it."""
-    known = call.replace(origin=Origin(block=block) if block else None)
-    (written,) = write_assistant(Message("assistant", (known,)))["tool_calls"]
-    return dict(written)

@@ -9,9 +9,7 @@ from innervoice.canon.request import Request
 from innervoice.wire.chat.media import read_media
 from innervoice.wire.chat.read import ChatReader
 from innervoice.wire.chat.serve_response import (
-    write_answer,
     write_error,
-    write_stream,
     write_stream_error,
 )
 from innervoice.wire.json_access import as_dict
@@ -27,9 +25,7 @@ from innervoice.wire.serve_request import (
 
 __all__ = [
     "read_request",
-    "write_answer",
     "write_error",
-    "write_stream",
     "write_stream_error",
 ]
 

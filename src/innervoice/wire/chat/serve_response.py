@@ -1,11 +1,8 @@
-"""An answer -> a completion, whole or as the chunks of a stream.
-
-The stream is the whole message cut to pieces, so that both say the same: reasoning, content, calls.
-"""
+"""The whole message of a completion, how it ends, and the errors in its place."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from innervoice.canon.jsontext import dump_json
@@ -14,7 +11,6 @@ from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.frames.frame import Frame
-from innervoice.wire.chat.deltas import message_deltas
 from innervoice.wire.chat.reasoning import DETAILS, FIELDS
 from innervoice.wire.chat.usage import write_usage
 from innervoice.wire.chat.write import write_assistant
@@ -24,7 +20,7 @@ from innervoice.wire.serve_response import openai_error, own_part, own_word
 from innervoice.wire.write import block_of, wholes
 
 __all__ = [
-    "DONE", "WORDS", "chunk", "completion", "message_of", "word_of", "write_answer", "write_error", "write_stream",
+    "DONE", "WORDS", "completion", "message_of", "word_of", "write_answer", "write_error",
     "write_stream_error",
 ]  # fmt: skip
 
@@ -42,7 +38,7 @@ WORDS = {
 
 
 def write_answer(answer: Response) -> dict[str, Any]:
-    """The body of a completion."""
+    """The body of a completion with one choice."""
     parts = tuple(wholes(answer.parts))
     refused = _refusals(parts, answer)
     spoken = answer.replace(parts=tuple(part for part in parts if part not in refused))
@@ -53,19 +49,6 @@ def write_answer(answer: Response) -> dict[str, Any]:
     _mirror_details(message)
     word = word_of(answer, _DIALECT, WORDS)
     return completion(answer, message, word, write_usage(answer.usage))
-
-
-def write_stream(answer: Response, size: int) -> Iterator[Frame]:
-    """The chunks of a completion."""
-    whole = write_answer(answer)
-    (choice,) = whole["choices"]
-    for delta in message_deltas(choice["message"], size):
-        yield chunk(whole, delta)
-    yield chunk(whole, {}, choice["finish_reason"])
-    if "usage" in whole:
-        last = {**_head(whole), "choices": [], "usage": whole["usage"]}
-        yield Frame(dump_json(last))
-    yield DONE
 
 
 def write_error(refusal: Refusal) -> dict[str, Any]:
@@ -94,19 +77,6 @@ def completion(
         "choices": [choice],
     }
     return {**body, "usage": usage} if usage else body
-
-
-def chunk(
-    whole: dict[str, Any], delta: dict[str, Any], word: str | None = None, **more: Any
-) -> Frame:
-    """A chunk of the stream of a completion."""
-    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": word}
-    return Frame(dump_json({**_head(whole), "choices": [choice], **more}))
-
-
-def _head(whole: dict[str, Any]) -> dict[str, Any]:
-    names = ("id", "object", "created", "model")
-    return {**{name: whole[name] for name in names}, "object": "chat.completion.chunk"}
 
 
 def message_of(

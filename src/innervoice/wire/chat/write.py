@@ -27,7 +27,7 @@ from innervoice.wire.write import (
     wholes,
 )
 
-__all__ = ["write", "write_assistant", "write_message"]
+__all__ = ["write", "write_assistant", "write_call", "write_message"]
 
 WriteFile: TypeAlias = Callable[[Media], dict[str, Any]]
 
@@ -105,7 +105,7 @@ def write_assistant(message: Message) -> dict[str, Any]:
         calls = any(isinstance(part, ToolCall) for part in parts)
         written["content"] = text if text or not calls else kept.get("content")
     written.update(_reasoning(parts))
-    calls_written = [_call(part) for part in parts if isinstance(part, ToolCall)]
+    calls_written = [write_call(part) for part in parts if isinstance(part, ToolCall)]
     if calls_written:
         written["tool_calls"] = calls_written
     written.update({name: kept[name] for name in _SENT_BACK if name in kept})
@@ -152,7 +152,8 @@ def _chunk(part: Part) -> Any:
     return part.value if isinstance(part, Opaque) else block
 
 
-def _call(part: ToolCall) -> dict[str, Any]:
+def write_call(part: ToolCall) -> dict[str, Any]:
+    """A call of the model."""
     block = block_of(part)
     if isinstance(block, dict) and ("function" in block or "custom" in block):
         return {key: value for key, value in block.items() if key != "id"} | {"id": part.id}

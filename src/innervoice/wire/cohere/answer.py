@@ -17,6 +17,7 @@ from innervoice.frames.frame import Frame
 from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
 from innervoice.wire.cohere.serve_response import counted, finish_word, write_stream_error
 from innervoice.wire.cohere.write import write_assistant
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal
 
 __all__ = ["CohereWriter"]
@@ -30,21 +31,29 @@ class CohereWriter(AnswerWriter):
     dialect: ClassVar[str] = "cohere"
     _word: str | None = None
     _kind = ""  # of the part that is open
+    _is_plan = False  # it is the plan that older models make before they call
+    _plan = ""
 
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
         super().__init__(head, notebook, seal)
         self._content: list[dict[str, Any]] = []
         self._calls: list[dict[str, Any]] = []
+        self._members: dict[str, Any] = {}  # what the message has beside its parts
 
     def start(self) -> None:
         self._send("message-start", id=self.head.id, delta={"message": _EMPTY})
 
     def begin(self, number: int, part: Part) -> None:
         self._kind = part.type
+        own = self.own_block(part) or {}
+        self._is_plan = "tool_plan" in own
         match part:
+            case Thinking() if self._is_plan:
+                pass
             case Text() | Thinking() if self._has_place(part):
                 index = len(self._content)
-                begun = {"type": part.type, part.type: ""}
+                member = "value" if "value" in own else part.type
+                begun = {"type": part.type, **own, member: ""}
                 self._send_message("content-start", index, content=begun)
             case ToolCall():
                 begun = {"name": part.name, "arguments": ""}
@@ -57,12 +66,16 @@ class CohereWriter(AnswerWriter):
         if self._kind == "tool_call":
             function = {"function": {"arguments": text}}
             self._send_message("tool-call-delta", len(self._calls), tool_calls=function)
+        elif self._is_plan:
+            self._send("tool-plan-delta", delta={"message": {"tool_plan": text}})
         else:
             content = {self._kind: text}
             self._send_message("content-delta", len(self._content), content=content)
 
     def end(self, number: int, part: Part) -> None:
         match part:
+            case Thinking() if self._is_plan:
+                self._plan += part.text
             case Text() | Thinking() if self._has_place(part):
                 self._content.append(
                     self.own_block(part) or {"type": part.type, part.type: part.text}
@@ -79,6 +92,12 @@ class CohereWriter(AnswerWriter):
 
     def finish(self, response: Response) -> None:
         self._word = finish_word(response)
+        origin = response.origin
+        if origin and origin.dialect == self.dialect:
+            self._members = as_dict(origin.block)
+        for index, citation in enumerate(as_list(self._members.get("citations"))):
+            self._send_message("citation-start", index, citations=citation)
+            self._send("citation-end", index=index)
         delta = {"finish_reason": self._word, "usage": counted(self.usage)}
         self._send("message-end", delta={name: value for name, value in delta.items() if value})
         self._frames.append(Frame(b"[DONE]"))
@@ -91,8 +110,11 @@ class CohereWriter(AnswerWriter):
         message: dict[str, Any] = {"role": "assistant"}
         if self._content or not self._calls:
             message["content"] = self._content
+        if self._plan:
+            message["tool_plan"] = self._plan
         if self._calls:
             message["tool_calls"] = self._calls
+        message.update(self._members)
         body = {"id": self.head.id, "finish_reason": self._word, "message": message}
         usage = counted(self.usage)
         return {**body, "usage": usage} if usage else body

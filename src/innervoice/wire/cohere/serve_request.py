@@ -12,9 +12,7 @@ from innervoice.canon.request import Request
 from innervoice.wire.cohere.media import read_media
 from innervoice.wire.cohere.read import CohereReader
 from innervoice.wire.cohere.serve_response import (
-    write_answer,
     write_error,
-    write_stream,
     write_stream_error,
 )
 from innervoice.wire.json_access import as_dict
@@ -28,9 +26,7 @@ from innervoice.wire.serve_request import (
 
 __all__ = [
     "read_request",
-    "write_answer",
     "write_error",
-    "write_stream",
     "write_stream_error",
 ]
 

@@ -14,9 +14,7 @@ from innervoice.wire.converse.media import read_media
 from innervoice.wire.converse.read import ConverseReader
 from innervoice.wire.converse.serve_response import (
     error_type,
-    write_answer,
     write_error,
-    write_stream,
     write_stream_error,
 )
 from innervoice.wire.json_access import as_dict, as_list
@@ -34,9 +32,7 @@ from innervoice.wire.serve_request import (
 __all__ = [
     "error_type",
     "read_request",
-    "write_answer",
     "write_error",
-    "write_stream",
     "write_stream_error",
 ]
 

@@ -22,6 +22,7 @@ from innervoice.wire.refusals import Refusal
 __all__ = ["GeminiWriter"]
 
 _SEAL = "thoughtSignature"
+_PLAIN = {"text", "thought"}
 
 
 class GeminiWriter(AnswerWriter):
@@ -30,6 +31,8 @@ class GeminiWriter(AnswerWriter):
     dialect: ClassVar[str] = "gemini"
     _word: str | None = None
     _kind = ""  # of the part that is open
+    _is_pieces = False  # and it comes in pieces
+    _is_first = True  # nothing of it was sent
     _came_before = ""  # the kind of the text that the next message would go on with
 
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
@@ -40,15 +43,23 @@ class GeminiWriter(AnswerWriter):
         """Nothing comes before the first words."""
 
     def begin(self, number: int, part: Part) -> None:
-        self._kind, self._is_first = part.type, True
+        own = self.own_block(part)
+        self._is_first = True
+        self._is_pieces = isinstance(part, (Text, Thinking)) and not (own and own.keys() - _PLAIN)
+        self._kind = part.type
 
     def add(self, number: int, text: str) -> None:
-        if self._kind in ("text", "thinking"):
+        if self._is_pieces:
             thought = {"thought": True} if self._kind == "thinking" else {}
-            piece = {"text": text, **thought}
-            # Behind a text of its kind a part begins in a message of that one, or the two would be one.
-            goes_on = self._is_first and self._came_before == self._kind
-            self._send([{"text": "", **thought}, piece] if goes_on else [piece])
+            if self._is_first and self._came_before == self._kind:
+                # Behind a text of its kind a part is not the first of its message, or the two would be one.
+                self._send([{"text": "", **thought}, {"text": text, **thought}])
+            else:
+                self.send_piece(
+                    self._kind,
+                    text,
+                    lambda text: (self._response([{"text": text, **thought}], last=False), None),
+                )
             self._is_first = False
 
     def end(self, number: int, part: Part) -> None:
@@ -57,12 +68,15 @@ class GeminiWriter(AnswerWriter):
             self.left_out(part)
             return
         self._parts.append(written)
-        if not isinstance(part, (Text, Thinking)):
-            self._send([written])
+        is_plain = isinstance(part, (Text, Thinking)) and written.keys() <= _PLAIN
+        if self._is_first:
+            # Nothing of it was sent: it comes whole.
+            nothing = {name: "" if name == "text" else value for name, value in written.items()}
+            is_neighbour = is_plain and self._came_before == part.type
+            self._send([nothing, written] if is_neighbour else [written])
         elif _SEAL in written:
             thought = {"thought": True} if isinstance(part, Thinking) else {}
             self._send([{"text": "", **thought, _SEAL: written[_SEAL]}])
-        is_plain = isinstance(part, (Text, Thinking)) and _SEAL not in written
         self._came_before = part.type if is_plain else ""
 
     def recall(self, part: Part) -> None:
@@ -82,6 +96,9 @@ class GeminiWriter(AnswerWriter):
     def body(self) -> dict[str, Any]:
         return self._response(self._parts, last=True)
 
+    def joined(self, bodies: list[dict[str, Any]]) -> dict[str, Any]:
+        return {**bodies[0], "candidates": [one for body in bodies for one in body["candidates"]]}
+
     # ---- parts ---------------------------------------------------------------------------------
 
     def _part(self, part: Part) -> dict[str, Any] | None:
@@ -93,7 +110,7 @@ class GeminiWriter(AnswerWriter):
                 return {"text": part.text}
             case Thinking():
                 seal = self.seal_of(part)
-                if not seal and not part.text:
+                if not seal and part.form == "hidden":
                     return None
                 return {"text": part.text, "thought": True} | ({_SEAL: seal} if seal else {})
             case ToolCall() | Media():
@@ -107,11 +124,11 @@ class GeminiWriter(AnswerWriter):
 
     def _response(self, parts: list[dict[str, Any]], *, last: bool) -> dict[str, Any]:
         content: dict[str, Any] = {"parts": parts, "role": "model"} if parts else {"role": "model"}
-        candidate: dict[str, Any] = {"content": content, "index": 0}
+        candidate: dict[str, Any] = {"content": content, "index": self.head.choice}
         response: dict[str, Any] = {"candidates": [candidate]}
         if last and self._word:
             candidate["finishReason"] = self._word
-        if last and (usage := counted(self.usage)):
+        if last and not self.head.choice and (usage := counted(self.usage)):
             response["usageMetadata"] = usage
         if self.head.model:
             response["modelVersion"] = self.head.model

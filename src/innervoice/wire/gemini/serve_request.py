@@ -13,9 +13,7 @@ from innervoice.canon.request import Request
 from innervoice.wire.gemini.media import read_media
 from innervoice.wire.gemini.read import GeminiReader
 from innervoice.wire.gemini.serve_response import (
-    write_answer,
     write_error,
-    write_stream,
     write_stream_error,
 )
 from innervoice.wire.gemini.spelling import camel_case
@@ -32,7 +30,7 @@ from innervoice.wire.serve_request import (
     without,
 )
 
-__all__ = ["read_request", "write_answer", "write_error", "write_stream", "write_stream_error"]
+__all__ = ["read_request", "write_error", "write_stream_error"]
 
 
 _CONTENT = UserContent("gemini", read_media)

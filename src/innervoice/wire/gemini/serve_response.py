@@ -1,29 +1,18 @@
-"""An answer -> Gemini's generateContent: a whole response, or the many of a stream.
-
-Rules, after https://ai.google.dev/gemini-api/docs/thought-signatures (read 2026-11-15) and recordings:
-
-  1. Every message of a stream has new parts only, and no name; the last has the reason and the counts too.
-  2. Text without a signature comes in pieces. A part with one, a call and anything else come whole.
-  3. A candidate without parts has no member for them.
-"""
+"""How an answer of Gemini's generateContent ends: its reasons, its counts, and the errors in its place."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from innervoice.canon.jsontext import dump_json
-from innervoice.canon.parts import Part
 from innervoice.canon.response import FinishReason, Response
 from innervoice.canon.usage import Usage
 from innervoice.frames.frame import Frame
-from innervoice.wire.gemini.write import write_part
 from innervoice.wire.refusals import Refusal
-from innervoice.wire.serve_response import own_part, own_word, pieces
-from innervoice.wire.write import wholes
+from innervoice.wire.serve_response import own_word
 
 __all__ = [
-    "counted", "finish_word", "write_answer", "write_error", "write_stream", "write_stream_error",
+    "counted", "finish_word", "write_error", "write_stream_error",
 ]  # fmt: skip
 
 _DIALECT = "gemini"
@@ -52,19 +41,6 @@ _ERRORS = {
 _PLAIN = {"text", "thought"}
 
 
-def write_answer(answer: Response) -> dict[str, Any]:
-    """The body of a whole answer."""
-    return _response(answer, _parts(answer), last=True)
-
-
-def write_stream(answer: Response, size: int) -> Iterator[Frame]:
-    """The same answer as a stream, its texts in deltas of `size` characters."""
-    messages = _cut(_parts(answer), size)
-    for number, parts in enumerate(messages, 1):
-        last = number == len(messages)
-        yield Frame(dump_json(_response(answer, parts, last=last)))
-
-
 def write_error(refusal: Refusal) -> dict[str, Any]:
     """The body of a refusal."""
     usual = "INVALID_ARGUMENT" if refusal.status < 500 else "INTERNAL"
@@ -75,23 +51,6 @@ def write_error(refusal: Refusal) -> dict[str, Any]:
 def write_stream_error(refusal: Refusal) -> Frame:
     """An error in the middle of a stream."""
     return Frame(dump_json(write_error(refusal)), failed=True)
-
-
-def _response(answer: Response, parts: list[Any], *, last: bool) -> dict[str, Any]:
-    candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}
-    if not parts:
-        candidate["content"] = {"role": "model"}
-    made: dict[str, Any] = {"candidates": [candidate]}
-    if last:
-        if reason := finish_word(answer):
-            candidate["finishReason"] = reason
-        if usage := counted(answer.usage):
-            made["usageMetadata"] = usage
-    if answer.model is not None:
-        made["modelVersion"] = answer.model
-    if answer.id is not None:
-        made["responseId"] = answer.id
-    return made
 
 
 def finish_word(answer: Response) -> str | None:
@@ -112,46 +71,3 @@ def counted(usage: Usage) -> dict[str, int]:
 
 
 # ---- parts ----------------------------------------------------------------------------------------
-
-
-def _parts(answer: Response) -> list[Any]:
-    parts = map(_part, wholes(answer.parts))
-    return [part for part in parts if part is not None]
-
-
-def _part(part: Part) -> Any:
-    """A part of this dialect unchanged; any other part in the plain form, if the dialect has one for it."""
-    own = own_part(part, _DIALECT)
-    return write_part(own, {}, set()) if own else None
-
-
-def _cut(parts: list[Any], size: int) -> list[list[Any]]:
-    """The parts of each message of a stream.
-
-    A text goes on from message to message. One that does not, behind another of its kind, begins in the
-    message where that one ends: otherwise they could not be distinguished.
-    """
-    messages: list[list[Any]] = []
-    before = None
-    for part in parts:
-        kind = _text_kind(part)
-        cut = _pieces(part, size) if kind else [part]
-        if kind and kind == before:
-            messages[-1].append(cut.pop(0))
-        messages += [[piece] for piece in cut]
-        before = kind
-    return messages or [[]]
-
-
-def _text_kind(part: Any) -> str | None:
-    """What kind of text the next message may go on with behind this part, if any."""
-    if not isinstance(part, dict) or not part.keys() <= _PLAIN:
-        return None
-    if not isinstance(part.get("text", ""), str):
-        return None
-    return "thinking" if part.get("thought") is True else "text"
-
-
-def _pieces(part: dict[str, Any], size: int) -> list[dict[str, Any]]:
-    cut = pieces(part.get("text"), size)
-    return [{**part, "text": piece} for piece in cut] or [part]

@@ -7,14 +7,12 @@ status 422 and a list of details under `message`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
+from innervoice.canon.parts import Text
 from innervoice.canon.request import Request
 from innervoice.canon.response import Response
-from innervoice.frames.frame import Frame
 from innervoice.wire.chat import serve_response as chat
-from innervoice.wire.chat.deltas import content_deltas
 from innervoice.wire.chat.serve_request import read_request as read_chat
 from innervoice.wire.chat.serve_response import write_stream_error
 from innervoice.wire.chat.usage import write_usage
@@ -22,13 +20,12 @@ from innervoice.wire.mistral.media import read_media
 from innervoice.wire.mistral.read import MistralReader
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.serve_request import UserContent
+from innervoice.wire.write import wholes
 
 __all__ = [
     "WORDS",
     "read_request",
-    "write_answer",
     "write_error",
-    "write_stream",
     "write_stream_error",
 ]
 
@@ -45,6 +42,9 @@ def read_request(body: dict[str, Any]) -> Request:
 def write_answer(answer: Response) -> dict[str, Any]:
     """The body of a completion; reasoning is not counted apart."""
     message = chat.message_of(answer, _DIALECT, _thinking)
+    texts = [part.text for part in wholes(answer.parts) if isinstance(part, Text)]
+    if isinstance(message["content"], str) and len(texts) > 1:
+        message["content"] = [{"type": "text", "text": text} for text in texts]
     message["content"] = message["content"] or ""
     message.setdefault("tool_calls", None)
     usage = write_usage(answer.usage.replace(reasoning_tokens=None))
@@ -54,25 +54,6 @@ def write_answer(answer: Response) -> dict[str, Any]:
 
 def _thinking(text: str) -> dict[str, Any]:
     return {"type": "thinking", "thinking": [{"type": "text", "text": text}], "closed": True}
-
-
-def write_stream(answer: Response, size: int) -> Iterator[Frame]:
-    """The chunks of a completion."""
-    whole = write_answer(answer)
-    (choice,) = whole["choices"]
-    message = choice["message"]
-    yield chat.chunk(whole, {"role": "assistant", "content": ""})
-    for delta in content_deltas(message["content"], size):
-        yield chat.chunk(whole, delta)
-    last = {name: value for name, value in message.items() if name != "role"}
-    last["content"] = ""
-    if calls := message["tool_calls"]:
-        last["tool_calls"] = [{**call, "index": index} for index, call in enumerate(calls)]
-    else:
-        del last["tool_calls"]
-    spent = {"usage": whole["usage"]} if "usage" in whole else {}
-    yield chat.chunk(whole, last, choice["finish_reason"], **spent)
-    yield chat.DONE
 
 
 def write_error(refusal: Refusal) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
 from innervoice.canon.origin import Origin
-from innervoice.canon.parts import ToolCall
+from innervoice.canon.parts import Part, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.frames.frame import Frame
 from innervoice.wire.answer_fields import FieldWriter
@@ -33,15 +33,16 @@ class OllamaWriter(FieldWriter):
     interleaves: ClassVar[bool] = True
     _word: str | None = None
 
+    def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
+        super().__init__(head, notebook, seal)
+        self._calls: dict[int, dict[str, Any]] = {}
+        self._begun: list[int] = []  # the calls that were not sent, in their order
+
     def start(self) -> None:
         """Nothing comes before the first words."""
 
-    def say(self, kind: str, text: str) -> None:
+    def say(self, number: int, kind: str, text: str) -> None:
         self._send({_FIELDS[kind]: text})
-
-    def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
-        super().__init__(head, notebook, seal)
-        self._begun: list[int] = []  # the calls that were not sent, in their order
 
     def begin_call(self, number: int, call: ToolCall) -> None:
         self._begun.append(number)
@@ -49,14 +50,19 @@ class OllamaWriter(FieldWriter):
     def add_arguments(self, number: int, text: str) -> None:
         """A call comes whole."""
 
-    def end_call(self, number: int, call: ToolCall) -> dict[str, Any]:
+    def end_call(self, number: int, call: ToolCall) -> None:
         block = self.own_block(call)
         known = call.replace(origin=Origin(block=block) if block else None)
         (written,) = write_assistant(Message("assistant", (known,)))["tool_calls"]
-        self.calls[number] = written
-        while self._begun and self._begun[0] in self.calls:
-            self._send({"tool_calls": [self.calls[self._begun.pop(0)]]})
-        return dict(written)
+        self._calls[number] = written
+        while self._begun and self._begun[0] in self._calls:
+            self._send({"tool_calls": [self._calls[self._begun.pop(0)]]})
+
+    def end(self, number: int, part: Part) -> None:
+        if isinstance(part, ToolCall):
+            self.end_call(number, part)
+        elif isinstance(part, Thinking) and not part.text:
+            self.left_out(part)
 
     def finish(self, response: Response) -> None:
         self._word = finish_word(response)
@@ -75,8 +81,8 @@ class OllamaWriter(FieldWriter):
         message: dict[str, Any] = {"role": "assistant", "content": self.text}
         if self.reasoning:
             message["thinking"] = self.reasoning
-        if calls := self.all_calls:
-            message["tool_calls"] = calls
+        if self._calls:
+            message["tool_calls"] = [call for _, call in sorted(self._calls.items())]
         return {**self._head(), "message": message, **self._end()}
 
     def _send(self, said: dict[str, Any]) -> None:

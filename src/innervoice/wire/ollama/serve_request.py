@@ -10,9 +10,7 @@ from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.ollama.media import read_media
 from innervoice.wire.ollama.read import OllamaReader
 from innervoice.wire.ollama.serve_response import (
-    write_answer,
     write_error,
-    write_stream,
     write_stream_error,
 )
 from innervoice.wire.protocol import Context
@@ -27,9 +25,7 @@ from innervoice.wire.serve_request import (
 
 __all__ = [
     "read_request",
-    "write_answer",
     "write_error",
-    "write_stream",
     "write_stream_error",
 ]
 

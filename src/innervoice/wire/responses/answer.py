@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
+from innervoice.canon.jsontext import dump_json
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Failure, Response
+from innervoice.frames.frame import Frame
 from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.responses.serve_response import response_body
@@ -67,8 +69,11 @@ class ResponsesWriter(AnswerWriter):
         self._item: dict[str, Any] | None = None  # the open item, as far as it came
         self._whole: dict[str, Any] | None = None  # the same as it was received, seals included
         self._entry: _Entry | None = None
+        self._pieces: list[str] = []  # of the open entry, or of the open call's arguments
         self._sequence = 0
+        self._suffix = head.id.removeprefix("resp_")
         self._response = Response()
+        self._delta: tuple[bytes, str] | None = None  # the beginning and the name of the next delta
 
     def start(self) -> None:
         begun = self._body(Response(ended=True), status="in_progress")
@@ -78,6 +83,7 @@ class ResponsesWriter(AnswerWriter):
     # ---- items ---------------------------------------------------------------------------------
 
     def begin(self, number: int, part: Part) -> None:
+        self._delta = None
         own = self.own_block(part)
         name = part.origin.item if part.origin and part.origin.dialect == self.dialect else None
         if not isinstance(part, (Text, Thinking, ToolCall)):
@@ -113,12 +119,12 @@ class ResponsesWriter(AnswerWriter):
         match part:
             case Thinking():
                 return {
-                    "id": name or f"rs_{self.head.id}_{number}",
+                    "id": name or f"rs_{self._suffix}_{number}",
                     "type": "reasoning",
                     "summary": [],
                 }
             case Text():
-                head = {"id": name or f"msg_{self.head.id}_{number}", "type": "message"}
+                head = {"id": name or f"msg_{self._suffix}_{number}", "type": "message"}
                 return {**head, "status": "in_progress", "role": "assistant", "content": []}
             case ToolCall():
                 kind = (
@@ -126,7 +132,7 @@ class ResponsesWriter(AnswerWriter):
                     if (own or {}).get("type") == "custom_tool_call"
                     else "function_call"
                 )
-                head = {"id": name or f"fc_{self.head.id}_{number}", "type": kind}
+                head = {"id": name or f"fc_{self._suffix}_{number}", "type": kind}
                 call = {"call_id": part.id, "name": part.name, _CALLS[kind][0]: ""}
                 return {**head, "status": "in_progress", **call}
         raise AssertionError(part.type)
@@ -135,13 +141,11 @@ class ResponsesWriter(AnswerWriter):
         if self._item is None:
             return
         if self._item["type"] in _CALLS:
-            member, event = _CALLS[self._item["type"]]
-            self._item[member] += text
-            self._send(f"{event}.delta", **self._place(), delta=text)
+            self._pieces.append(text)
+            self._send_delta(_CALLS[self._item["type"]][1], None, text)
         elif entry := self._entry:
-            self._item[entry.place][-1][entry.member] += text
-            more: dict[str, Any] = {"logprobs": []} if entry is _TEXT else {}
-            self._send(f"{entry.text_event}.delta", **self._place(entry), **more, delta=text)
+            self._pieces.append(text)
+            self._send_delta(entry.text_event, entry, text)
 
     def end(self, number: int, part: Part) -> None:
         if self._item is None:
@@ -149,7 +153,7 @@ class ResponsesWriter(AnswerWriter):
         own = self.own_block(part)
         if self._item["type"] in _CALLS:
             member, event = _CALLS[self._item["type"]]
-            text = self._item[member] or ("{}" if member == "arguments" else "")
+            text = self._said() or ("{}" if member == "arguments" else "")
             self._item[member] = text
             self._send(f"{event}.done", **self._place(), **{member: text})
         elif entry := self._entry:
@@ -163,11 +167,18 @@ class ResponsesWriter(AnswerWriter):
     def _end_entry(self, entry: _Entry, part: Part) -> None:
         assert self._item is not None
         written = self._item[entry.place][-1]
+        written[entry.member] = self._said()
         more: dict[str, Any] = {"logprobs": []} if entry is _TEXT else {}
         text = {entry.member: written[entry.member]}
         self._send(f"{entry.text_event}.done", **self._place(entry), **more, **text)
         self._send_entry(".done", "part", dict(written))
         self._entry = None
+
+    def _said(self) -> str:
+        """The text of the open entry, or the arguments of the open call."""
+        text = "".join(self._pieces)
+        self._pieces.clear()
+        return text
 
     def _end_item(self) -> None:
         """Ends the open item: as it was received, or as it was written."""
@@ -184,7 +195,7 @@ class ResponsesWriter(AnswerWriter):
     def recall(self, part: Part) -> None:
         if isinstance(part, Thinking) and not self.own_block(part) and (seal := self.seal_of(part)):
             self._end_item()
-            name = f"rs_{self.head.id}_{len(self._output)}"
+            name = f"rs_{self._suffix}_{len(self._output)}"
             self._begin_item({"id": name, "type": "reasoning", "summary": []})
             assert self._item is not None
             self._item["encrypted_content"] = seal
@@ -194,7 +205,7 @@ class ResponsesWriter(AnswerWriter):
 
     def _entry_of(self, part: Part) -> _Entry | None:
         if isinstance(part, Text):
-            return _TEXT
+            return _REFUSAL if self.is_refused else _TEXT
         assert isinstance(part, Thinking)
         if part.form == "hidden" or (part.complete and not part.text):
             return None
@@ -247,6 +258,17 @@ class ResponsesWriter(AnswerWriter):
         if status is not None:
             body.update(status=status, output=[], usage=None)
         return body
+
+    def _send_delta(self, event: str, entry: _Entry | None, text: str) -> None:
+        """Adds a piece. All but the text and the number of the event is encoded once for each entry."""
+        if self._delta is None:
+            more: dict[str, Any] = {"logprobs": []} if entry is _TEXT else {}
+            members = {"type": f"{event}.delta", **self._place(entry), **more, "delta": ""}
+            self._delta = (dump_json(members).removesuffix(b'""}'), f"{event}.delta")
+        before, kind = self._delta
+        data = b'%b%b,"sequence_number":%d}' % (before, dump_json(text), self._sequence)
+        self._frames.append(Frame(data, kind))
+        self._sequence += 1
 
     def _send(self, kind: str, **members: Any) -> None:
         self.send({"type": kind, **members, "sequence_number": self._sequence}, kind)

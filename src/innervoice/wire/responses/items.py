@@ -155,9 +155,8 @@ class Item:
         slot = self.slot(reader, where, number)
         if not slot.open:
             return
-        if not slot.pieces:
-            reader.add(slot, text)
-        elif text.startswith(came := slot.text):
+        # Half a character that waits for the other half has come, too.
+        if text.startswith(came := slot.text + slot.half):
             reader.add(slot, text[len(came) :])
 
     # ---- when it is over -----------------------------------------------------------------------

@@ -13,9 +13,7 @@ from innervoice.wire.protocol import Context
 from innervoice.wire.responses.media import read_media
 from innervoice.wire.responses.read import ResponsesReader
 from innervoice.wire.responses.serve_response import (
-    write_answer,
     write_error,
-    write_stream,
     write_stream_error,
 )
 from innervoice.wire.serve_request import (
@@ -30,9 +28,7 @@ from innervoice.wire.serve_request import (
 
 __all__ = [
     "read_request",
-    "write_answer",
     "write_error",
-    "write_stream",
     "write_stream_error",
 ]
 

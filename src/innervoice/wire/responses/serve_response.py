@@ -1,37 +1,24 @@
-"""An answer -> a response, whole or as the events of a stream.
-
-Items go out as they came. A part without an item of this dialect gets one: reasoning with its text as a
-summary or as content, a message, or a call. Parts that share an item are entries of one.
-"""
+"""The body around the items of a response: its status, its counts, and the errors in its place."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from innervoice.canon.jsontext import dump_json
-from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage
 from innervoice.frames.frame import Frame
 from innervoice.wire.refusals import Refusal
-from innervoice.wire.responses.events import events_of
 from innervoice.wire.responses.read import INCOMPLETE
 from innervoice.wire.serve_response import openai_error, own_word
-from innervoice.wire.write import wholes
 
-__all__ = ["response_body", "write_answer", "write_error", "write_stream", "write_stream_error"]
+__all__ = ["response_body", "write_error", "write_stream_error"]
 
 _DIALECT = "openai-responses"
 _CREATED = 1_767_225_600
 """The first second of 2026: the wire wants a time, and we know none."""
 _STATUSES = ("completed", "incomplete", "failed", "cancelled")
 _REASONS = {"length": "max_output_tokens", "content_filter": "content_filter", "pause": "steered"}
-
-
-def write_answer(answer: Response) -> dict[str, Any]:
-    """The body of a response."""
-    return response_body(answer, _output(answer))
 
 
 def response_body(answer: Response, output: list[dict[str, Any]]) -> dict[str, Any]:
@@ -60,12 +47,6 @@ def response_body(answer: Response, output: list[dict[str, Any]]) -> dict[str, A
         "truncation": "disabled",
         "usage": counted(answer.usage),
     }
-
-
-def write_stream(answer: Response, size: int) -> Iterator[Frame]:
-    """The events of a response."""
-    for number, event in enumerate(events_of(write_answer(answer), size)):
-        yield Frame(dump_json({**event, "sequence_number": number}), event["type"])
 
 
 def write_error(refusal: Refusal) -> dict[str, Any]:
@@ -124,71 +105,3 @@ def counted(usage: Usage) -> dict[str, Any] | None:
 
 
 # ---- items -----------------------------------------------------------------------------------------
-
-
-def _output(answer: Response) -> list[dict[str, Any]]:
-    items: list[dict[str, Any]] = []
-    # By the name that parts of one kind share; None: the item came whole.
-    made: dict[tuple[str, str], dict[str, Any] | None] = {}
-    refused = answer.finish_reason == "refusal"
-    suffix = (answer.id or "resp_0").removeprefix("resp_")
-    for part in wholes(answer.parts):
-        name, block = _own(part)
-        key = (name, part.type)
-        if block is not None:
-            items.append(block)
-            made.setdefault(key, None)
-        elif name and key in made:
-            _extend(made[key], part, refused=refused)
-        elif (item := _made(part, name, f"{suffix}_{len(items)}")) is not None:
-            _extend(item, part, refused=refused)
-            items.append(item)
-            made[key] = item
-    return items
-
-
-def _own(part: Part) -> tuple[str, dict[str, Any] | None]:
-    """The item of this dialect that a part is of: its name, and all of it where the part has it."""
-    origin = part.origin
-    is_ours = origin is not None and origin.dialect == _DIALECT
-    if isinstance(part, Opaque):
-        block = part.value if is_ours or origin is None else None
-    else:
-        block = origin.block if origin and is_ours else None
-    whole = block if isinstance(block, dict) and "type" in block else None
-    return (origin.item if origin and is_ours else None) or "", whole
-
-
-def _made(part: Part, name: str, suffix: str) -> dict[str, Any] | None:
-    """An item for a part that has none, still without its text."""
-    status = "completed" if getattr(part, "complete", True) else "incomplete"
-    match part:
-        case Thinking():
-            return {"type": "reasoning", "id": name or f"rs_{suffix}", "summary": []}
-        case Text():
-            head = {"type": "message", "id": name or f"msg_{suffix}", "role": "assistant"}
-            return {**head, "status": status, "content": []}
-        case ToolCall():
-            call = {"call_id": part.id, "name": part.name, "arguments": part.arguments or "{}"}
-            return {"type": "function_call", "id": f"fc_{suffix}", **call, "status": status}
-        case _:
-            return None
-
-
-def _extend(item: dict[str, Any] | None, part: Part, *, refused: bool) -> None:
-    """Adds the entry of a part to an item that was created here; a received item has it already."""
-    if item is None:
-        return
-    match part:
-        case Thinking(form="summary") if part.text:
-            item["summary"].append({"type": "summary_text", "text": part.text})
-        case Thinking() if part.text:
-            entry = {"type": "reasoning_text", "text": part.text}
-            item.setdefault("content", []).append(entry)
-        case Text() if refused:
-            item["content"].append({"type": "refusal", "refusal": part.text})
-        case Text():
-            entry = {"type": "output_text", "text": part.text}
-            item["content"].append({**entry, "annotations": [], "logprobs": []})
-        case _:
-            pass

@@ -1,16 +1,30 @@
 """The response classes, under the module name that litellm uses."""
 
+from typing import NoReturn
+
+from innervoice.bridges.litellm.absent import missing
+from innervoice.bridges.litellm.other_responses import (
+    EmbeddingResponse,
+    TextChoices,
+    TextCompletionResponse,
+)
+from innervoice.bridges.litellm.provider_types import (
+    CostPerToken,
+    GenericStreamingChunk,
+    LlmProviders,
+    ModelInfo,
+)
 from innervoice.bridges.litellm.response_types import (
     ChatCompletionDeltaToolCall,
     ChatCompletionMessageToolCall,
     Choices,
     CompletionTokensDetailsWrapper,
     Delta,
-    EmbeddingResponse,
     Function,
     FunctionCall,
     Message,
     ModelResponse,
+    ModelResponseBase,
     ModelResponseStream,
     PromptTokensDetailsWrapper,
     StreamingChoices,
@@ -21,15 +35,31 @@ __all__ = [
     "ChatCompletionDeltaToolCall",
     "ChatCompletionMessageToolCall",
     "Choices",
+    "CompletionTokensDetails",
     "CompletionTokensDetailsWrapper",
+    "CostPerToken",
     "Delta",
     "EmbeddingResponse",
     "Function",
     "FunctionCall",
+    "GenericStreamingChunk",
+    "LlmProviders",
     "Message",
+    "ModelInfo",
     "ModelResponse",
+    "ModelResponseBase",
     "ModelResponseStream",
+    "PromptTokensDetails",
     "PromptTokensDetailsWrapper",
     "StreamingChoices",
+    "TextChoices",
+    "TextCompletionResponse",
     "Usage",
 ]
+
+PromptTokensDetails = PromptTokensDetailsWrapper
+CompletionTokensDetails = CompletionTokensDetailsWrapper
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise missing(name, __name__)

@@ -1,0 +1,12 @@
+"""The names that litellm has in `litellm.cost_calculator`."""
+
+from typing import NoReturn
+
+from innervoice.bridges.litellm.absent import missing
+from innervoice.bridges.litellm.costs import completion_cost, cost_per_token
+
+__all__ = ["completion_cost", "cost_per_token"]
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise missing(name, __name__)

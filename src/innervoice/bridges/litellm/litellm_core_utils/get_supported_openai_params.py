@@ -1,0 +1,12 @@
+"""The name that litellm has in `litellm.litellm_core_utils.get_supported_openai_params`."""
+
+from typing import NoReturn
+
+from innervoice.bridges.litellm.absent import missing
+from innervoice.bridges.litellm.params import get_supported_openai_params
+
+__all__ = ["get_supported_openai_params"]
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise missing(name, __name__)

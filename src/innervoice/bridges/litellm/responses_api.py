@@ -1,0 +1,140 @@
+"""`responses` and `aresponses`: OpenAI's Responses API for every provider.
+
+    input, instructions, tools, ... ──► our request, as a server of that API reads it ──► our client ──► a response of that API
+
+Items of the Responses API keep their encrypted reasoning on the way there and back. Reasoning of other APIs becomes a readable item
+without its signature, for which that form has no place; `completion` keeps it.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from innervoice.bridges.litellm.arguments import CompletionCall, completion_call
+from innervoice.bridges.litellm.connections import async_client_of, client_of
+from innervoice.bridges.litellm.error_mapping import translated
+from innervoice.bridges.litellm.litellm_object import plain
+from innervoice.bridges.litellm.mock_response import mock_completion, wants_mock
+from innervoice.bridges.litellm.responses_objects import ResponsesAPIResponse
+from innervoice.bridges.litellm.to_litellm import cost_of, hidden_facts, usage_of
+from innervoice.canon.parts import Text
+from innervoice.canon.response import Response
+from innervoice.canon.usage import Usage
+from innervoice.converting import convert
+from innervoice.encoding import decode_request
+
+__all__ = ["aresponses", "responses"]
+
+_DIALECT = "openai-responses"
+_READ = (
+    "instructions",
+    "max_output_tokens",
+    "temperature",
+    "top_p",
+    "tools",
+    "tool_choice",
+    "reasoning",
+    "text",
+)
+"""Parameters of the API that are fields of our request; the others go into the body of hosts that have this API."""
+_FIELDS = (
+    "system",
+    "max_tokens",
+    "temperature",
+    "top_p",
+    "tools",
+    "tool_choice",
+    "reasoning",
+    "response_format",
+)
+_LEFT_OUT = {
+    "include": "encrypted reasoning is always asked for",
+    "metadata": "nothing is stored at the provider",
+    "truncation": "the history is sent as it is",
+}
+_REFUSED = {
+    "stream": "responses() does not stream in innervoice; completion(stream=True) does",
+    "previous_response_id": "innervoice keeps no responses at the provider: pass the items of the history as input",
+    "background": "innervoice waits for responses: leave background out",
+    "prompt": "innervoice has no stored prompts: pass the text as instructions",
+}
+
+
+def responses(
+    input: Any,  # noqa: A002 - litellm's name
+    model: str,
+    **options: Any,
+) -> ResponsesAPIResponse:
+    """Calls a model with the parameters of the Responses API; `input` is a text or a list of items."""
+    call = _call(input, model, options)
+    began = time.monotonic()
+    if wants_mock(options):
+        return _written(_mock(call, options), call, began)
+    with translated(call.target.provider, call.target.model):
+        answer = client_of(call).ask(call.model, call.messages, **call.fields)
+    return _written(answer, call, began)
+
+
+async def aresponses(
+    input: Any,  # noqa: A002 - litellm's name
+    model: str,
+    **options: Any,
+) -> ResponsesAPIResponse:
+    """The same, async."""
+    call = _call(input, model, options)
+    began = time.monotonic()
+    if wants_mock(options):
+        return _written(_mock(call, options), call, began)
+    with translated(call.target.provider, call.target.model):
+        client = await async_client_of(call)
+        answer = await client.ask(call.model, call.messages, **call.fields)
+    return _written(answer, call, began)
+
+
+def _call(given: Any, model: str, options: dict[str, Any]) -> CompletionCall:
+    for name, reason in _REFUSED.items():
+        if options.get(name):
+            raise NotImplementedError(reason)
+    body = {name: options[name] for name in _READ if options.get(name) is not None}
+    if (form := options.get("text_format")) is not None:
+        schema = {"type": "json_schema", "name": form.__name__, "schema": form.model_json_schema()}
+        body["text"] = {"format": schema}
+    items = given if isinstance(given, str) else [_item(item) for item in given]
+    known = (*_READ, *_REFUSED, *_LEFT_OUT, "text_format")
+    rest = {name: value for name, value in options.items() if name not in known}
+    with translated(options.get("custom_llm_provider"), model):
+        asked = decode_request({"model": model, "input": items, **plain(body)}, _DIALECT)
+        call = completion_call(model, [], rest)
+    for name in _FIELDS:
+        value = getattr(asked, name)
+        if value is not None and value != ():
+            call.fields[name] = value
+    left = (name for name in _LEFT_OUT if options.get(name))
+    call.notes.extend(f"{name}: left out, {_LEFT_OUT[name]}" for name in left)
+    call.messages[:] = asked.messages
+    return call
+
+
+def _mock(call: CompletionCall, options: dict[str, Any]) -> Response:
+    """The mock of a chat completion, as an answer; raises the mock error."""
+    made: Any = mock_completion(call, options)
+    text, usage = made.choices[0].message.content, made["usage"]
+    counts = Usage(input_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens)
+    return Response(parts=(Text(text),), finish_reason="stop", ended=True, usage=counts)
+
+
+def _item(item: Any) -> Any:
+    written = plain(item)
+    return written if isinstance(written, dict) else dict(written)
+
+
+def _written(answer: Response, call: CompletionCall, began: float) -> ResponsesAPIResponse:
+    made = ResponsesAPIResponse(**convert(answer, _DIALECT))
+    made.created_at = time.time()
+    made.model = made.model or call.target.model
+    cost = cost_of(call, answer.model, usage_of(answer.usage))
+    took = (time.monotonic() - began) * 1000
+    facts = hidden_facts(answer, call)
+    made._hidden_params = {**facts, "response_cost": cost, "_response_ms": took}
+    return made

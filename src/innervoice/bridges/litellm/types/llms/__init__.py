@@ -1,0 +1,9 @@
+"""The types of providers, under the package name that litellm uses."""
+
+from typing import NoReturn
+
+from innervoice.bridges.litellm.absent import missing
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise missing(name, __name__)

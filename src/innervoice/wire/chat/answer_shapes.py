@@ -1,0 +1,141 @@
+"""The places that reasoning and text have in the deltas of chat, by the block that a part came in.
+
+Most have a field each. OpenRouter's `reasoning_details` come as fragments under their index, a signature in a last one without text, and
+their text once more in `reasoning`. Mistral and some hosts of chat send chunks in a list; one that is more than its text comes whole.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from innervoice.canon.parts import Opaque, Part, Text, Thinking
+from innervoice.wire.chat.reasoning import DETAILS, TEXTS
+from innervoice.wire.json_access import as_dict
+
+__all__ = ["Chunk", "Field", "Shape", "WholeChunk", "WholeDetails", "nothing_of", "shape_of"]
+
+_SEALS = ("signature", "data")
+
+
+class Shape(ABC):
+    """How the pieces of one part go out."""
+
+    runs_together: ClassVar[bool] = False
+    """Parts of this shape are one text on the wire."""
+
+    @abstractmethod
+    def add(self, text: str) -> dict[str, Any] | None:
+        """The delta of a piece; None if it goes out later."""
+
+    def end(self, part: Part, block: dict[str, Any] | None) -> dict[str, Any] | None:
+        """The delta that ends the part; None if there is nothing more to say."""
+        return None
+
+
+class Field(Shape):
+    """A member of the delta."""
+
+    runs_together: ClassVar[bool] = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def add(self, text: str) -> dict[str, Any] | None:
+        return {self.name: text}
+
+
+class _Details(Shape):
+    """An entry of the details that has an index."""
+
+    def __init__(self, entry: dict[str, Any]) -> None:
+        self._shared = {
+            name: value for name, value in entry.items() if name not in ("text", "summary", *_SEALS)
+        }
+        self._member = "summary" if entry.get("type") == "reasoning.summary" else "text"
+
+    def add(self, text: str) -> dict[str, Any] | None:
+        fragment = {**self._shared, self._member: text}
+        return {"content": "", "reasoning": text, DETAILS: [fragment]}
+
+    def end(self, part: Part, block: dict[str, Any] | None) -> dict[str, Any] | None:
+        entry = as_dict(block)
+        sealed = {name: entry[name] for name in _SEALS if name in entry}
+        fragments = [{**self._shared, **sealed}] if sealed else []
+        if not getattr(part, "text", ""):
+            fragments.insert(
+                0, {name: value for name, value in entry.items() if name not in sealed}
+            )
+        return {"content": "", "reasoning": None, DETAILS: fragments} if fragments else None
+
+
+class WholeDetails(Shape):
+    """An entry without an index: nothing says which entry a fragment of it belongs to, so neighbours come in one delta."""
+
+    def add(self, text: str) -> dict[str, Any] | None:
+        return None
+
+    def end(self, part: Part, block: dict[str, Any] | None) -> dict[str, Any] | None:
+        text = getattr(part, "text", "") or None
+        return {"content": "", "reasoning": text, DETAILS: [block]}
+
+
+class WholeChunk(Shape):
+    """A chunk of the content that is more than its text."""
+
+    def add(self, text: str) -> dict[str, Any] | None:
+        return None
+
+    def end(self, part: Part, block: dict[str, Any] | None) -> dict[str, Any] | None:
+        return {"content": [block]}
+
+
+class Chunk(Shape):
+    """Reasoning as chunks of the content, in pieces."""
+
+    def add(self, text: str) -> dict[str, Any] | None:
+        inner = [{"type": "text", "text": text}]
+        return {"content": [{"type": "thinking", "thinking": inner, "closed": True}]}
+
+    def end(self, part: Part, block: dict[str, Any] | None) -> dict[str, Any] | None:
+        signature = as_dict(block).get("signature")
+        sealed: dict[str, Any] = {"type": "thinking", "thinking": [], "signature": signature}
+        return {"content": [sealed]} if signature else None
+
+
+def shape_of(part: Part, block: dict[str, Any] | None, usual: Shape) -> Shape:
+    """The place of a part by its own block; `usual` for one without."""
+    value = part.value if isinstance(part, Opaque) else block
+    kind = value.get("type") if isinstance(value, dict) else None
+    match part:
+        case Text() if kind == "refusal":
+            return Field("refusal")
+        case Text():
+            return WholeChunk() if kind in ("text", "output_text") else Field("content")
+        case Thinking() if kind in ("thinking", "reasoning"):
+            return WholeChunk()
+        case Thinking() | Opaque() if block and _is_detail(block):
+            return _Details(block) if isinstance(block.get("index"), (int, str)) else WholeDetails()
+        case Thinking() if block and (name := next(iter(block))) in TEXTS:
+            return Field(name)
+        case Thinking():
+            return usual
+        case _:
+            return WholeChunk()
+
+
+def _is_detail(block: dict[str, Any]) -> bool:
+    return str(block.get("type", "")).startswith("reasoning.") or bool(
+        {"data", "text", "summary", "signature"} & block.keys()
+    )
+
+
+def nothing_of(chunk: dict[str, Any]) -> dict[str, Any]:
+    """A chunk that goes on with one and adds nothing; an empty one where none can."""
+    match chunk:
+        case {"type": "text" | "output_text"}:
+            return {"type": "text", "text": ""}
+        case {"type": "thinking", "thinking": inner}:
+            return {"type": "thinking", "thinking": "" if isinstance(inner, str) else []}
+        case _:
+            return {}
