@@ -108,8 +108,8 @@ class AnswerEncoder:
         return self._taken()
 
     def ping(self) -> bytes:
-        """A sign of life, which may stand between any two frames."""
-        return self._framing(self._writer.ping())
+        """A sign of life, which may stand between any two frames; nothing where the dialect has none, or behind the end."""
+        return b"" if self._is_over else self._framing(self._writer.ping())
 
     # ---- parts ---------------------------------------------------------------------------------
 

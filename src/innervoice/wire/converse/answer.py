@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Media, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
-from innervoice.frames.frame import Frame
 from innervoice.wire.answer_arguments import ObjectArguments
 from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
 from innervoice.wire.converse.serve_response import (
@@ -148,7 +147,3 @@ class ConverseWriter(AnswerWriter):
 
     def _send_delta(self, delta: dict[str, Any]) -> None:
         self._send_block("contentBlockDelta", delta=delta)
-
-    def ping(self) -> Frame:
-        """The framing has no sign of life, so an event that says nothing new stands for one."""
-        return Frame(None)

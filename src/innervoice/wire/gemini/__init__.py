@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from innervoice.frames.frame import Frame
+from innervoice.frames.sse import sse_bytes
 from innervoice.wire.dialect import Dialect
 
 __all__ = ["DIALECT"]
@@ -27,6 +29,11 @@ def _model_list(names: list[str], owner: str) -> dict[str, Any]:
     return {"models": [{"name": f"models/{name}", "displayName": name} for name in names]}
 
 
+def _framing(frame: Frame) -> bytes:
+    """Server-sent events; a sign of life is a blank line, for Google's SDKs take a comment for a broken message."""
+    return b"\n" if frame.data is None else sse_bytes(frame)
+
+
 DIALECT = Dialect(
     name="gemini",
     package=__name__,
@@ -43,6 +50,7 @@ DIALECT = Dialect(
     limit="maxOutputTokens",
     flags_errors=True,
     joins_turns=True,
+    framing=_framing,
     streams_lists=True,
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Thinking, ToolCall
 from innervoice.canon.response import Response
+from innervoice.frames.frame import Frame
 from innervoice.wire.answer_fields import FieldWriter
 from innervoice.wire.answer_writer import AnswerHead, Seal
 from innervoice.wire.ollama.serve_response import finish_word, write_error
@@ -69,6 +71,11 @@ class OllamaWriter(FieldWriter):
     def fail(self, refusal: Refusal, response: Response) -> None:
         self._word = finish_word(response)
         self.send(write_error(refusal))
+
+    def ping(self) -> Frame:
+        """A line without words: Ollama's client reads every line as JSON, a blank one too."""
+        message = {"role": "assistant", "content": ""}
+        return Frame(dump_json({**self._head(), "message": message, "done": False}))
 
     def body(self) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": self.text}
