@@ -18,7 +18,7 @@ def reply(emulator, case, body, key="test-key"):
     wire = iv.encode(iv.Request(f"{provider}/{model}", [], dialect=dialect))
     path = f"/{provider}{urlsplit(wire.url).path}"
     headers = {**wire.headers, **case.headers, "authorization": f"Bearer {key}"}
-    body = {"model": model, **body}
+    body = {"model": model, **body} if "model" in wire.body else body
     return emulator.reply("POST", path, headers, json.dumps(body).encode())
 
 

@@ -253,7 +253,9 @@ def test_p54_one_request_for_the_whole_catalogue():
     """
     client = emulated_client()
     excused = {"reasoning_impossible", "reasoning_off_unstreamed"}
-    for _, host, dialect, model in cases():
+    for row, host, dialect, model in cases():
+        if row.guess:  # a fallback, for names that the provider itself does not have
+            continue
         name = f"{host}/{model}"
         on = client.ask(name, QUESTION, dialect=dialect, reasoning="high")
         reasoned = any(part.type == "thinking" for part in on.parts) or on.usage.reasoning_tokens

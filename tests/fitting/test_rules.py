@@ -35,7 +35,7 @@ CASES = [
     ("openai:openai-chat/gpt-5.6", {"temperature": 0.2}, "temperature", {"temperature": 0.2, "reasoning_effort": "none"}),
     ("openai/gpt-6-astra", {"reasoning": {"effort": "none"}}, "'none'", {"reasoning": {"effort": "max"}}),
     ("openai/gpt-5.6", {"input": [{"type": "reasoning", "encrypted_content": "x"}]}, "missing required field 'summary'", {"input": [{"type": "reasoning", "summary": []}]}),
-    ("openai/gpt-5.6", {"input": [{"type": "reasoning", "summary": [], "id": ""}]}, "Invalid 'input[0].id'", {"input": [{"type": "reasoning", "summary": [], "id": "rs_1"}, {"type": "function_call", "call_id": "c"}]}),
+    ("openai/gpt-5.6", {"input": [{"type": "reasoning", "summary": [], "id": ""}]}, "Invalid 'input[0].id'", {"input": [{"type": "reasoning", "summary": [], "id": "rs_1"}, {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}]}),
     ("openai/gpt-5.6", {"top_p": 0.5}, "top_p", {"top_p": 0.5, "reasoning": {"effort": "none"}}),
     ("gemini/gemini-2.5-flash", thinking(thinkingLevel="LOW"), "level is not supported", thinking(thinkingBudget=0)),
     ("gemini/gemini-2.5-pro", thinking(thinkingBudget=0), "thinking budget (0)", thinking(thinkingBudget=-1)),
@@ -65,6 +65,8 @@ def test_rule(target, refused, says, taken):
     host, _, dialect = provider.partition(":")
     dialect = dialect or host_of(host).dialect
     target = target_at(host, model, dialect)
+    if dialect == "openai-chat":
+        refused, taken = ({"messages": [], **body} for body in (refused, taken))
     said = [refusal.text for refusal in rules_of(dialect)(refused, target)]
 
     assert any(says in text for text in said), said

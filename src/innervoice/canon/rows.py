@@ -88,6 +88,16 @@ class Host(Row, frozen=True, kw_only=True):
     """Applies stop strings to the reasoning as well."""
     refuses: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Members of a message that it refuses -> the message of the refusal."""
+    strict: tuple[str, ...] = ()
+    """Dialects in which it refuses members, roles and kinds of blocks that its API does not have; elsewhere it ignores them."""
+    knows: tuple[str, ...] = ()
+    """Members of messages, calls and schemas that it has beside those of its dialects."""
+    lacks: tuple[str, ...] = ()
+    """Members of a body that its dialects have and it does not."""
+    models: tuple[str, ...] | None = None
+    """Patterns of models that it serves beside those with a row of their own; None: it serves any name."""
+    says: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    """Messages of its refusals, where they differ from those of the dialect: `unknown_member`, `unknown_model`."""
     exclusive: tuple[tuple[str, str], ...] = ()
     """Pairs of settings that it refuses in one request."""
     paths: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it

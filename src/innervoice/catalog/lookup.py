@@ -26,6 +26,7 @@ __all__ = [
     "fits",
     "host_in_langchain",
     "host_of",
+    "is_served",
     "model_row_of",
     "use_overrides",
 ]
@@ -76,6 +77,17 @@ def model_row_of(model: str, host: str | None, dialect: str) -> ModelRow | None:
         if fits and (best is None or (named, weight) > best[0]) and _matches(pattern, name):
             best = ((named, weight), row)
     return best[1] if best else None
+
+
+def is_served(model: str, host: Host) -> bool:
+    """Whether a host has a model of this name: one with a row at the host that is not a guess, or one that the host's row names."""
+    if host.models is None or fits(host.models, model):
+        return True
+    name = _last_segment(model)
+    return any(
+        host.id in row.hosts and not row.guess and _matches(pattern, name)
+        for _, pattern, row in _model_patterns()
+    )
 
 
 @lru_cache(maxsize=256)
@@ -131,7 +143,8 @@ def _model_patterns() -> tuple[tuple[int, tuple[str, ...], ModelRow], ...]:
 
 
 def _last_segment(model: str) -> str:
-    return model.rstrip("/").rsplit("/", 1)[-1].lower()
+    """The part of a name that patterns match: without a path, and without `+words`, which say how the model shall behave."""
+    return model.partition("+")[0].rstrip("/").rsplit("/", 1)[-1].lower()
 
 
 @lru_cache(maxsize=1)

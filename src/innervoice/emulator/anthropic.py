@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import Part
 from innervoice.emulator import claude
 from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall
 from innervoice.emulator.desk import Desk
-from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.json_access import arguments_of, as_dict, as_list
 from innervoice.wire.refusals import Refusal
 
 __all__ = ["DESK"]
@@ -40,7 +39,7 @@ def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     if draft.text:
         made.append(call.text(draft.text))
     for position, (name, values) in enumerate(draft.calls):
-        made.append(call.tool_call(name, dump_json(values).decode(), call.id("toolu_", position)))
+        made.append(call.tool_call(name, arguments_of(values), call.id("toolu_", position)))
     return made
 
 
@@ -54,4 +53,5 @@ DESK = Desk(
     parts=parts,
     carried=_carried,
     overloaded=Refusal(text="Overloaded", status=529, type="overloaded_error"),
+    unknown_model=Refusal(text="model: {model}", status=404),
 )

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from innervoice.emulator.bounds import MOST_BYTES
 from innervoice.emulator.core import Emulator, Reply
 from innervoice.emulator.routes import base_urls
 
@@ -22,7 +23,7 @@ def create_app(emulator: Emulator | None = None) -> Starlette:
 
     async def answer(request: Request) -> Response:
         path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        reply = answering.reply(request.method, path, dict(request.headers), await request.body())
+        reply = answering.reply(request.method, path, dict(request.headers), await _body(request))
         return StreamingResponse(
             _pieces(reply), reply.status, headers=reply.headers, media_type=reply.media
         )
@@ -36,6 +37,16 @@ def create_app(emulator: Emulator | None = None) -> Starlette:
             Route("/{path:path}", answer, methods=["GET", "HEAD", "POST", "PUT", "DELETE"]),
         ]
     )
+
+
+async def _body(request: Request) -> bytes:
+    """The body, cut where it is too large to be looked at."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MOST_BYTES:
+            break
+    return bytes(body)
 
 
 async def _pieces(reply: Reply) -> AsyncIterator[bytes]:

@@ -55,6 +55,7 @@ _FLAGS = ("redact", "unclosed", "stutter", "mirror", "silent", "unverified")
 _SHOWS = {"full": "full", "summarise": "summary", "summary": "summary", "hide": "hidden"}
 _NUMBER = re.compile(r"[0-9]{1,6}")
 _SECONDS = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,6})?")
+_MOST_PIECES = 100
 _NUMBERS = ("pieces", "cut", "fail", "size")
 
 
@@ -69,7 +70,10 @@ def behaviour_of(model: str, header: str | None, prompt: str) -> tuple[str, Beha
         elif key in _SHOWS:
             switches["show"] = _SHOWS[key]
         elif key in _NUMBERS and _NUMBER.fullmatch(value):
-            switches[key] = max(int(value), 1 if key in ("size", "pieces") else 0)
+            least = 1 if key in ("size", "pieces") else 0
+            switches[key] = min(
+                max(int(value), least), _MOST_PIECES if key == "pieces" else int(value)
+            )
         elif key == "fail":
             switches["fail"] = 3
         elif key == "inline":

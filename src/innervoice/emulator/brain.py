@@ -11,31 +11,39 @@ import ast
 import operator
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Text, ToolResult
 from innervoice.canon.request import Tool
 from innervoice.canon.value import Value
-from innervoice.wire.json_access import as_dict, as_text
+from innervoice.emulator.injected import own_words
+from innervoice.wire.json_access import as_dict, as_list, as_text
 
-__all__ = ["AnswerDraft", "think", "words_of"]
+__all__ = ["AnswerDraft", "DraftedCall", "think", "words_of"]
 
-_ARITHMETIC = re.compile(r"-?\d+(?:\.\d+)?(?:\s*(?:\*\*|[-+*/×x])\s*-?\d+(?:\.\d+)?)+")
+_ARITHMETIC = re.compile(
+    r"(?<!\d)-?\d++(?:\.\d++)?+(?:\s{0,3}+(?:\*\*|[-+*/×x])\s{0,3}+-?\d++(?:\.\d++)?+)++"
+)
 _QUOTED = re.compile(r"[\"'“]([^\"'”]{1,60})[\"'”]")
 _NAMED = re.compile(r"(?<![.?!] )(?<!^)\b[A-Z][\w-]+(?: [A-Z][\w-]+)*(?:, [A-Z]{2}\b)?")
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
-_INJECTED = re.compile(r"<([a-z][\w-]*)>.*?</\1>", re.DOTALL)
-"""Context that agents put into the user's message: `<system-reminder>`, `<environment_context>` and their kin."""
+_LONGEST_QUESTION = 20_000
+"""Of longer questions only the beginning is thought about."""
 _LONGEST_SUM = 80
 """Longer expressions are not computed: their numbers have no bound."""
 _MOST_CALLS = 8
+_MOST_MEMBERS = 200
+_LONGEST_NAME = 200
+
+
+DraftedCall: TypeAlias = tuple[str, dict[str, Any] | str]
 
 
 class AnswerDraft(Value, frozen=True, kw_only=True):
@@ -43,7 +51,8 @@ class AnswerDraft(Value, frozen=True, kw_only=True):
 
     thoughts: tuple[str, ...]
     text: str = ""
-    calls: tuple[tuple[str, dict[str, Any]], ...] = ()
+    calls: tuple[DraftedCall, ...] = ()
+    """Names of tools, each with its arguments, or with the text that a free-form tool takes."""
     cut: bool = False
     """Whether the limit was reached before the thoughts had ended."""
 
@@ -52,8 +61,8 @@ def think(
     messages: Sequence[Message], tools: Sequence[Tool], *, forced: bool, pieces: int
 ) -> AnswerDraft:
     """The next turn of a conversation."""
-    start = max((n for n, message in enumerate(messages) if _is_question(message)), default=-1)
-    question = words_of(messages[start]) if start >= 0 else ""
+    start = next((n for n in range(len(messages) - 1, -1, -1) if _is_question(messages[n])), -1)
+    question = words_of(messages[start])[:_LONGEST_QUESTION] if start >= 0 else ""
     steps = [step.strip() for step in re.split(r"(?i)\bthen\b", question) if step.strip()]
     since = messages[start + 1 :]
     rounds = sum(bool(message.tool_calls) for message in since)
@@ -81,56 +90,62 @@ def _is_question(message: Message) -> bool:
 
 def words_of(message: Message) -> str:
     """The user's own words: not what a program put around or before them, which stands in tags."""
-    texts = [_INJECTED.sub(" ", part.text) for part in message.parts if isinstance(part, Text)]
-    return " ".join(text.strip() for text in texts if text.strip())
+    texts = [own_words(part.text) for part in message.parts if isinstance(part, Text)]
+    return " ".join(text for text in texts if text)
 
 
 def _result_text(part: Any) -> str:
+    """What a tool said, without what a program put around it."""
+    return own_words(_content_text(part))[:_LONGEST_QUESTION].rstrip(".")
+
+
+def _content_text(part: Any) -> str:
     if isinstance(part.content, str) and part.content:
-        return part.content.strip().rstrip(".")
+        return str(part.content)
     if part.content:
-        return " ".join(item.text for item in part.content if isinstance(item, Text)).rstrip(".")
-    response = as_dict(
-        as_dict(as_dict(part.origin.block if part.origin else None).get("functionResponse")).get(
-            "response"
-        )
-    )
+        return " ".join(item.text for item in part.content if isinstance(item, Text))
+    block = as_dict(part.origin.block if part.origin else None)
+    response = as_dict(as_dict(block.get("functionResponse")).get("response"))
     value = next(iter(response.values()), "")
-    return (as_text(value) or str(value)).rstrip(".")
+    return as_text(value) or str(value)
 
 
 # ---- calls -----------------------------------------------------------------------------------------
 
 
-def _calls(
-    step: str, tools: Sequence[Tool], *, forced: bool
-) -> tuple[tuple[str, dict[str, Any]], ...]:
-    fitting = [tool for tool in tools if _concerns(tool, step)]
+def _calls(step: str, tools: Sequence[Tool], *, forced: bool) -> tuple[DraftedCall, ...]:
+    spoken = set(re.findall(r"[a-z]+", step.lower()))
+    fitting = [tool for tool in tools if _concerns(tool, spoken)]
     if not fitting and forced:
         fitting = [tool for tool in tools if tool.parameters is not None][:1]
     made = [(tool.name, arguments) for tool in fitting for arguments in _arguments(tool, step)]
     return tuple(made[:_MOST_CALLS])
 
 
-def _concerns(tool: Tool, step: str) -> bool:
-    words = {word for word in re.split(r"[^a-z]+", tool.name.lower()) if len(word) > 3}
-    return bool(words & set(re.findall(r"[a-z]+", step.lower())))
+def _concerns(tool: Tool, spoken: set[str]) -> bool:
+    words = {
+        word for word in re.split(r"[^a-z]+", tool.name[:_LONGEST_NAME].lower()) if len(word) > 3
+    }
+    return bool(words & spoken)
 
 
-def _arguments(tool: Tool, step: str) -> list[dict[str, Any]]:
-    """One set of arguments for each thing mentioned in a step."""
+def _arguments(tool: Tool, step: str) -> list[dict[str, Any] | str]:
+    """One set of arguments for each thing mentioned in a step; for a free-form tool, the things themselves."""
     schema = as_dict(tool.parameters)
+    if schema.get("type") == "string":
+        return list(dict.fromkeys(_QUOTED.findall(step))) or [step.rstrip("?.! ")]
     members = {key: as_dict(value) for key, value in as_dict(schema.get("properties")).items()}
     numbers = [float(text) if "." in text else int(text) for text in _NUMBER.findall(step)]
     things = _QUOTED.findall(step) or _NAMED.findall(step) or [step.rstrip("?.! ")]
-    wanted = schema.get("required") or list(members)
+    wanted = [name for name in as_list(schema.get("required")) if isinstance(name, str)]
+    wanted = (wanted or list(members))[:_MOST_MEMBERS]
     texts = [
         name
         for name in wanted
         if str(members.get(name, {}).get("type", "string")).lower() == "string"
     ]
-    made = []
-    for thing in list(dict.fromkeys(things)) if texts else things[:1]:
+    made: list[dict[str, Any] | str] = []
+    for thing in list(dict.fromkeys(things))[:_MOST_CALLS] if texts else things[:1]:
         values: dict[str, Any] = {}
         for name in wanted:
             values[name] = _argument(members.get(name, {}), thing, numbers)
@@ -146,7 +161,7 @@ def _argument(schema: dict[str, Any], thing: str, numbers: list[int | float]) ->
             return numbers.pop(0) if numbers else 1.0
         case "boolean":
             return True
-        case _ if schema.get("enum"):
+        case _ if as_list(schema.get("enum")):
             return schema["enum"][0]
         case "array":
             return [_argument(as_dict(schema.get("items")), thing, numbers)]
@@ -186,14 +201,18 @@ def _value(node: ast.AST) -> Any:
 
 
 def _thoughts(
-    question: str, step: str, calls: Sequence[tuple[str, dict[str, Any]]], pieces: int
+    question: str, step: str, calls: Sequence[DraftedCall], pieces: int
 ) -> tuple[str, ...]:
-    names = ", ".join(f"{name}({', '.join(map(str, values.values()))})" for name, values in calls)
+    names = ", ".join(f"{name}({_named(values)})" for name, values in calls)
     thoughts = [
         f"The user asks: {question}\nFor this step I need to look something up: {step.strip(' ,.?!')}."
     ]
     thoughts.append(f"I call {names} and wait for what comes back.")
     return _in_pieces(thoughts, pieces)
+
+
+def _named(values: dict[str, Any] | str) -> str:
+    return values if isinstance(values, str) else ", ".join(map(str, values.values()))
 
 
 def _closing_thoughts(

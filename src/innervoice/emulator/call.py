@@ -16,9 +16,13 @@ from innervoice.emulator.seals import Sealer, digest
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Headers
 
-__all__ = ["EmulatedCall", "ServerMemory", "tokens", "tools_of"]
+__all__ = ["FREE_FORM", "EmulatedCall", "ServerMemory", "tokens", "tools_of"]
 
 _REMEMBERED = 4096
+_MOST_TOOLS = 1000
+"""More are not looked at."""
+FREE_FORM = {"type": "string"}
+"""The schema of a tool that takes text, not arguments."""
 
 
 class ServerMemory:
@@ -109,11 +113,14 @@ def tokens(text: str) -> int:
 
 
 def tools_of(body: dict[str, Any]) -> list[Tool]:
-    """The functions that a request offers, in any dialect."""
+    """The functions and free-form tools that a request offers, in any dialect."""
     config = as_dict(body.get("toolConfig")).get("tools")
     offered = as_list(config if config is not None else body.get("tools"))
-    return [
-        tool if tool.parameters is not None else tool.replace(parameters={})
-        for tool in tools_from(map(as_dict, offered))
-        if tool.own is None
-    ]
+    made: list[Tool] = []
+    for tool in tools_from(map(as_dict, offered[:_MOST_TOOLS])):
+        if tool.own is None:
+            made.append(tool if tool.parameters is not None else tool.replace(parameters={}))
+        elif as_dict(tool.own).get("type") == "custom":
+            named = as_dict(tool.own.get("custom")) or tool.own
+            made.append(Tool(str(named.get("name")), parameters=FREE_FORM))
+    return made

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import Part
 from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage
+from innervoice.catalog.lookup import host_of
+from innervoice.emulator import gemini_chat
 from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall
 from innervoice.emulator.desk import Desk
 from innervoice.emulator.seals import digest
 from innervoice.wire.chat.reasoning import FIELDS
 from innervoice.wire.chat.rules import is_on as rules_say_on
-from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.json_access import arguments_of, as_dict, as_list
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import refused
+from innervoice.wire.serve_response import openai_error
 
 __all__ = ["DESK"]
 
@@ -41,6 +43,8 @@ def is_on(call: EmulatedCall) -> bool:
 
 def check(call: EmulatedCall) -> Iterator[Refusal]:
     """Which of OpenRouter's details are refused: unsigned, edited, or sent twice."""
+    if gemini_chat.is_here(call.target.host):
+        yield from gemini_chat.check(call)
     if call.provider != "openrouter":
         return
     seen: set[str] = set()
@@ -89,9 +93,26 @@ def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     if text:
         made.append(call.text(text))
     for position, (name, values) in enumerate(draft.calls):
-        given = call.id("call_", position)
-        made.append(call.tool_call(name, dump_json(values).decode(), given))
+        made.append(_call(call, draft, name, values, position))
     return made
+
+
+def _call(
+    call: EmulatedCall,
+    draft: AnswerDraft,
+    name: str,
+    values: dict[str, Any] | str,
+    position: int,
+) -> Part:
+    given, text = call.id("call_", position), arguments_of(values)
+    if isinstance(values, str):
+        block = {"id": given, "type": "custom", "custom": {"name": name, "input": values}}
+        return call.tool_call(name, text, given, block)
+    if not gemini_chat.is_here(call.target.host):
+        return call.tool_call(name, text, given)
+    block = {"id": given, "type": "function", "function": {"name": name, "arguments": text}}
+    gemini_chat.sign(call, draft, block, position)
+    return call.tool_call(name, text, given, block)
 
 
 def _field(call: EmulatedCall) -> str | None:
@@ -154,4 +175,21 @@ def _streamed(call: EmulatedCall, answer: Response) -> Response:
     return answer if options.get("include_usage") else answer.replace(usage=Usage())
 
 
-DESK = Desk(is_on=is_on, check=check, parts=parts, streamed=_streamed)
+def _choices(call: EmulatedCall) -> int:
+    return int(call.body.get("n") or 1)
+
+
+def _error_body(refusal: Refusal, provider: str) -> Any:
+    """Gemini's errors are Google's on this path too."""
+    here = gemini_chat.is_here(host_of(provider))
+    return gemini_chat.error_body(refusal) if here else openai_error(refusal)
+
+
+DESK = Desk(
+    is_on=is_on,
+    check=check,
+    parts=parts,
+    streamed=_streamed,
+    choices=_choices,
+    error_body=_error_body,
+)

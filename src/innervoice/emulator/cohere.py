@@ -6,6 +6,7 @@ from innervoice.emulator.call import EmulatedCall
 from innervoice.emulator.desk import Desk
 from innervoice.emulator.unsealed import no_refusals, parts
 from innervoice.wire.json_access import as_dict
+from innervoice.wire.refusals import Refusal
 
 __all__ = ["DESK"]
 
@@ -15,4 +16,12 @@ def _is_on(call: EmulatedCall) -> bool:
     return not off and call.target.row.control != "none"
 
 
-DESK = Desk(is_on=_is_on, check=no_refusals, parts=parts)
+DESK = Desk(
+    is_on=_is_on,
+    check=no_refusals,
+    parts=parts,
+    unknown_model=Refusal(
+        text="model '{model}' not found, make sure the correct model ID was used and that you have access to the model.",
+        status=404,
+    ),
+)

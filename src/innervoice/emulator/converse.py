@@ -6,7 +6,6 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from typing import Any
 
-from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import Part
 from innervoice.emulator import claude
 from innervoice.emulator.brain import AnswerDraft
@@ -14,7 +13,7 @@ from innervoice.emulator.call import EmulatedCall
 from innervoice.emulator.desk import Desk
 from innervoice.wire.controls import is_claude
 from innervoice.wire.converse.serve_response import error_type
-from innervoice.wire.json_access import as_dict, as_list, as_text
+from innervoice.wire.json_access import arguments_of, as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal
 
 __all__ = ["DESK"]
@@ -55,7 +54,7 @@ def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     if draft.text:
         made.append(call.text(draft.text))
     for position, (name, values) in enumerate(draft.calls):
-        made.append(call.tool_call(name, dump_json(values).decode(), call.id("tooluse_", position)))
+        made.append(call.tool_call(name, arguments_of(values), call.id("tooluse_", position)))
     return made
 
 
@@ -115,4 +114,11 @@ def _error_headers(refusal: Refusal) -> dict[str, str]:
     return {"x-amzn-errortype": error_type(refusal)}
 
 
-DESK = Desk(is_on=is_on, check=check, parts=parts, error_headers=_error_headers, carried=_carried)
+DESK = Desk(
+    is_on=is_on,
+    check=check,
+    parts=parts,
+    error_headers=_error_headers,
+    carried=_carried,
+    unknown_model=Refusal(text="The provided model identifier is invalid."),
+)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.response import FinishReason, Response
+from innervoice.canon.target import Target
 from innervoice.canon.usage import Usage
+from innervoice.catalog.lookup import is_served
 from innervoice.catalog.targets import target_at
 from innervoice.emulator import responses
 from innervoice.emulator.behaviour import HEADER, behaviour_of
+from innervoice.emulator.bounds import Refused, bounded
 from innervoice.emulator.brain import AnswerDraft, think
 from innervoice.emulator.call import EmulatedCall, ServerMemory, tokens, tools_of
 from innervoice.emulator.desk import Desk, desk_of
@@ -66,16 +69,18 @@ class Emulator:
         if verb != "POST":
             return self._looked_up(verb, path)
         try:
-            value = load_json(body)
+            value = bounded(body)
             if count := count_of(plain, value):
                 return _json(200, count)
             if route is None:
                 return _not_found(verb, plain)
             call = self._call(route, as_dict(value), lowered, path)
+            return self._answered(call)
+        except Refused as refused:
+            return _refusal(route or near_dialect(plain), refused.refusal)
         except (ValueError, DecodeError) as error:
             refusal = Refusal(text=f"the body is not a valid request: {error}")
-            return _refusal(route.dialect if route else near_dialect(plain), refusal)
-        return self._answered(call)
+            return _refusal(route or near_dialect(plain), refusal)
 
     def _looked_up(self, method: str, path: str) -> Reply:
         """What is there without asking a model: stored responses, lists of models."""
@@ -88,13 +93,17 @@ class Emulator:
     def _call(
         self, route: Route, body: dict[str, Any], headers: dict[str, str], path: str
     ) -> EmulatedCall:
-        dialect = dialect_named(route.dialect)
-        body = desk_of(route.dialect).spelled(body)
+        """The call that a request is; raises `Refused` for an unknown model, a wrong shape, or settings that are refused."""
+        dialect, desk = dialect_named(route.dialect), desk_of(route.dialect)
         given = route.model or str(body.get("model") or "")
         name, behaviour = behaviour_of(given, headers.get(HEADER), str(body)[-20_000:])
         if behaviour.unverified:
             headers = {**headers, "verified": "no"}
         target = target_at(route.provider, name, route.dialect)
+        refusal = _model_refusal(target, desk) or next(dialect.rules(body, target, headers), None)
+        if refusal:
+            raise Refused(refusal)
+        body = desk.spelled(body)
         stream = route.stream
         if stream is None:
             stream = bool(body.get("stream", dialect.streams_unasked))
@@ -114,27 +123,55 @@ class Emulator:
 
     def _answered(self, call: EmulatedCall) -> Reply:
         dialect, desk = dialect_named(call.dialect), desk_of(call.dialect)
-        refusal = next(dialect.rules(call.body, call.target, call.headers), None)
-        refusal = refusal or next(iter(desk.check(call)), None)
+        refusal = next(iter(desk.check(call)), None)
         if refusal is None and call.behaviour.fail == 0:
             refusal = desk.overloaded
         if refusal:
-            return _refusal(call.dialect, refusal)
-        answer = _answer(call, desk, self._script)
+            raise Refused(refusal)
+        answer, echo = _answer(call, desk, self._script), desk.echo(call)
         if not call.stream:
-            return _json(200, dialect.server.write_answer(answer))
-        frames = _stream(call, answer, desk)
+            return _json(200, {**dialect.server.write_answer(answer), **echo})
+        frames = (_echoing(frame, echo) if echo else frame for frame in _stream(call, answer, desk))
         if call.listed:
             return Reply(200, "application/json", _as_list(frames), call.behaviour.slow)
         pieces = map(dialect.framing, frames)
         return Reply(200, dialect.media_type, pieces, call.behaviour.slow)
 
 
+def _model_refusal(target: Target, desk: Desk) -> Refusal | None:
+    """What a host says of a model that it does not have."""
+    if target.host is None or is_served(target.model, target.host):
+        return None
+    refusal = desk.unknown_model
+    text = target.host.says.get("unknown_model", refusal.text)
+    return refusal.replace(text=text.replace("{model}", target.model[:200]))
+
+
 # ---- the answer ------------------------------------------------------------------------------------
 
 
 def _answer(call: EmulatedCall, desk: Desk, script: Script | None) -> Response:
+    """The answer, with as many alternatives as were asked for."""
     draft = _drafted(call, desk.conversation(call), script, on=desk.is_on(call))
+    answer = _from_draft(call, desk, draft)
+    others = []
+    for number in range(2, desk.choices(call) + 1):
+        again = replace(call, number=digest([call.number, number]))
+        thoughts = tuple(f"{thought}\nThis is choice {number}." for thought in draft.thoughts)
+        plain = draft.text and not draft.text.startswith(("{", "["))
+        text = f"{draft.text} This is choice {number}." if plain else draft.text
+        others.append(_from_draft(again, desk, draft.replace(thoughts=thoughts, text=text)))
+    if not others:
+        return answer
+    counts = [other.usage for other in (answer, *others)]
+    usage = answer.usage.replace(
+        output_tokens=sum(count.output_tokens or 0 for count in counts),
+        reasoning_tokens=sum(count.reasoning_tokens or 0 for count in counts),
+    )
+    return answer.replace(alternatives=tuple(others), usage=usage)
+
+
+def _from_draft(call: EmulatedCall, desk: Desk, draft: AnswerDraft) -> Response:
     draft, finish = _within_limit(call, draft)
     made = desk.parts(call, draft)
     thought = sum(tokens(text) for text in draft.thoughts)
@@ -202,6 +239,14 @@ def _stream(call: EmulatedCall, answer: Response, desk: Desk) -> Iterator[Frame]
     yield from frames
 
 
+def _echoing(frame: Frame, echo: dict[str, Any]) -> Frame:
+    """A frame with the members of the answer that repeat the request, where it holds the answer as a whole."""
+    value = load_json(frame.data) if frame.data and b'"response":{' in frame.data else None
+    if not isinstance(value, dict) or not isinstance(value.get("response"), dict):
+        return frame
+    return frame.replace(data=dump_json({**value, "response": {**value["response"], **echo}}))
+
+
 def _as_list(frames: Iterator[Frame]) -> Iterator[bytes]:
     """A stream as one JSON array that grows, which is Gemini's form without `alt=sse`."""
     start = b"["
@@ -224,9 +269,13 @@ def _json(status: int, value: Any) -> Reply:
     return Reply(status, "application/json", iter([dump_json(value)]))
 
 
-def _refusal(dialect: str, refusal: Refusal) -> Reply:
-    reply = _json(refusal.status, dialect_named(dialect).server.write_error(refusal))
-    reply.headers.update(desk_of(dialect).error_headers(refusal))
+def _refusal(at: Route | str, refusal: Refusal) -> Reply:
+    """A refusal as the provider of a route writes it, or as it is usual in a dialect."""
+    dialect, provider = (at, "") if isinstance(at, str) else (at.dialect, at.provider)
+    desk = desk_of(dialect)
+    own = desk.error_body(refusal, provider) if desk.error_body else None
+    reply = _json(refusal.status, own or dialect_named(dialect).server.write_error(refusal))
+    reply.headers.update(desk.error_headers(refusal))
     return reply
 
 

@@ -32,6 +32,14 @@ def _same_answer(_call: EmulatedCall, answer: Response) -> Response:
     return answer
 
 
+def _no_members(_call: EmulatedCall) -> dict[str, Any]:
+    return {}
+
+
+def _one(_call: EmulatedCall) -> int:
+    return 1
+
+
 def _no_headers(_refusal: Refusal) -> dict[str, str]:
     return {}
 
@@ -56,9 +64,21 @@ class Desk:
     """The body with all of the conversation, where the server holds some of it."""
     streamed: Callable[[EmulatedCall, Response], Response] = _same_answer
     """The answer as far as a stream shows it."""
+    echo: Callable[[EmulatedCall], dict[str, Any]] = _no_members
+    """Members of the answer that repeat the request."""
+    choices: Callable[[EmulatedCall], int] = _one
+    """How many answers are asked for."""
+    error_body: Callable[[Refusal, str], Any] | None = None
+    """The body of a refusal by a provider, where it is not the dialect's own; None: it always is."""
     error_headers: Callable[[Refusal], dict[str, str]] = _no_headers
     carried: Callable[[str, str], dict[str, Any] | None] = _no_place
     """The block that a program without a plan makes of a foreign thought and seal; None: it has no place for them."""
+    unknown_model: Refusal = Refusal(  # noqa: RUF009 - a frozen value
+        text="The model `{model}` does not exist or you do not have access to it.",
+        status=404,
+        code="model_not_found",
+    )
+    """What is said of a model that the host does not have."""
     overloaded: Refusal = Refusal(  # noqa: RUF009 - a frozen value
         text="The model is overloaded. Please try again later.", status=503
     )

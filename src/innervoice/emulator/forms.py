@@ -11,7 +11,7 @@ from typing import Any
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.request import Request, Tool
-from innervoice.emulator.brain import AnswerDraft
+from innervoice.emulator.brain import AnswerDraft, DraftedCall
 from innervoice.emulator.instances import instance_of
 from innervoice.wire.json_access import as_dict, as_list, parsed
 from innervoice.wire.write import json_schema
@@ -25,8 +25,7 @@ _BY_SCHEMA = re.compile(r"matches this JSON schema, and nothing else:\n(.+)\Z", 
 def in_form(draft: AnswerDraft, request: Request, tools: Sequence[Tool]) -> AnswerDraft:
     """The draft in the form that was asked for."""
     if draft.calls:
-        filled = ((name, _filled(values, _schema_of(name, tools))) for name, values in draft.calls)
-        return draft.replace(calls=tuple(filled))
+        return draft.replace(calls=tuple(_filled(call, tools) for call in draft.calls))
     if not draft.text:
         return draft
     texts = [message.text for message in request.messages if message.role == "system"]
@@ -50,15 +49,19 @@ def _schema_of(name: str, tools: Sequence[Tool]) -> dict[str, Any]:
     return as_dict(next((tool.parameters for tool in tools if tool.name == name), None))
 
 
-def _filled(values: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """Arguments with a value for every member that the schema demands, and for members that are objects or lists of them."""
+def _filled(call: DraftedCall, tools: Sequence[Tool]) -> DraftedCall:
+    """A call with a value for every member that the schema demands, and for members that are objects or lists of them."""
+    name, values = call
+    if isinstance(values, str):
+        return call
+    schema = _schema_of(name, tools)
     properties, demanded = as_dict(schema.get("properties")), as_list(schema.get("required"))
-    nested = [name for name in values if _is_nested(as_dict(properties.get(name)))]
-    missing = [name for name in demanded if name not in values]
+    nested = [member for member in values if _is_nested(as_dict(properties.get(member)))]
+    missing = [member for member in demanded if isinstance(member, str) and member not in values]
     if not missing and not nested:
-        return values
+        return call
     whole = as_dict(instance_of(schema))
-    return {**values, **{name: whole[name] for name in (*missing, *nested) if name in whole}}
+    return name, {**values, **{key: whole[key] for key in (*missing, *nested) if key in whole}}
 
 
 def _is_nested(schema: dict[str, Any]) -> bool:

@@ -6,18 +6,17 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import Part
 from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall
 from innervoice.emulator.desk import Desk
 from innervoice.wire.gemini.rules import SKIPS, signature_of
 from innervoice.wire.gemini.spelling import camel_case
-from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.json_access import arguments_of, as_dict, as_list
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import refused
 
-__all__ = ["DESK"]
+__all__ = ["DESK", "check_signatures"]
 
 
 def is_on(call: EmulatedCall) -> bool:
@@ -28,7 +27,13 @@ def is_on(call: EmulatedCall) -> bool:
 
 def check(call: EmulatedCall) -> Iterator[Refusal]:
     """Which signatures are refused: forged ones, and those of another call, model or account."""
-    for content in map(as_dict, as_list(call.body.get("contents"))):
+    contents = [as_dict(content) for content in as_list(call.body.get("contents"))]
+    return check_signatures(call, contents)
+
+
+def check_signatures(call: EmulatedCall, contents: list[dict[str, Any]]) -> Iterator[Refusal]:
+    """Which signatures in contents are refused."""
+    for content in contents:
         for part in map(as_dict, as_list(content.get("parts"))):
             signature = signature_of(part)
             if signature is None or signature in SKIPS:
@@ -60,7 +65,7 @@ def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
             block["functionCall"] = {"id": given, **block["functionCall"]}
         if thinks and position == 0:
             block["thoughtSignature"] = call.seal(kind="thought", call=name)
-        made.append(call.tool_call(name, dump_json(values).decode(), given, block))
+        made.append(call.tool_call(name, arguments_of(values), given, block))
     return made
 
 
@@ -79,8 +84,12 @@ def _config(call: EmulatedCall) -> dict[str, Any]:
 
 
 def _version(call: EmulatedCall) -> int:
-    found = re.match(r"gemini-(\d+)", call.model.rsplit("/", 1)[-1])
+    found = re.match(r"gemini-(\d{1,3})", call.model.rsplit("/", 1)[-1])
     return int(found[1]) if found else 0
+
+
+def _choices(call: EmulatedCall) -> int:
+    return int(as_dict(call.body.get("generationConfig")).get("candidateCount") or 1)
 
 
 def _carried(text: str, seal: str) -> dict[str, Any] | None:
@@ -88,4 +97,15 @@ def _carried(text: str, seal: str) -> dict[str, Any] | None:
     return {**thought, "thoughtSignature": seal} if seal else thought
 
 
-DESK = Desk(is_on=is_on, check=check, parts=parts, spelled=camel_case, carried=_carried)
+DESK = Desk(
+    is_on=is_on,
+    check=check,
+    parts=parts,
+    spelled=camel_case,
+    carried=_carried,
+    choices=_choices,
+    unknown_model=Refusal(
+        text="models/{model} is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.",
+        status=404,
+    ),
+)

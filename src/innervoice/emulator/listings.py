@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from innervoice.catalog.lookup import all_model_rows, host_of
+from innervoice.catalog.lookup import all_model_rows, host_of, is_served
 from innervoice.emulator.call import tokens
 from innervoice.emulator.routes import near_dialect
 from innervoice.wire.dialects import DIALECTS, dialect_named
@@ -42,7 +42,11 @@ def _models(path: str) -> dict[str, Any]:
     dialect = dialect_named(near_dialect(path))
     host = host_of(path.split("/")[1]) or host_of(dialect.home)
     owner = host.id if host else dialect.home
-    rows = (row for row in all_model_rows() if owner in row.hosts)
-    matches = (match.rstrip("*").rstrip("-") for row in rows for match in row.match)
-    names = {name for name in matches if name and "*" not in name}
+    rows = (row for row in all_model_rows() if owner in row.hosts and not row.guess)
+    # A pattern for dated names is none itself: claude-sonnet-4-5-20*.
+    matches = (match for row in rows for match in row.match if not match.endswith("-20*"))
+    names = {match.rstrip("*").rstrip("-") for match in matches}
+    names = {
+        name for name in names if name and "*" not in name and (not host or is_served(name, host))
+    }
     return dialect.model_list(sorted(names), owner)

@@ -37,4 +37,9 @@ def _parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     return parts_with_ids(call, draft, lambda position: digest([call.number, position])[:9])
 
 
-DESK = Desk(is_on=_is_on, check=_check, parts=_parts)
+DESK = Desk(
+    is_on=_is_on,
+    check=_check,
+    parts=_parts,
+    unknown_model=Refusal(text="Invalid model: {model}", type="invalid_model", code="1500"),
+)

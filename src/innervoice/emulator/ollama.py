@@ -5,6 +5,7 @@ from __future__ import annotations
 from innervoice.emulator.call import EmulatedCall
 from innervoice.emulator.desk import Desk
 from innervoice.emulator.unsealed import no_refusals, parts
+from innervoice.wire.refusals import Refusal
 
 __all__ = ["DESK"]
 
@@ -13,4 +14,9 @@ def _is_on(call: EmulatedCall) -> bool:
     return call.body.get("think") is not False and call.target.row.control != "none"
 
 
-DESK = Desk(is_on=_is_on, check=no_refusals, parts=parts)
+DESK = Desk(
+    is_on=_is_on,
+    check=no_refusals,
+    parts=parts,
+    unknown_model=Refusal(text="model '{model}' not found", status=404),
+)

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import Part
 from innervoice.canon.response import Response
 from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall, ServerMemory
 from innervoice.emulator.desk import Desk
-from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.json_access import arguments_of, as_dict, as_list
 from innervoice.wire.protocol import Context
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.responses.read import ResponsesReader
+from innervoice.wire.responses.rules import CALLS
 from innervoice.wire.responses.serve_response import write_answer
 from innervoice.wire.rules import refused
 from innervoice.wire.serve_request import assistant_turn
@@ -38,6 +38,10 @@ _WORDS = {
     "a previous response.",
     "bedrock-mantle": "encrypted content missing recognized prefix (expected 'rsn_' or 'smry_')",
 }
+_ECHOED = (
+    "instructions", "max_output_tokens", "metadata", "parallel_tool_calls", "previous_response_id", "store", "temperature",
+    "text", "tool_choice", "tools", "top_p", "truncation", "user",
+)  # fmt: skip
 _OTHER_RESOURCE = (
     "The requested item was created under a different Azure OpenAI resource. Items can only be used with the resource "
     "that created them."
@@ -79,7 +83,7 @@ def stored(memory: ServerMemory, path: str) -> Stored | None:
         {key: item[key] for key in item if key != "encrypted_content"} for item in held["output"]
     ]
     body = write_answer(Response(id=found[1], model=held["model"], ended=True))
-    return Stored(200, {**body, "output": items})
+    return Stored(200, {**body, **held["echo"], "output": items})
 
 
 # ---- refusals -------------------------------------------------------------------------------
@@ -124,6 +128,7 @@ def _state(call: EmulatedCall, items: list[dict[str, Any]]) -> Iterator[Refusal]
             param="previous_response_id",
         )
         return
+    yield from _unanswered(held["items"], items)
     known = {item.get("id") for item in held["items"] if item.get("id")}
     for item in items:
         if item.get("id") in known:
@@ -131,6 +136,20 @@ def _state(call: EmulatedCall, items: list[dict[str, Any]]) -> Iterator[Refusal]
                 f"Duplicate item found with id {item['id']}. Remove duplicate items from your input and try again.",
                 param="input",
             )
+
+
+def _unanswered(held: list[dict[str, Any]], items: list[dict[str, Any]]) -> Iterator[Refusal]:
+    """Calls of the stored conversation that have no output, there or in the new items."""
+    given = {as_dict(item).get("call_id") for item in [*held, *items] if _is_output(item)}
+    for item in map(as_dict, held):
+        kind = str(item.get("type"))
+        if kind in CALLS and item.get("call_id") not in given:
+            text = f"No tool output found for {CALLS[kind]} {item.get('call_id')}."
+            yield refused(text, param="input")
+
+
+def _is_output(item: Any) -> bool:
+    return str(as_dict(item).get("type")).endswith("_output")
 
 
 def _encrypted(call: EmulatedCall, item: dict[str, Any]) -> Iterator[Refusal]:
@@ -168,7 +187,7 @@ def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
             memory.keep(memory.items, item["id"], item)
     if call.body.get("store") is not False:
         held = [*as_list(conversation(call).get("input")), *items]
-        kept = {"items": held, "output": items, "model": call.model}
+        kept = {"items": held, "output": items, "model": call.model, "echo": _echo(call)}
         memory.keep(memory.responses, call.id("resp_"), kept)
     turn = assistant_turn(
         ResponsesReader(Context(model=call.model)), {"object": "response", "output": items}
@@ -210,17 +229,25 @@ def _made(call: EmulatedCall, draft: AnswerDraft) -> list[dict[str, Any]]:
             }
         )
     for position, (name, values) in enumerate(draft.calls):
+        free = isinstance(values, str)
         made.append(
             {
-                "type": "function_call",
-                "id": call.id("fc_", position),
+                "type": "custom_tool_call" if free else "function_call",
+                "id": call.id("ctc_" if free else "fc_", position),
                 "call_id": call.id("call_", position),
                 "name": name,
-                "arguments": dump_json(values).decode(),
+                "input" if free else "arguments": arguments_of(values),
                 "status": "completed",
             }
         )
     return made
+
+
+def _echo(call: EmulatedCall) -> dict[str, Any]:
+    """The members of a response that repeat the request."""
+    given = {name: call.body[name] for name in _ECHOED if call.body.get(name) is not None}
+    reasoning = {"effort": None, "summary": None, **as_dict(call.body.get("reasoning"))}
+    return {"store": True, **given, "reasoning": reasoning}
 
 
 def _carried(text: str, seal: str) -> dict[str, Any] | None:
@@ -229,4 +256,14 @@ def _carried(text: str, seal: str) -> dict[str, Any] | None:
     return {**item, "encrypted_content": seal} if seal else item
 
 
-DESK = Desk(is_on=is_on, check=check, parts=parts, conversation=conversation, carried=_carried)
+DESK = Desk(
+    is_on=is_on,
+    check=check,
+    parts=parts,
+    conversation=conversation,
+    echo=_echo,
+    carried=_carried,
+    unknown_model=Refusal(
+        text="The requested model '{model}' does not exist.", code="model_not_found", param="model"
+    ),
+)

@@ -4,6 +4,7 @@ A script is a function `(messages, tools) -> step`, or a list of steps: the firs
 the last step its own mind goes on. A step is a dict:
 
     {"think": "I need the file.", "call": {"name": "read", "arguments": {"path": "a.txt"}}}     `call` may be a list of calls
+    {"call": {"name": "apply_patch", "input": "*** Begin Patch"}}                               `input` for a free-form tool
     {"think": "Done.", "answer": "It says hello."}
 
 A file holds such a list as JSON, or several conversations: `[{"match": "a regular expression", "steps": [...]}, ...]`; the first whose
@@ -69,8 +70,14 @@ def draft_of(step: Step, pieces: int) -> AnswerDraft:
     return AnswerDraft(
         thoughts=tuple(thoughts),
         text=str(step.get("answer") or ""),
-        calls=tuple((str(call["name"]), dict(call.get("arguments") or {})) for call in listed),
+        calls=tuple((str(call["name"]), _given(call)) for call in listed),
     )
+
+
+def _given(call: Step) -> dict[str, Any] | str:
+    """What a call passes: arguments, or the text of a free-form tool."""
+    given = call.get("input", call.get("arguments"))
+    return given if isinstance(given, str) else dict(given or {})
 
 
 def _conversation(number: int, item: Any) -> tuple[re.Pattern[str], list[Step]] | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import Part, Thinking
 from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall
+from innervoice.wire.json_access import arguments_of
 from innervoice.wire.refusals import Refusal
 
 __all__ = ["no_refusals", "parts", "parts_with_ids"]
@@ -32,5 +32,5 @@ def parts_with_ids(
     if draft.text:
         made.append(call.text(draft.text))
     for position, (name, values) in enumerate(draft.calls):
-        made.append(call.tool_call(name, dump_json(values).decode(), id_of(position)))
+        made.append(call.tool_call(name, arguments_of(values), id_of(position)))
     return made

@@ -12,7 +12,7 @@ from typing import Any
 
 from innervoice.canon.rows import ModelRow
 from innervoice.canon.target import Target
-from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal
 
 __all__ = [
@@ -65,7 +65,7 @@ def is_forced(choice: Any) -> bool:
     if isinstance(choice, str):
         return choice.lower() in ("required", "any")
     kinds = {str(as_dict(choice).get("type")), *as_dict(choice)}
-    return bool(kinds & {"any", "tool", "function"})
+    return bool(kinds & {"any", "tool", "function", "custom"})
 
 
 def last_turn(messages: Any, row: ModelRow) -> Iterator[Refusal]:
@@ -102,7 +102,7 @@ def claude(fields: dict[str, Any], row: ModelRow, limit: Any) -> Iterator[Refusa
     thinking, config = as_dict(fields.get("thinking")), as_dict(fields.get("output_config"))
     word = config.get("effort")
     if fields.get("thinking") is not None:
-        yield from _claude_type(thinking.get("type"), row, word)
+        yield from _claude_type(as_text(thinking.get("type")), row, word)
         budget = thinking.get("budget_tokens")
         if thinking.get("type") == "enabled":
             yield from _claude_budget(budget, limit, fields)

@@ -157,7 +157,7 @@ def test_reasoning_elsewhere(line):
         ("openai/gpt-4o", {}, "/openai/v1/chat/completions"),
         ("openai/gpt-5.6", {}, "/openai/v1/responses"),
         ("openai/gpt-5.6", {"seed": 1}, "/openai/v1/chat/completions"),
-        ("openai/some-llama", {}, "/openai/v1/chat/completions"),
+        ("openai/some-llama", {"api_base": "http://emulator/vllm/v1"}, "/vllm/v1/chat/completions"),
         ("xai/grok-4", {"api_base": "http://emulator/xai/v1"}, "/xai/v1/responses"),
         (
             "xai/grok-4",

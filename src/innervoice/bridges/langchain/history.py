@@ -38,6 +38,7 @@ from innervoice.sessions.langchain_blocks import (
     plain_block,
     plain_part,
 )
+from innervoice.sessions.langchain_content import CONTENT
 
 __all__ = ["from_innervoice", "read", "to_innervoice"]
 
@@ -249,6 +250,8 @@ def _part(block: Any) -> Part:
             return _media(block.get("mime_type"), url)
         case {"type": "non_standard", "value": value}:
             return Opaque(value)
+        case {"type": "text" | "image"}:
+            return CONTENT.part(block)  # in a provider's form, which others refuse
         case _:
             return Opaque(block)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from innervoice.canon.target import Target
+from innervoice.wire.anthropic.members import shape_problems
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.rules import (
@@ -26,6 +27,7 @@ __all__ = ["problems"]
 THINKING = ("thinking", "redacted_thinking")
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _SAMPLING = ("temperature", "top_p", "top_k")
+_MOST_MARKS = 4
 _WITHOUT_SAMPLING = "2026-10-21"
 
 
@@ -33,6 +35,7 @@ def problems(
     body: dict[str, Any], target: Target, headers: Headers = NO_HEADERS
 ) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
+    yield from shape_problems(body, target)
     row, limit = target.row, body.get("max_tokens")
     on = claude_is_on(body, row)
     if not isinstance(limit, int) or limit < 0:
@@ -54,8 +57,23 @@ def problems(
     form = as_dict(as_dict(body.get("output_config")).get("format"))
     if form:
         yield from claude_schema(form.get("schema"))
+    marks = sum(
+        1 for _ in _cache_marks([body.get(name) for name in ("tools", "system", "messages")])
+    )
+    if marks > _MOST_MARKS:
+        yield refused(
+            f"A maximum of {_MOST_MARKS} blocks with cache_control may be provided. Found {marks}."
+        )
     yield from last_turn(body.get("messages"), row)
     yield from _history(body, target, on=on)
+
+
+def _cache_marks(lists: list[Any]) -> Iterator[Any]:
+    """The cache marks of tools, of the system prompt, and of blocks in messages and in results."""
+    for held in map(as_dict, chain.from_iterable(map(as_list, lists))):
+        if held.get("cache_control"):
+            yield held["cache_control"]
+        yield from _cache_marks([held.get("content")])
 
 
 def _sampling(
@@ -87,7 +105,7 @@ def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refu
     for number, turn in enumerate(turns):
         if turn.get("role") == "assistant":
             yield from _turn(turn, number)
-    for number, (turn, following) in enumerate(pairwise(turns_of(turns))):
+    for number, (turn, following) in enumerate(pairwise([{}, *turns_of(turns)])):
         yield from _answered(turn, following, number)
     if latest < 0:
         return
@@ -126,16 +144,31 @@ def _turn(turn: dict[str, Any], number: int) -> Iterator[Refusal]:
 
 
 def _answered(turn: dict[str, Any], following: dict[str, Any], number: int) -> Iterator[Refusal]:
+    """Each call of a turn has one result in the turn behind it, the `number`th, which has no others."""
     called = [
         str(as_dict(block).get("id"))
         for block in as_list(turn.get("content"))
         if as_dict(block).get("type") == "tool_use"
     ]
-    given = {as_dict(block).get("tool_use_id") for block in as_list(following.get("content"))}
+    given: set[Any] = set()
+    for position, block in enumerate(map(as_dict, as_list(following.get("content")))):
+        if block.get("type") != "tool_result":
+            continue
+        name, place = str(block.get("tool_use_id")), f"messages.{number}.content.{position}"
+        if name not in called:
+            yield refused(
+                f"{place}: unexpected `tool_use_id` found in `tool_result` blocks: {name}. Each `tool_result` block "
+                "must have a corresponding `tool_use` block in the previous message."
+            )
+        elif name in given:
+            yield refused(
+                f"{place}: each tool_use must have a single result. Found multiple `tool_result` blocks with id: {name}"
+            )
+        given.add(name)
     missing = [name for name in called if name not in given]
     if missing:
         yield refused(
-            f"messages.{number + 1}: `tool_use` ids were found without `tool_result` blocks immediately after: "
+            f"messages.{number}: `tool_use` ids were found without `tool_result` blocks immediately after: "
             f"{', '.join(missing)}. Each `tool_use` block must have a corresponding `tool_result` block in the next "
             "message."
         )

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from innervoice.canon.target import Target
-from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.chat.members import shape_problems
+from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.rules import company, is_forced, quoted, refused, supported
 from innervoice.wire.schema_rules import strict_schema
 
-__all__ = ["is_on", "problems"]
+__all__ = ["is_on", "problems", "problems_beside_shape"]
 
 _SAMPLING = (
     "temperature",
@@ -26,6 +27,7 @@ _SAMPLING = (
     "top_logprobs",
     "stop",
 )
+MOST_CHOICES = 128
 _NAMES = {name: name for name in _SAMPLING}
 _SWITCHES = ("reasoning_effort", "enable_thinking", "thinking", "reasoning", "chat_template_kwargs")
 
@@ -34,8 +36,24 @@ def problems(
     body: dict[str, Any], target: Target, headers: Headers = NO_HEADERS
 ) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
+    yield from shape_problems(body, target)
+    yield from problems_beside_shape(body, target)
+
+
+def problems_beside_shape(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
+    """Why the API would refuse a body whose members are all known and of the right types."""
     row, on = target.row, is_on(body, target)
     yield from _together(body, target)
+    count = body.get("n")
+    if count is not None and not 1 <= count <= MOST_CHOICES:
+        side, word, sign, bound = (
+            ("below", "minimum", ">=", 1) if count < 1 else ("above", "maximum", "<=", MOST_CHOICES)
+        )
+        yield refused(
+            f"Invalid 'n': integer {side} {word} value. Expected a value {sign} {bound}, but got {count} instead.",
+            code=f"integer_{side}_{word[:3]}_value",
+            param="n",
+        )
     yield from _effort(body.get("reasoning_effort"), target, "reasoning_effort")
     yield from _switches(body, target, on=on)
     yield from _reasoning(body, target)
@@ -159,6 +177,7 @@ def _together(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
 def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refusal]:
     row, host = target.row, target.host
     called: set[Any] = set()
+    given: dict[Any, int] = {}
     messages = [as_dict(message) for message in as_list(body.get("messages"))]
     yield from _answered(messages)
     own = bool(messages) and messages[-1].get("role") == "assistant"
@@ -166,16 +185,21 @@ def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refu
         usual = "Assistant response prefill is incompatible with enable_thinking."
         yield refused(_words(target, "prefill", usual))
     for number, message in enumerate(messages):
-        if message.get("role") == "tool" and message.get("tool_call_id") not in called:
+        name = as_text(message.get("tool_call_id"))
+        if message.get("role") == "tool" and name not in called:
             yield refused(
                 "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with "
                 "'tool_calls'.",
                 param=f"messages.[{number}].role",
             )
+        if message.get("role") == "tool":
+            yield from _twice(name, number, given)
         if message.get("role") != "assistant":
             continue
         calls = as_list(message.get("tool_calls"))
-        called |= {as_dict(call).get("id") for call in calls}
+        called |= set(_ids(message))
+        for called_id in _ids(message):
+            given.pop(called_id, None)
         for field in message.keys() & (host.refuses if host else {}):
             yield refused(host.refuses[field] if host else "")
         demanded = row.replay == "must" and row.replay_field == "reasoning_content"
@@ -190,11 +214,27 @@ def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refu
             )
 
 
+def _ids(message: dict[str, Any]) -> list[str | None]:
+    """The ids of a message's calls."""
+    return [as_text(as_dict(call).get("id")) for call in as_list(message.get("tool_calls"))]
+
+
+def _twice(call_id: Any, number: int, given: dict[Any, int]) -> Iterator[Refusal]:
+    """A call has one result; `given` are the results so far and where they are. Ids may be used again in a later turn."""
+    if call_id in given:
+        yield refused(
+            f"Invalid parameter: Duplicate value for 'tool_call_id' of '{call_id}', in messages[{given[call_id]}] and "
+            f"messages[{number}].",
+            param=f"messages.[{number}].tool_call_id",
+        )
+    given[call_id] = number
+
+
 def _answered(messages: list[dict[str, Any]]) -> Iterator[Refusal]:
-    given = {message.get("tool_call_id") for message in messages if message.get("role") == "tool"}
+    results = (message for message in messages if message.get("role") == "tool")
+    given = {as_text(message.get("tool_call_id")) for message in results}
     for message in messages[:-1]:
-        calls = [as_dict(call).get("id") for call in as_list(message.get("tool_calls"))]
-        missing = [str(name) for name in calls if name not in given]
+        missing = [str(name) for name in _ids(message) if name not in given]
         if missing:
             yield refused(
                 "An assistant message with 'tool_calls' must be followed by tool messages responding to each "

@@ -6,6 +6,7 @@ The stream is the whole message cut to pieces, so that both say the same: reason
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from typing import Any
 
 from innervoice.canon.jsontext import dump_json
@@ -43,6 +44,15 @@ WORDS = {
 
 def write_answer(answer: Response) -> dict[str, Any]:
     """The body of a completion."""
+    whole = _written(answer)
+    for other in answer.alternatives:
+        (choice,) = _written(other)["choices"]
+        whole["choices"].append({**choice, "index": len(whole["choices"])})
+    return whole
+
+
+def _written(answer: Response) -> dict[str, Any]:
+    """The body of a completion with one choice."""
     parts = tuple(wholes(answer.parts))
     refused = _refusals(parts, answer)
     spoken = answer.replace(parts=tuple(part for part in parts if part not in refused))
@@ -56,16 +66,21 @@ def write_answer(answer: Response) -> dict[str, Any]:
 
 
 def write_stream(answer: Response, size: int) -> Iterator[Frame]:
-    """The chunks of a completion."""
+    """The chunks of a completion; those of several choices alternate."""
     whole = write_answer(answer)
-    (choice,) = whole["choices"]
-    for delta in message_deltas(choice["message"], size):
-        yield chunk(whole, delta)
-    yield chunk(whole, {}, choice["finish_reason"])
+    streams = [_choice_chunks(whole, choice, size) for choice in whole["choices"]]
+    for chunks in zip_longest(*streams):
+        yield from filter(None, chunks)
     if "usage" in whole:
         last = {**_head(whole), "choices": [], "usage": whole["usage"]}
         yield Frame(dump_json(last))
     yield DONE
+
+
+def _choice_chunks(whole: dict[str, Any], choice: dict[str, Any], size: int) -> Iterator[Frame]:
+    for delta in message_deltas(choice["message"], size):
+        yield chunk(whole, delta, index=choice["index"])
+    yield chunk(whole, {}, choice["finish_reason"], index=choice["index"])
 
 
 def write_error(refusal: Refusal) -> dict[str, Any]:
@@ -97,10 +112,14 @@ def completion(
 
 
 def chunk(
-    whole: dict[str, Any], delta: dict[str, Any], word: str | None = None, **more: Any
+    whole: dict[str, Any],
+    delta: dict[str, Any],
+    word: str | None = None,
+    index: int = 0,
+    **more: Any,
 ) -> Frame:
     """A chunk of the stream of a completion."""
-    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": word}
+    choice = {"index": index, "delta": delta, "logprobs": None, "finish_reason": word}
     return Frame(dump_json({**_head(whole), "choices": [choice], **more}))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from innervoice.canon.target import Target
+from innervoice.wire.cohere.members import shape_problems
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.rules import company, refused
@@ -19,6 +20,7 @@ def problems(
     body: dict[str, Any], target: Target, headers: Headers = NO_HEADERS
 ) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
+    yield from shape_problems(body, target)
     thinking = body.get("thinking")
     kind = as_dict(thinking).get("type")
     if thinking is not None and kind not in ("enabled", "disabled"):

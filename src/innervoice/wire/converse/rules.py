@@ -7,6 +7,7 @@ from typing import Any
 
 from innervoice.canon.target import Target
 from innervoice.wire.controls import is_claude
+from innervoice.wire.converse.members import shape_problems
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.rules import (
@@ -37,6 +38,7 @@ def problems(
     body: dict[str, Any], target: Target, headers: Headers = NO_HEADERS
 ) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
+    yield from shape_problems(body, target)
     row = target.row
     signs = is_claude(row)
     fields = as_dict(body.get("additionalModelRequestFields"))
@@ -96,6 +98,13 @@ def _history(body: dict[str, Any], fields: dict[str, Any], target: Target) -> It
             yield _wrapped(refused(text))
         following = as_dict(turns[number + 1]) if number + 1 < len(turns) else None
         yield from _answered(blocks, following, number)
+        results = sum("toolResult" in block for block in blocks)
+        before = as_list(turns[number - 1].get("content")) if number else []
+        if results > sum("toolUse" in as_dict(block) for block in before):
+            yield refused(
+                f"The number of toolResult blocks at messages.{number}.content exceeds the number of toolUse blocks of "
+                "previous turn."
+            )
     enabled = as_dict(fields.get("thinking")).get("type") == "enabled"
     final = len(turns) - (2 if turns and answers(turns[-1]) else 1)
     if enabled and final >= 0 and turns[final].get("role") == "assistant":

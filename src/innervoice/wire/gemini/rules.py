@@ -9,11 +9,13 @@ from itertools import pairwise
 from typing import Any
 
 from innervoice.canon.target import Target
+from innervoice.wire.gemini.members import shape_problems
+from innervoice.wire.gemini.spelling import camel_case
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.rules import refused, turns_of
 
-__all__ = ["SKIPS", "current_turn", "problems", "signature_of"]
+__all__ = ["SKIPS", "current_turn", "needs_signatures", "problems", "signature_of", "signed_steps"]
 
 SKIPS = (
     "skip_thought_signature_validator",
@@ -21,6 +23,7 @@ SKIPS = (
     "context_engineering_is_the_way_to_go",
 )
 """Values that are accepted in place of a signature, in plain text and in base64."""
+MOST_CANDIDATES = 8
 _LONG = 40
 """Of longer histories the API says only that something is wrong (xesws/socrates-pen 0.23.1; the number is ours)."""
 
@@ -29,21 +32,28 @@ def problems(
     body: dict[str, Any], target: Target, headers: Headers = NO_HEADERS
 ) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
+    yield from shape_problems(body, target)
+    body = camel_case(body)
     yield from _settings(body, target)
     contents = [as_dict(content) for content in as_list(body.get("contents"))]
     for number, content in enumerate(contents):
         for part in map(as_dict, as_list(content.get("parts"))):
             yield from _signature(signature_of(part), number)
     yield from _answered(contents)
-    version = re.match(r"gemini-(\d+)", target.model.rsplit("/", 1)[-1])
-    if version and int(version[1]) >= 3 and "image" not in target.model:
-        yield from _signed_steps(contents)
+    if needs_signatures(target.model):
+        yield from signed_steps(contents)
 
 
 def _settings(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     row = target.row
     config = as_dict(as_dict(body.get("generationConfig")).get("thinkingConfig"))
     budget, level = config.get("thinkingBudget"), config.get("thinkingLevel")
+    count = as_dict(body.get("generationConfig")).get("candidateCount")
+    if count is not None and not 1 <= count <= MOST_CANDIDATES:
+        yield refused(
+            f"Unable to submit request because it has a candidateCount value of {count} but the supported range is from 1 "
+            f"(inclusive) to {MOST_CANDIDATES + 1} (exclusive). Update the value and try again."
+        )
     if budget is not None and level is not None:
         yield refused("You can only set only one of thinking budget and thinking level.")
     if config and row.control == "none":
@@ -93,7 +103,14 @@ def current_turn(contents: list[dict[str, Any]]) -> int:
     return 0
 
 
-def _signed_steps(contents: list[dict[str, Any]]) -> Iterator[Refusal]:
+def needs_signatures(model: str) -> bool:
+    """Whether a model demands the signatures of the current turn: Gemini 3 and later, but those for images."""
+    version = re.match(r"gemini-(\d{1,3})", model.rsplit("/", 1)[-1])
+    return version is not None and int(version[1]) >= 3 and "image" not in model
+
+
+def signed_steps(contents: list[dict[str, Any]]) -> Iterator[Refusal]:
+    """Steps of the current turn whose first call has no signature."""
     position = 0
     start = current_turn(contents)
     for number, content in enumerate(contents):
@@ -120,11 +137,15 @@ def _signed_steps(contents: list[dict[str, Any]]) -> Iterator[Refusal]:
 
 
 def _answered(contents: list[dict[str, Any]]) -> Iterator[Refusal]:
-    for content, following in pairwise(turns_of(contents, "parts")):
+    for content, following in pairwise([{}, *turns_of(contents, "parts")]):
         calls, results = (
             sum(name in as_dict(part) for part in as_list(turn.get("parts")))
             for turn, name in ((content, "functionCall"), (following, "functionResponse"))
         )
+        if results and not calls:
+            yield refused(
+                "Please ensure that function response turn comes immediately after a function call turn."
+            )
         if calls and calls != results:
             yield refused(
                 "Please ensure that the number of function response parts is equal to the number of function call "

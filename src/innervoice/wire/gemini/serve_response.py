@@ -54,15 +54,26 @@ _PLAIN = {"text", "thought"}
 
 def write_answer(answer: Response) -> dict[str, Any]:
     """The body of a whole answer."""
-    return _response(answer, _parts(answer), last=True)
+    body = _response(answer, _parts(answer), last=True)
+    for index, other in enumerate(answer.alternatives, 1):
+        body["candidates"] += _response(other, _parts(other), last=True, index=index)["candidates"]
+    return body
 
 
 def write_stream(answer: Response, size: int) -> Iterator[Frame]:
     """The same answer as a stream, its texts in deltas of `size` characters."""
-    messages = _cut(_parts(answer), size)
-    for number, parts in enumerate(messages, 1):
-        last = number == len(messages)
+    for index, other in enumerate(answer.alternatives, 1):
+        for parts, last in _with_last(_cut(_parts(other), size)):
+            yield Frame(
+                dump_json(_response(other.replace(usage=Usage()), parts, last=last, index=index))
+            )
+    for parts, last in _with_last(_cut(_parts(answer), size)):
         yield Frame(dump_json(_response(answer, parts, last=last)))
+
+
+def _with_last(messages: list[list[Any]]) -> Iterator[tuple[list[Any], bool]]:
+    for number, parts in enumerate(messages, 1):
+        yield parts, number == len(messages)
 
 
 def write_error(refusal: Refusal) -> dict[str, Any]:
@@ -77,8 +88,8 @@ def write_stream_error(refusal: Refusal) -> Frame:
     return Frame(dump_json(write_error(refusal)), failed=True)
 
 
-def _response(answer: Response, parts: list[Any], *, last: bool) -> dict[str, Any]:
-    candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}
+def _response(answer: Response, parts: list[Any], *, last: bool, index: int = 0) -> dict[str, Any]:
+    candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": index}
     if not parts:
         candidate["content"] = {"role": "model"}
     made: dict[str, Any] = {"candidates": [candidate]}

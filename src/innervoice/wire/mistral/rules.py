@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from innervoice.canon.target import Target
-from innervoice.wire.chat import rules as chat
+from innervoice.wire.chat.rules import problems_beside_shape
 from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.mistral.members import shape_problems
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.rules import refused
 
 __all__ = ["problems"]
-
-_UNKNOWN = ("reasoning", "reasoning_content", "reasoning_details", "thinking", "stream_options")
 
 
 def problems(
@@ -21,14 +20,8 @@ def problems(
 ) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
     messages = [as_dict(message) for message in as_list(body.get("messages"))]
-    known = {key: value for key, value in body.items() if key not in _UNKNOWN}
-    yield from chat.problems(known, target, headers)
-    for holder in (body, *messages):
-        for name in _UNKNOWN:
-            if name in holder:
-                yield refused(
-                    f"extra_forbidden: {name}: Extra inputs are not permitted", status=422
-                )
+    yield from shape_problems(body, target)
+    yield from problems_beside_shape(body, target)
     if messages and messages[-1].get("role") == "assistant" and not messages[-1].get("prefix"):
         yield refused(
             "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant",

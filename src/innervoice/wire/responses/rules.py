@@ -9,10 +9,11 @@ from typing import Any
 from innervoice.canon.target import Target
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
+from innervoice.wire.responses.members import shape_problems
 from innervoice.wire.rules import company, quoted, refused, supported
 from innervoice.wire.schema_rules import strict_schema
 
-__all__ = ["problems"]
+__all__ = ["CALLS", "problems"]
 
 _NAMES = {
     "temperature": "temperature",
@@ -20,6 +21,8 @@ _NAMES = {
     "top_logprobs": "top_logprobs",
     "stop": "stop",
 }
+CALLS = {"function_call": "function call", "custom_tool_call": "custom tool call"}
+"""Calls that the client answers, and what errors call them."""
 _LONGEST_ID = 64
 _ENCRYPTED = "reasoning.encrypted_content"
 
@@ -28,6 +31,7 @@ def problems(
     body: dict[str, Any], target: Target, headers: Headers = NO_HEADERS
 ) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
+    yield from shape_problems(body, target)
     row, reasoning = target.row, as_dict(body.get("reasoning"))
     word = reasoning.get("effort")
     yield from _effort(word, target)
@@ -54,14 +58,34 @@ def problems(
     for number, item in enumerate(items):
         yield from _item(item, number, target, pro=reasoning.get("mode") == "pro")
     yield from _groups(items, target)
-    given = {item.get("call_id") for item in items if str(item.get("type")).endswith("_output")}
-    for item in items[:-1]:
-        if item.get("type") == "function_call" and item.get("call_id") not in given:
-            yield refused(
-                f"No tool output found for function call {item.get('call_id')}.", param="input"
-            )
+    yield from _answered(body, items)
     if target.host and target.host.calls_last:
         yield from _calls(items, target, on=on)
+
+
+def _answered(body: dict[str, Any], items: list[dict[str, Any]]) -> Iterator[Refusal]:
+    """Each call has one output, and each output its call, unless the server holds the start of the conversation."""
+    held = body.get("previous_response_id") or body.get("conversation")
+    given = {item.get("call_id") for item in items if str(item.get("type")).endswith("_output")}
+    called: dict[Any, str] = {}
+    answered: set[Any] = set()
+    for item in items:
+        kind, name = str(item.get("type")), item.get("call_id")
+        if kind in CALLS and item is not items[-1] and name not in given:
+            yield refused(f"No tool output found for {CALLS[kind]} {name}.", param="input")
+        if kind in CALLS:
+            called[name] = kind
+            answered.discard(name)
+        made = kind.removesuffix("_output")
+        if made == kind or made not in CALLS:
+            continue
+        if called.get(name) != made and not held:
+            yield refused(
+                f"No tool call found for {CALLS[made]} output with call_id {name}.", param="input"
+            )
+        elif name in answered:
+            yield refused(f"Duplicate tool output found for {CALLS[made]} {name}.", param="input")
+        answered.add(name)
 
 
 def _effort(word: Any, target: Target) -> Iterator[Refusal]:
@@ -134,6 +158,7 @@ def _id(item: dict[str, Any], number: int) -> Iterator[Refusal]:
 def _groups(items: list[dict[str, Any]], target: Target) -> Iterator[Refusal]:
     """A reasoning item that carries an id needs what it produced, and no id may occur twice."""
     seen: set[str] = set()
+    followed = _followed(items)
     for number, item in enumerate(items):
         name = item.get("id")
         if not name or not target.host or not target.host.sealed_only:
@@ -149,39 +174,46 @@ def _groups(items: list[dict[str, Any]], target: Target) -> Iterator[Refusal]:
                 param="input",
             )
         seen.add(name)
-        if item.get("type") == "reasoning" and not _is_followed(items, number):
+        if item.get("type") == "reasoning" and not followed[number]:
             yield refused(
                 f"Item '{name}' of type 'reasoning' was provided without its required following item.",
                 param="input",
             )
 
 
-def _is_followed(items: list[dict[str, Any]], number: int) -> bool:
-    """Whether an item of the model follows; a bare `{"role", "content"}` does not count."""
-    for item in items[number + 1 :]:
+def _followed(items: list[dict[str, Any]]) -> list[bool]:
+    """For each item, whether one of the model follows behind its reasoning; a bare `{"role", "content"}` does not count."""
+    found, follows = [], False
+    for item in reversed(items):
+        found.append(follows)
         kind = str(item.get("type", ""))
         if kind == "message":
-            return item.get("role") == "assistant"
-        if kind != "reasoning":
-            return kind != "" and not kind.endswith(("_output", "_response", "_update"))
-    return False
+            follows = item.get("role") == "assistant"
+        elif kind != "reasoning":
+            follows = kind != "" and not kind.endswith(("_output", "_response", "_update"))
+    return found[::-1]
 
 
 def _calls(items: list[dict[str, Any]], target: Target, *, on: bool) -> Iterator[Refusal]:
     """DeepSeek: nothing may be between the calls of a turn and their results, and the reasoning is demanded."""
-    for number, item in enumerate(items):
+    thought = False
+    behind: dict[str, Any] = {}
+    ends = []
+    for item in reversed(items):
+        ends.append(behind)
+        behind = behind if item.get("type") == "function_call" else item
+    for item, end in zip(items, reversed(ends), strict=True):
+        thought = thought or (
+            item.get("type") == "reasoning" and bool(as_list(item.get("content")))
+        )
         if item.get("type") != "function_call":
             continue
-        behind = next(
-            (other for other in items[number + 1 :] if other.get("type") != "function_call"), {}
-        )
-        if behind.get("type") != "function_call_output":
+        if end.get("type") != "function_call_output":
             yield refused(
                 f"No tool output found for tool call {item.get('call_id')}.",
                 code="invalid_request_error",
             )
-        before = [other for other in items[:number] if other.get("type") == "reasoning"]
-        if on and not any(as_list(other.get("content")) for other in before):
+        if on and not thought:
             yield refused(
                 "The 'reasoning_text' in the thinking mode must be passed back to the API.",
                 code="invalid_request_error",

@@ -1,0 +1,40 @@
+"""How OpenAI refuses the shape of a request, in Chat Completions and in Responses.
+
+The words after openai/openai-python 3146, pydantic-ai's recordings and teabranch/open-responses-server 41 (read 2026-11-16).
+"""
+
+from __future__ import annotations
+
+from innervoice.wire.refusals import Refusal
+from innervoice.wire.rules import quoted
+from innervoice.wire.shapes import Misfit, bracketed, type_name
+
+__all__ = ["openai_worded"]
+
+_TYPES = {
+    "string": "a string", "number": "a decimal", "integer": "an integer", "boolean": "a boolean", "list": "an array",
+    "object": "an object", "null": "null",
+}  # fmt: skip
+
+
+def openai_worded(misfit: Misfit) -> Refusal:
+    """The refusal for a place where a body differs from its shape."""
+    place = bracketed(misfit.path)
+    match misfit.what:
+        case "unknown":
+            text, code = f"Unknown parameter: '{place}'.", "unknown_parameter"
+        case "missing" | "untagged":
+            text, code = f"Missing required parameter: '{place}'.", "missing_required_parameter"
+        case "type":
+            wanted = " or ".join(_TYPES[name] for name in misfit.expected)
+            several = "one of " if len(misfit.expected) > 1 else ""
+            given = _TYPES[type_name(misfit.value)]
+            text = (
+                f"Invalid type for '{place}': expected {several}{wanted}, but got {given} instead."
+            )
+            code = "invalid_type"
+        case _:
+            supported = quoted(list(misfit.expected))
+            text = f"Invalid value: '{str(misfit.value)[:100]}'. Supported values are: {supported}."
+            code = "invalid_value"
+    return Refusal(text=text, code=code, param=place)
