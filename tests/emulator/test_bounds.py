@@ -104,8 +104,8 @@ def test_many_tools_and_items():
 
 @pytest.mark.parametrize("word", ["pieces=999999", "size=0", "cut=999999", "slow=99"])
 def test_behaviours_have_bounds(word):
-    model = f"claude-sonnet-4-5+{word}"
-    reply = Emulator().reply("POST", PATHS["anthropic"], {}, json.dumps(changed("anthropic", "model", model)).encode())  # fmt: skip
+    body = changed("vllm", "model", f"qwen3-8b+{word}")
+    reply = Emulator().reply("POST", PATHS["vllm"], {}, json.dumps(body).encode())
     assert 200 == reply.status
     assert reply.pause <= 10
     assert len(reply.body) < 100_000

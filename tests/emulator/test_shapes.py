@@ -117,6 +117,58 @@ MISSING = {
 }  # fmt: skip
 
 
+CACHED = {"cache_control": {"type": "ephemeral"}}
+AGENTS = {
+    "Claude Code": ("anthropic", {
+        "model": "claude-opus-5-5", "max_tokens": 128000, "stream": True,
+        "system": [{"type": "text", "text": "x-anthropic-billing-header: x"}, {"type": "text", "text": "You are an agent.", **CACHED}],
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "What is 2 + 2?", **CACHED}]},
+            {"role": "system", "content": [], "output_config": {"effort": "high"}},
+        ],
+        "tools": [{"name": "Bash", "description": "Runs.", "input_schema": {"$schema": "x", "type": "object"}}, {"name": "Later", "defer_loading": True}],
+        "thinking": {"type": "adaptive", "display": "omitted"}, "output_config": {"effort": "high"},
+        "context_management": {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]}, "metadata": {"user_id": "{}"},
+    }),
+    "Codex": ("openai-responses", {
+        "model": "gpt-5.6", "stream": True, "store": False, "include": ["reasoning.encrypted_content"], "tool_choice": "auto",
+        "parallel_tool_calls": True, "prompt_cache_key": "x", "client_metadata": {"a": "b"}, "text": {"verbosity": "low"},
+        "reasoning": {"effort": "high", "summary": "auto"},
+        "input": [
+            {"type": "message", "id": "msg_1", "role": "developer", "content": [{"type": "input_text", "text": "Be brief."}]},
+            {"type": "message", "id": "msg_2", "role": "user", "content": [{"type": "input_text", "text": "What is 2 + 2?"}]},
+        ],
+        "tools": [
+            {"type": "function", "name": "exec_command", "strict": False, "parameters": {"type": "object"}},
+            {"type": "custom", "name": "apply_patch", "format": {"type": "grammar", "syntax": "lark", "definition": "x"}},
+            {"type": "tool_search", "execution": "client"}, {"type": "web_search", "external_web_access": False},
+            {"type": "namespace", "name": "multi_agent_v1", "tools": []},
+        ],
+    }),
+    "Gemini CLI": ("gemini", {
+        "contents": [{"role": "user", "parts": [{"text": "What is 2 + 2?"}]}],
+        "systemInstruction": {"role": "user", "parts": [{"text": "You are an agent."}]},
+        "tools": [{"functionDeclarations": [{"name": "f", "parametersJsonSchema": {"type": "object", "additionalProperties": False}}]}],
+        "generationConfig": {"temperature": 1, "topP": 0.95, "topK": 64, "thinkingConfig": {"includeThoughts": True}},
+    }),
+    "litellm": ("openai-chat", {
+        "model": "gpt-4o",
+        "messages": [
+            {"role": "user", "content": "What is 2 + 2?"},
+            {"role": "assistant", "content": "Hm.", "tool_calls": None, "function_call": None, "provider_specific_fields": {"refusal": None}},
+            {"role": "user", "content": "What is 2 + 2?"},
+        ],
+    }),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_what_agents_send_is_accepted(agent):
+    """Bodies with the members that these programs send."""
+    status, text = ask(*AGENTS[agent])
+    assert 200 == status, text
+
+
 class TestModels:
     @pytest.mark.parametrize("name", MISSING)
     def test_a_model_that_the_provider_does_not_have(self, name):
@@ -227,6 +279,19 @@ class TestResults:
         assert [200, 400, 400, 400] == [status for status, _ in replies]
         assert f"No tool call found for {said} output with call_id call_1." in replies[1][1]
         assert f"No tool output found for {said} call_1." in replies[2][1]
+
+    def test_mistral(self):
+        call = {"id": "c1c1c1c1c", "function": {"name": "get_weather", "arguments": "{}"}}
+        turn = {"role": "assistant", "content": "", "tool_calls": [call]}
+        result = {"role": "tool", "tool_call_id": "c1c1c1c1c", "content": "sunny"}
+        start = BODIES["mistral"]["messages"]
+        replies = [
+            ask("mistral", {**BODIES["mistral"], "messages": [*start, *rest]})
+            for rest in ([turn, result], [turn, result, result], [turn, *start], [result])
+        ]
+        assert [200, 400, 400, 400] == [status for status, _ in replies]
+        for _, text in replies[1:]:
+            assert "Not the same number of function calls and responses" in text
 
     def test_gemini_and_converse(self):
         part = {"functionResponse": {"name": "f", "response": {"result": "sunny"}}}

@@ -98,7 +98,7 @@ _SERVER_TOOLS = (
 )  # fmt: skip
 _TOOLS = Kinds(
     "type",
-    {"custom": Needs(_TOOL, ("name", "input_schema")), **dict.fromkeys(_SERVER_TOOLS)},
+    {"custom": Needs(_TOOL, ("name",)), **dict.fromkeys(_SERVER_TOOLS)},
     usual="custom",
 )
 _MESSAGE = Needs(

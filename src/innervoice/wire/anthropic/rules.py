@@ -57,6 +57,10 @@ def problems(
     form = as_dict(as_dict(body.get("output_config")).get("format"))
     if form:
         yield from claude_schema(form.get("schema"))
+    for number, tool in enumerate(map(as_dict, as_list(body.get("tools")))):
+        demanded = tool.get("type") in (None, "custom") and not tool.get("defer_loading")
+        if demanded and tool.get("input_schema") is None:
+            yield refused(f"tools.{number}.custom.input_schema: Field required")
     marks = sum(
         1 for _ in _cache_marks([body.get(name) for name in ("tools", "system", "messages")])
     )

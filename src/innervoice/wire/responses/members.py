@@ -109,6 +109,7 @@ BODY: Mapping[str, Any] = {
     "tool_choice": ("string", "object"),
     "parallel_tool_calls": "boolean",
     "metadata": "object",
+    "client_metadata": "object",  # Codex sends it
     "user": "string",
     **dict.fromkeys(
         (
