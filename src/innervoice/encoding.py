@@ -19,7 +19,7 @@ from innervoice.fitting.media import fit_media
 from innervoice.fitting.reasoning import Compiler
 from innervoice.fitting.response_format import fit_response_format
 from innervoice.history.plan import Plan, Planned, planned
-from innervoice.wire.controls import Choice, fields_of
+from innervoice.wire.controls import Choice
 from innervoice.wire.dialects import dialect_named, request_reader_of
 from innervoice.wire.write import dropped_members
 
@@ -64,7 +64,7 @@ class _Encoding:
         body = dialect.writer(self._in_form(fitted.with_messages(messages)), self._model, limit)
         if self._request.tools:
             self._note_tools()
-        fields = fields_of(fitted.choice, self._row) if fitted.choice else {}
+        fields = fitted.reasoning_members
         if fields and dialect.wraps_reasoning:
             fields = {dialect.wraps_reasoning: fields}
         if dialect.unstored and not self._request.store and fitted.reasons:

@@ -14,6 +14,8 @@ KNOWN = {
     ".include added": "encrypted reasoning is asked for whenever nothing is stored",
     ".reasoning_effort lost": "the host takes another switch",
     ".chat_template_kwargs added": "the host takes another switch",
+    ".enable_thinking lost": "the host takes another switch",
+    ".reasoning_effort added": "the host takes another switch",
     ".output_config added": "Claude 4.6 is asked by effort; a budget is deprecated there",
     ".thinking": "Claude 4.6 is asked by effort; a budget is deprecated there",
     ".messages:": "two turns of one role are one",

@@ -15,9 +15,9 @@ from innervoice.canon.target import Target
 from innervoice.catalog.targets import target_of
 from innervoice.errors import RuleError
 from innervoice.fitting.reasoning import Compiler
-from innervoice.wire.controls import Choice
+from innervoice.fitting.received import fit_received
+from innervoice.wire.controls import Choice, fields_of
 from innervoice.wire.dialects import dialect_named
-from innervoice.wire.serve_request import ReceivedMembers
 
 __all__ = ["FittedRequest"]
 
@@ -34,7 +34,7 @@ class FittedRequest:
     ) -> None:
         self.target = target or target_of(asked)
         self.notebook = Notebook()
-        self.asked = self._owned(asked) if isinstance(asked.extra, ReceivedMembers) else asked
+        self.asked, self._spelling = fit_received(asked, self.target, self.notebook)
         self.choice: Choice | None = None
         self.checked = (
             checked  # False: rules that only a complete request can break are not enforced
@@ -46,24 +46,6 @@ class FittedRequest:
             self.notebook.add("unknown_model", self.target.model)
         self._compiler = Compiler(row, mode=asked.mode, notebook=self.notebook)
         self._fit()
-
-    def _owned(self, asked: Request) -> Request:
-        """The request without members and tools that were read in another dialect and mean nothing in this one."""
-        extra = asked.extra
-        assert isinstance(extra, ReceivedMembers)
-        if extra.dialect == self.target.dialect:
-            return asked
-        for name in extra:
-            self.notebook.add("extra_dropped", name)
-        tools = tuple(tool for tool in asked.tools if tool.own is None)
-        for tool in asked.tools:
-            if tool.own is not None:
-                self.notebook.add("tool_dropped", tool.name)
-        choice = asked.tool_choice
-        if not isinstance(choice, str) and choice is not None:
-            self.notebook.add("extra_dropped", "tool_choice")
-            choice = None
-        return asked.replace(extra={}, tools=tools, tool_choice=choice)
 
     def with_messages(self, messages: tuple[Message, ...]) -> Request:
         """The request with fitted settings and with these messages."""
@@ -109,6 +91,19 @@ class FittedRequest:
             requested=self.asked.reasoning, effective=effective, notes=self.notebook.notes()
         )
 
+    @property
+    def reasoning_members(self) -> dict[str, Any]:
+        """The members of the body that set the reasoning: as they came, if that says what is to be sent."""
+        choice, spelling = self.choice, self._spelling
+        if choice is None:
+            return {}
+        if spelling and not choice.off and spelling.is_switch:
+            return spelling.members
+        report = self.report
+        if spelling and report and report.effective == report.requested:
+            return spelling.members
+        return fields_of(choice, self.target.row)
+
     def _value(self, name: str) -> Any:
         """A field of the request as it is sent."""
         return self._changes.get(name, getattr(self.asked, name))
@@ -144,7 +139,8 @@ class FittedRequest:
         """Leaves out what the dialect has no member for."""
         dialect, bend = self._dialect, self._compiler.bend
         for name in dialect.lacks:
-            if getattr(self.asked, name) is not None:
+            value = getattr(self.asked, name)
+            if value is not None and (name, value) != ("parallel_tool_calls", True):
                 bend("parameter_removed", f"{name}: {dialect.name} has no such member")
                 self._changes[name] = None
         choice = self._value("tool_choice")

@@ -104,6 +104,14 @@ class Dialect(Value, frozen=True, kw_only=True):
     """Functions may have further members, such as `strict`, which the API accepts or ignores."""
     tool_members: frozenset[str] = frozenset()
     """Members of functions that this dialect has and others do not."""
+    free_form_hosts: tuple[str, ...] = ()
+    """The hosts that have tools which take any text in place of arguments; "*" for all."""
+    cache_marks: str = "hosts"
+    """Who has cache marks: "all" hosts and models, some "models", or "hosts" that know `cache_control`."""
+    places: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - msgspec copies it
+    """Where settings stand that `Request` has no field for: name -> path in the body."""
+    said_by: dict[tuple[str, ...], tuple[str, ...]] = {}  # noqa: RUF012 - msgspec copies it
+    """Paths in the body -> the fields of `Request` that may say the same in other dialects."""
     flags_errors: bool = False
     """Whether a tool result can be marked as an error."""
     joins_turns: bool = False
@@ -151,6 +159,7 @@ class Dialect(Value, frozen=True, kw_only=True):
     serves: str = "serve_request"
     answers: str = ""
     refuses: str = "rules:problems"
+    shapes: str = "members:shape_problems"
     holds_files: str = "media"
     replays: str | None = None
     """None: everything goes back as it came."""
@@ -208,6 +217,13 @@ class Dialect(Value, frozen=True, kw_only=True):
     def rules(self) -> Rules:
         """The function that names what the API would refuse."""
         rules: Rules = _resolved(self.package, self.refuses)
+        return rules
+
+    @property
+    def shape_rules(self) -> Callable[[dict[str, Any], Target], Iterator[Refusal]]:
+        """The function that names what the API would refuse about the shape of a request."""
+        rules: Callable[[dict[str, Any], Target], Iterator[Refusal]]
+        rules = _resolved(self.package, self.shapes)
         return rules
 
     @property

@@ -65,6 +65,9 @@ DIALECT = Dialect(
             "input_examples",
         }
     ),
+    cache_marks="all",
+    places={"top_k": ("top_k",)},
+    said_by={("thinking",): ("reasoning",)},
     formats=("json_schema",),
     schema="CLAUDE",
     home="anthropic",

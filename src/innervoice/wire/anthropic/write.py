@@ -13,6 +13,7 @@ from innervoice.wire.write import (
     function_members,
     input_of,
     json_schema,
+    marked,
     split_system,
     turns_of,
 )
@@ -34,8 +35,8 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
         body["system"] = system
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
-    if request.tool_choice is not None:
-        body["tool_choice"] = _choice(request.tool_choice)
+    if choice := _choice(request):
+        body["tool_choice"] = choice
     if request.stop is not None:
         body["stop_sequences"] = list(request.stop)
     for name in ("temperature", "top_p"):
@@ -59,13 +60,14 @@ def write_part(part: Part) -> Any:
         case _ if isinstance(block, dict):
             return block
         case Text():
-            return {"type": "text", "text": part.text} if part.text else None
+            return marked({"type": "text", "text": part.text}, part) if part.text else None
         case ToolCall():
-            return {"type": "tool_use", "id": part.id, "name": part.name, "input": input_of(part)}
+            call = {"type": "tool_use", "id": part.id, "name": part.name, "input": input_of(part)}
+            return marked(call, part)
         case ToolResult():
-            return _result(part)
+            return marked(_result(part), part)
         case Media():
-            return write_media(part)
+            return marked(write_media(part), part)
         case Thinking():
             return None
 
@@ -95,7 +97,15 @@ def _tool(tool: Tool) -> Any:
     }
 
 
-def _choice(choice: Any) -> Any:
+def _choice(request: Request) -> Any:
+    choice = request.tool_choice
+    if choice is None and request.tools and request.parallel_tool_calls is False:
+        choice = "auto"  # the member that forbids several calls stands beside a choice
     if not isinstance(choice, str):
         return choice
-    return {"type": _CHOICES[choice]} if choice in _CHOICES else {"type": "tool", "name": choice}
+    made: dict[str, Any] = {"type": "tool", "name": choice}
+    if choice in _CHOICES:
+        made = {"type": _CHOICES[choice]}
+    if request.parallel_tool_calls is None or choice == "none":
+        return made
+    return {**made, "disable_parallel_tool_use": not request.parallel_tool_calls}

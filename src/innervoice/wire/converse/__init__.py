@@ -45,6 +45,9 @@ def _turn_of(body: dict[str, Any]) -> list[Any]:
 DIALECT = Dialect(
     name="bedrock-converse",
     package=__name__,
+    cache_marks="models",
+    tool_members=frozenset({"cache_control"}),
+    said_by={("additionalModelRequestFields",): ("reasoning",)},
     formats=(),
     home="bedrock",
     path="/model/{model}/{verb}",
@@ -52,6 +55,7 @@ DIALECT = Dialect(
     quotes_model=True,
     system_apart=True,
     limit="maxTokens",
+    lacks=("parallel_tool_calls",),
     forbids_tools=False,
     flags_errors=True,
     joins_turns=True,

@@ -41,6 +41,7 @@ DIALECT = Dialect(
     tool_members=frozenset({"defer_loading"}),
     schema="OPENAI_STRICT",
     schema_if_strict=True,
+    free_form_hosts=("*",),
     home="openai",
     path="/responses",
     history="input",

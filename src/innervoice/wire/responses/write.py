@@ -35,6 +35,8 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
         body["tools"] = [_tool(tool) for tool in request.tools]
     if request.tool_choice is not None:
         body["tool_choice"] = _choice(request.tool_choice)
+    if request.parallel_tool_calls is not None and request.tools:
+        body["parallel_tool_calls"] = request.parallel_tool_calls
     if request.response_format is not None:
         members = schema_members(request.response_format)
         form = {"type": "json_schema", **members} if members else request.response_format
