@@ -59,7 +59,7 @@ class _Encoding:
         _check_results(self._request.messages)
         self._note_decisions()
         limit = self._row.limit if self._row.limit != "max_tokens" else dialect.limit
-        messages = plan.messages if dialect.joins_turns else _alternating(plan)
+        messages = plan.messages if dialect.joins_turns else _with_joined_calls(_alternating(plan))
         messages = fit_media(messages, dialect, fitted.notebook)
         body = dialect.writer(self._in_form(fitted.with_messages(messages)), self._model, limit)
         if self._request.tools:
@@ -149,6 +149,23 @@ def _alternating(planned: Plan) -> tuple[Message, ...]:
                 parts = (*before, *after)
         messages[gap - 1 : gap + 1] = [neighbours[0].replace(parts=parts)]
     return tuple(messages)
+
+
+def _with_joined_calls(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The messages, with turns of the model joined where the first has calls: their results must follow at once."""
+    if not any(map(_is_split, messages, messages[1:])):
+        return messages
+    joined: list[Message] = []
+    for message in messages:
+        if joined and _is_split(joined[-1], message):
+            joined[-1] = joined[-1].replace(parts=(*joined[-1].parts, *message.parts))
+        else:
+            joined.append(message)
+    return tuple(joined)
+
+
+def _is_split(one: Message, other: Message) -> bool:
+    return one.role == other.role == "assistant" and bool(one.tool_calls)
 
 
 def _check_results(messages: tuple[Message, ...]) -> None:

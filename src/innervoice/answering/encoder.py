@@ -12,6 +12,7 @@ own. A call waits until the one before it is complete.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from secrets import token_hex
 from typing import Any
 
@@ -33,12 +34,14 @@ from innervoice.canon.jsontext import load_json
 from innervoice.canon.notes import Note, Notebook
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Failure, Response
+from innervoice.canon.tools import Tool
 from innervoice.canon.views import BLANKS
 from innervoice.errors import UsageError
 from innervoice.folding import PartFolder, content_of
 from innervoice.inline.marks import Place
 from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
 from innervoice.wire.dialects import dialect_named
+from innervoice.wire.free_form import as_free_form, is_free_form
 from innervoice.wire.refusals import Refusal
 
 __all__ = ["StreamEncoder"]
@@ -50,7 +53,8 @@ class StreamEncoder:
     """Writes an answer as its events come.
 
     `feed` and `finish` give bytes, framed as the dialect's API frames them; `ping` gives its sign of life. `model` and `id` are what
-    the answer says of itself. `seal` gives what a client is to carry in the opaque slot of a part that came in another dialect.
+    the answer says of itself. `seal` gives what a client is to carry in the opaque slot of a part that came in another dialect. `tools`
+    are those of the client's request: calls of functions that stood for its free-form tools are written as the client knows them.
     """
 
     def __init__(
@@ -60,8 +64,10 @@ class StreamEncoder:
         *,
         id: str | None = None,  # noqa: A002 - the name that the wire has for it
         seal: Seal | None = None,
+        tools: Iterable[Tool] = (),
     ) -> None:
         self._dialect = dialect_named(dialect)
+        self._free_form = {tool.name for tool in tools if tool.is_free_form}
         self._notebook = Notebook()
         now = time.time()
         head = AnswerHead(
@@ -151,6 +157,15 @@ class StreamEncoder:
 
     def _write(self, part: OutgoingPart, most: int, *, is_over: bool) -> None:
         """Writes of a part what is new, up to a character; and its end."""
+        if self._stands_for_free_form(part.part):
+            if not is_over:
+                return  # its input is known when the arguments are complete
+            assert isinstance(part.part, ToolCall)
+            if not _is_json(part.part.arguments):
+                part.is_written = True  # any text is a valid input: half of one must not be run
+                self._notebook.add("call_omitted", part.part.name)
+                return
+            most = part.become(as_free_form(part.part, self._dialect.name))
         writer = self._writer
         has_text = most > part.sent_length and bool(part.pieces)
         is_call = type(part.part) is ToolCall
@@ -172,6 +187,11 @@ class StreamEncoder:
                 writer.end(part.number, part.whole())
         if is_over:
             self._close(part)
+
+    def _stands_for_free_form(self, part: Part) -> bool:
+        return (
+            isinstance(part, ToolCall) and part.name in self._free_form and not is_free_form(part)
+        )
 
     def _open(self, part: OutgoingPart) -> None:
         """Begins the block of a part, if it is not open; another one that is open is ended where the dialect has one at a time."""

@@ -45,6 +45,15 @@ class OutgoingPart(FoldedPart):
         if len(rest := content_of(part)) > came:
             self.add(rest[came:])
 
+    def become(self, part: Part) -> int:
+        """Takes another part in place of one of which nothing was written; gives its length."""
+        self.part = part
+        self.pieces.clear()
+        self.length = 0
+        if text := content_of(part):
+            self.add(text)
+        return self.length
+
     def take(self, most: int) -> str:
         """The text up to this character that was not written yet."""
         if most <= self.sent_length or not self.pieces:

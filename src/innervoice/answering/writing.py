@@ -8,34 +8,46 @@ from typing import Any, overload
 from innervoice.answering.encoder import StreamEncoder
 from innervoice.canon.events import Event, Finish, Recast
 from innervoice.canon.response import Response
+from innervoice.canon.tools import Tool
 from innervoice.inline.marks import Place
 
 __all__ = ["encode_response", "encode_stream"]
 
 
-def encode_response(response: Response, dialect: str, model: str | None = None) -> dict[str, Any]:
-    """Writes a whole answer: the other way of `decode`."""
-    encoder = StreamEncoder(dialect, model or response.model, id=_own_id(response, dialect))
+def encode_response(
+    response: Response, dialect: str, model: str | None = None, *, tools: Iterable[Tool] = ()
+) -> dict[str, Any]:
+    """Writes a whole answer: the other way of `decode`. `tools` are those of the client's request, for its free-form ones."""
+    name = model or response.model
+    encoder = StreamEncoder(dialect, name, id=_own_id(response, dialect), tools=tools)
     encoder.feed(Finish(response))
     return encoder.body
 
 
 @overload
 def encode_stream(
-    events: AsyncIterable[Event], dialect: str, model: str | None = ...
+    events: AsyncIterable[Event],
+    dialect: str,
+    model: str | None = ...,
+    *,
+    tools: Iterable[Tool] = ...,
 ) -> AsyncIterator[bytes]: ...
 @overload
 def encode_stream(
-    events: Iterable[Event], dialect: str, model: str | None = ...
+    events: Iterable[Event], dialect: str, model: str | None = ..., *, tools: Iterable[Tool] = ...
 ) -> Iterator[bytes]: ...
 def encode_stream(
-    events: Iterable[Event] | AsyncIterable[Event], dialect: str, model: str | None = None
+    events: Iterable[Event] | AsyncIterable[Event],
+    dialect: str,
+    model: str | None = None,
+    *,
+    tools: Iterable[Tool] = (),
 ) -> Iterator[bytes] | AsyncIterator[bytes]:
     """Writes an answer as its events come: the other way of `decode_stream`; an async iterable gives an async iterator.
 
     Events of `decode_stream` and of a client's stream say what is settled. A list is looked through for a `Recast` first.
     """
-    encoder = StreamEncoder(dialect, model)
+    encoder = StreamEncoder(dialect, model, tools=tools)
     if isinstance(events, AsyncIterable):
         return _encode_async(events, encoder)
     return _encode(events, encoder)

@@ -10,11 +10,12 @@ from typing import Any
 
 from innervoice.canon.parts import Part
 from innervoice.canon.target import Target
+from innervoice.canon.tools import Tool
 from innervoice.wire.controls import is_claude
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
 
-__all__ = ["cache_mark_of", "is_cache_point", "takes_cache_marks"]
+__all__ = ["cache_mark_of", "is_cache_point", "takes_cache_marks", "without_mark"]
 
 
 def takes_cache_marks(target: Target) -> bool:
@@ -37,6 +38,12 @@ def cache_mark_of(part: Part) -> Any:
     if mark.get("type") != "ephemeral":
         return None
     return {name: mark[name] for name in ("type", "ttl") if mark.get(name)}
+
+
+def without_mark(tool: Tool) -> Tool:
+    """A tool without its cache mark."""
+    members = {name: item for name, item in tool.members.items() if name != "cache_control"}
+    return tool if members == tool.members else tool.replace(members=members)
 
 
 def is_cache_point(value: Any) -> bool:

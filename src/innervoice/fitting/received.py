@@ -79,26 +79,53 @@ class _Fitter:
             asked = asked.replace(reasoning=None)
         elif spelling and not spelling.members.keys() <= MEMBERS[target.row.control]:
             spelling = None
+        if target.row.control == "anthropic-enabled":
+            asked, extra = self._counted(asked, extra)
         if is_strict(target):
             extra = self._known_members(extra)
         if extra is not asked.extra:
             asked = asked.replace(extra=extra)
-        if not takes_free_form(target) and any(tool.is_free_form for tool in asked.tools):
-            tools = [tool.as_function() if tool.is_free_form else tool for tool in asked.tools]
-            asked = asked.replace(tools=tuple(tools))
-        return Received(asked, spelling)
+        tools = tuple(self._own_tools())
+        return Received(asked.replace(tools=tools) if tools != asked.tools else asked, spelling)
+
+    def _counted(self, asked: Request, extra: dict[str, Any]) -> tuple[Request, dict[str, Any]]:
+        """The request for an older Claude, which has no adaptive thinking: with a setting that says how much."""
+        here, there = self._extra.elsewhere.get("reasoning", (None, None))
+        if there is None or asked.reasoning != here:
+            return asked, extra
+        for path, fields in self._dialect.said_by.items():
+            if "reasoning" in fields:
+                extra = _without_path(extra, path)
+        return asked.replace(reasoning=there), extra
+
+    def _own_tools(self) -> Iterator[Tool]:
+        """The tools that the host has: another host's client may have asked for others."""
+        for tool in self._asked.tools:
+            if tool.is_free_form and not takes_free_form(self._target):
+                yield tool.as_function()
+            elif (
+                tool.own is not None
+                and is_strict(self._target)
+                and self._is_unknown("tools", [tool.own])
+            ):
+                self._notebook.add("tool_dropped", tool.name)
+            else:
+                yield tool
 
     def _known_members(self, extra: dict[str, Any]) -> dict[str, Any]:
         """The members that a host has which refuses others: another host's client may have sent them."""
-        problems = self._dialect.shape_rules
-        usual = len(list(problems({}, self._target)))
         known: dict[str, Any] = {}
         for name, value in extra.items():
-            if len(list(problems({name: value}, self._target))) > usual:
+            if self._is_unknown(name, value):
                 self._notebook.add("extra_dropped", name)
             else:
                 known[name] = value
         return known if len(known) < len(extra) else extra
+
+    def _is_unknown(self, name: str, value: Any) -> bool:
+        problems = self._dialect.shape_rules
+        usual = sum(1 for _ in problems({}, self._target))
+        return sum(1 for _ in problems({name: value}, self._target)) > usual
 
     # ---- another dialect -----------------------------------------------------------------------
 
@@ -185,12 +212,22 @@ def _is_placeholder(tool: Tool) -> bool:
 
 def _paths(members: dict[str, Any], dialect: Dialect) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every member with its path; those of an object that holds settings one by one."""
-    holders = {path[0] for path in dialect.places.values() if len(path) > 1}
+    known = (*dialect.places.values(), *dialect.said_by)
+    holders = {path[0] for path in known if len(path) > 1}
     for name, value in members.items():
         if name in holders and isinstance(value, dict):
             yield from (((name, inner), item) for inner, item in value.items())
         else:
             yield (name,), value
+
+
+def _without_path(members: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+    """The members without the one at a path, and without an object that held nothing else."""
+    first, *rest = path
+    made = {name: item for name, item in members.items() if name != first}
+    if rest and (inner := _without_path(as_dict(members.get(first)), tuple(rest))):
+        made[first] = inner
+    return made
 
 
 def _put(members: dict[str, Any], path: tuple[str, ...], value: Any) -> None:

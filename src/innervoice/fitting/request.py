@@ -9,11 +9,13 @@ from typing import Any
 
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
+from innervoice.canon.parts import Opaque
 from innervoice.canon.reasoning import Reasoning, ReasoningReport
 from innervoice.canon.request import Request
 from innervoice.canon.target import Target
 from innervoice.catalog.targets import target_of
 from innervoice.errors import RuleError
+from innervoice.fitting.cache_marks import takes_cache_marks, without_mark
 from innervoice.fitting.reasoning import Compiler
 from innervoice.fitting.received import fit_received
 from innervoice.wire.controls import Choice, fields_of
@@ -64,13 +66,25 @@ class FittedRequest:
     @property
     def refuses_prefill(self) -> bool:
         """Whether the request ends with an assistant message that the model does not accept as prefill, or not while it reasons."""
-        last = self.asked.messages[-1] if self.asked.messages else None
+        sent = (
+            message for message in reversed(self.asked.messages) if not self._is_foreign(message)
+        )
+        last = next(sent, None)
         if last is None or last.role != "assistant":
             return False
         taken = self.target.row.prefill and (self.target.row.prefill_thinking or not self.reasons)
         block = last.origin.block if last.origin else None
         marked = isinstance(block, dict) and block.get("prefix") is True
         return not taken and not marked
+
+    def _is_foreign(self, message: Message) -> bool:
+        """Whether a message has nothing but blocks of another dialect, so that nothing of it is sent."""
+        return bool(message.parts) and all(
+            isinstance(part, Opaque)
+            and part.origin is not None
+            and part.origin.dialect not in (None, self.target.dialect)
+            for part in message.parts
+        )
 
     @property
     def _ends_with_calls(self) -> bool:
@@ -143,6 +157,8 @@ class FittedRequest:
             if value is not None and (name, value) != ("parallel_tool_calls", True):
                 bend("parameter_removed", f"{name}: {dialect.name} has no such member")
                 self._changes[name] = None
+        if any("cache_control" in tool.members for tool in self.asked.tools):
+            self._fit_cache_marks()
         choice = self._value("tool_choice")
         if choice is None:
             return
@@ -153,6 +169,12 @@ class FittedRequest:
         if named and not dialect.names_tools:
             bend("tool_choice_relaxed", f"{choice} became required")
             self._changes["tool_choice"] = "required"
+
+    def _fit_cache_marks(self) -> None:
+        """Leaves out the marks of tools where the dialect has them and the model has not."""
+        if "cache_control" in self._dialect.tool_members and not takes_cache_marks(self.target):
+            self.notebook.add("cache_mark_dropped", "tools")
+            self._changes["tools"] = tuple(map(without_mark, self.asked.tools))
 
     def _fit_limit(self) -> None:
         limit, most = self.asked.max_tokens, self.target.row.max_output

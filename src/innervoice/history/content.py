@@ -108,7 +108,7 @@ class ContentRules:
         if all(new is old for new, old in zip(content, result.content, strict=True)):
             return result
         kept = tuple(part for part in content if isinstance(part, (Text, Media, Opaque)))
-        return result.replace(content=kept)
+        return result.replace(content=kept or "")
 
     def _is_foreign(self, holder: Part | Message) -> bool:
         """Whether a part or a message was read from a request of another dialect."""

@@ -27,7 +27,7 @@ def as_function_call(call: ToolCall) -> ToolCall:
     return call.replace(arguments=arguments, origin=None)
 
 
-def as_free_form(call: ToolCall, dialect: str, *, nested: bool) -> ToolCall:
+def as_free_form(call: ToolCall, dialect: str) -> ToolCall:
     """The free-form call that a call of the function stands for. Arguments that are not the expected object are its input as they are."""
     value = parsed(call.arguments) if call.arguments else ""
     match value:
@@ -36,8 +36,15 @@ def as_free_form(call: ToolCall, dialect: str, *, nested: bool) -> ToolCall:
         case _:
             text = call.arguments
     said = {"name": call.name, "input": text}
-    if nested:
-        block = {"id": call.id, "type": "custom", "custom": said}
-    else:
-        block = {"type": "custom_tool_call", "status": "completed", "call_id": call.id, **said}
+    block = {
+        "openai-chat": {"id": call.id, "type": "custom", "custom": said},
+        "openai-responses": {
+            "type": "custom_tool_call",
+            "status": "completed",
+            "call_id": call.id,
+            **said,
+        },
+    }.get(dialect)
+    if block is None:
+        return call  # the client's dialect has no such tools
     return call.replace(arguments=text, origin=Origin(dialect=dialect, block=block))

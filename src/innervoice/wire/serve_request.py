@@ -237,7 +237,8 @@ def request_of(
     elsewhere: dict[str, tuple[Any, Any]] | None = None,
 ) -> Request:
     """The request; members of the body that were not read go to `extra`."""
-    extra = ReceivedMembers(dialect, without(body, *read), spelling, elsewhere)
+    members = {name: item for name, item in without(body, *read).items() if item is not None}
+    extra = ReceivedMembers(dialect, members, spelling, elsewhere)
     tools = known.pop("tools", None)
     if not isinstance(tools, (list, tuple)):
         tools = ()

@@ -23,10 +23,12 @@ from innervoice.wire.chat.reasoning import DETAILS
 from innervoice.wire.chat.serve_response import DONE, WORDS, word_of, write_error
 from innervoice.wire.chat.usage import write_usage
 from innervoice.wire.chat.write import write_assistant
+from innervoice.wire.free_form import is_free_form
 from innervoice.wire.refusals import Refusal
 
 __all__ = ["ChatWriter", "chat_call"]
 
+_FUNCTION, _FREE_FORM = ("function", "arguments"), ("custom", "input")
 _FIELDS = {"text": "content", "thinking": "reasoning_content"}
 
 
@@ -42,6 +44,9 @@ class ChatWriter(FieldWriter):
         super().__init__(head, notebook, seal)
         self._details: list[Any] = []
         self._indexes: dict[int, int] = {}  # of calls, by the number of their part
+        self._forms: dict[
+            int, tuple[str, str]
+        ] = {}  # the type of a call, and the member for its text
 
     def start(self) -> None:
         self.send_delta({"role": "assistant", "content": ""})
@@ -51,18 +56,23 @@ class ChatWriter(FieldWriter):
 
     def begin_call(self, number: int, call: ToolCall) -> None:
         index = self._indexes[number] = len(self._indexes)
-        begun = {"name": call.name, "arguments": ""}
-        entry = {"index": index, "id": call.id, "type": "function", "function": begun}
+        kind, member = _FREE_FORM if is_free_form(call) else _FUNCTION
+        self._forms[number] = kind, member
+        begun = {"name": call.name, member: ""}
+        entry = {"index": index, "id": call.id, "type": kind, kind: begun}
         self.send_delta({"tool_calls": [entry]})
 
     def add_arguments(self, number: int, text: str) -> None:
-        entry = {"index": self._indexes[number], "function": {"arguments": text}}
+        kind, member = self._forms[number]
+        entry = {"index": self._indexes[number], kind: {member: text}}
         self.send_delta({"tool_calls": [entry]})
 
     def end_call(self, number: int, call: ToolCall) -> dict[str, Any]:
         written = chat_call(call, self.own_block(call))
         extra = {
-            key: value for key, value in written.items() if key not in ("id", "type", "function")
+            key: value
+            for key, value in written.items()
+            if key not in ("id", "type", "function", "custom")
         }
         if extra:
             self.send_delta({"tool_calls": [{"index": self._indexes[number], **extra}]})

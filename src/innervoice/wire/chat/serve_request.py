@@ -107,7 +107,7 @@ def _message(message: dict[str, Any], reader: type[ChatReader], content: UserCon
     rest = {
         key: value
         for key, value in message.items()
-        if key not in ("role", "content", "tool_call_id")
+        if value is not None and key not in ("role", "content", "tool_call_id")
     }
     if role == "tool":
         result = content.result(message.get("tool_call_id"), message.get("content"))

@@ -99,6 +99,10 @@ def _setting(
         case {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": effort}}:
             setting = setting_of({"effort": effort})
             return setting, without(fields, "reasoningConfig") if setting else fields
+        case {"reasoning_config": str(effort)} if setting := setting_of({"effort": effort}):
+            return setting, without(fields, "reasoning_config")
+        case {"reasoning_config": dict(config)} if setting := setting_of(config):
+            return setting, without(fields, "reasoning_config")
         case {"reasoning_effort": str(effort)} if setting := setting_of({"effort": effort}):
             return setting, without(fields, "reasoning_effort")
         case _:
