@@ -124,6 +124,8 @@ def test_a_system_message_in_the_middle():
     chat = iv.encode(request.replace(model="deepseek/deepseek-v4-pro", dialect=None)).body
     assert {"role": "system", "content": "Be brief."} in chat["messages"]
     assert "output_config" not in str(chat)
+    notes = iv.encode(request.replace(model="deepseek/deepseek-v4-pro", dialect=None)).notes
+    assert ["extra_dropped"] == [note.code for note in notes]
     gemini = iv.encode(request.replace(model="gemini/gemini-3-pro", dialect=None)).body
     assert gemini["systemInstruction"] == {"parts": [{"text": "Be brief."}]}
 
@@ -453,3 +455,10 @@ def test_turns_of_the_model_in_a_row():
     )
     roles = [message["role"] for message in iv.encode(request).body["messages"]]
     assert ["user", "assistant", "tool", "tool"] == roles
+
+
+def test_the_names_of_tools_that_are_left_out():
+    """A note names each, also one that is nothing but a member."""
+    tools = [{"functionDeclarations": [{"name": "f"}]}, {"googleSearch": {}}]
+    wire = sent_from("gemini", {"tools": tools}, "openai/gpt-5.6")
+    assert ("tool_dropped", "googleSearch") in {(note.code, note.detail) for note in wire.notes}

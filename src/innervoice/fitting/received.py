@@ -108,7 +108,7 @@ class _Fitter:
                 and is_strict(self._target)
                 and self._is_unknown("tools", [tool.own])
             ):
-                self._notebook.add("tool_dropped", tool.name)
+                self._drop(tool)
             else:
                 yield tool
 
@@ -188,8 +188,14 @@ class _Fitter:
             return tool.as_function()
         if tool.own is None and not _is_placeholder(tool):
             return tool
-        self._notebook.add("tool_dropped", tool.name)
+        self._drop(tool)
         return None
+
+    def _drop(self, tool: Tool) -> None:
+        """Notes a tool that is left out; Gemini's own have no name but that of their member."""
+        own = as_dict(tool.own)
+        is_named = tool.name in (own.get("name"), own.get("type")) or not own
+        self._notebook.add("tool_dropped", tool.name if is_named else ", ".join(own))
 
     def _marked(self, tool: Tool | None, point: Tool) -> Tool | None:
         """The tool before a cache point, with the mark."""

@@ -45,6 +45,7 @@ class ContentRules:
         """The message as the target's dialect can send it; the same object if nothing changes."""
         origin = message.origin
         if origin and self._is_foreign(message):
+            self._note_members(number, message)
             message = message.replace(origin=None)
         parts: list[Part | None] = []
         for position, part in enumerate(message.parts):
@@ -56,6 +57,14 @@ class ContentRules:
         if all(new is old for new, old in zip(parts, message.parts, strict=True)):
             return message
         return message.replace(parts=tuple(part for part in parts if part is not None))
+
+    def _note_members(self, number: int, message: Message) -> None:
+        """Notes members of a message that are lost with its origin; those of a result only name its call."""
+        block = message.origin.block if message.origin else None
+        lost = sorted(block.keys() - {"role", "type"}) if isinstance(block, dict) else []
+        if lost and message.role != "tool":
+            why = f"{', '.join(lost)}: only the dialect it was read in has such members"
+            self._ledger.converted((number, None), "message", "H2", why, "extra_dropped")
 
     def _part(self, place: Place, part: Part) -> Part | None:
         if isinstance(part, ToolResult) and not isinstance(part.content, str):
