@@ -477,7 +477,13 @@ GEMINI_CLI = Client(
             {
                 "role": "user",
                 "parts": [
-                    {"functionResponse": {"name": "tool_2", "response": {"lines": ["result-2"]}}},
+                    {
+                        "functionResponse": {
+                            "name": "tool_2",
+                            "response": {"lines": ["result-2"]},
+                            "parts": [{"inlineData": {"mimeType": "image/png", "data": PNG}}],
+                        }
+                    },
                     {"text": "asked-3"},
                 ],
             },
@@ -649,7 +655,14 @@ COPILOT = Client(
                 "reasoning_opaque": SEAL,
             },
             {"role": "tool", "tool_call_id": "call_1", "content": "result-1"},
-            {"role": "tool", "tool_call_id": "call_2", "content": "result-2"},
+            {
+                "role": "tool",
+                "tool_call_id": "call_2",
+                "content": [
+                    text("result-2"),
+                    {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}},
+                ],
+            },
         ],
         "tools": [
             function("tool_1"),
@@ -777,7 +790,7 @@ CONVERSE = Client(
         "messages": [
             {"role": "user", "content": [{"text": "asked-1"}, {"image": {"format": "png", "source": {"bytes": PNG}}}, {"cachePoint": {"type": "default"}}]},
             {"role": "assistant", "content": [{"reasoningContent": {"reasoningText": {"text": "thought-1", "signature": SEAL}}}, {"text": "said-1"}, {"toolUse": {"toolUseId": "tooluse_1", "name": "tool_1", "input": {"path": "argument-1"}}}]},
-            {"role": "user", "content": [{"toolResult": {"toolUseId": "tooluse_1", "content": [{"json": {"a": "result-1"}}], "status": "error"}}, {"cachePoint": {"type": "default"}}]},
+            {"role": "user", "content": [{"toolResult": {"toolUseId": "tooluse_1", "content": [{"json": {"a": "result-1"}}, {"image": {"format": "png", "source": {"bytes": PNG}}}], "status": "error"}}, {"cachePoint": {"type": "default"}}]},
         ],
         "toolConfig": {
             "tools": [{"toolSpec": {"name": "tool_1", "description": "does tool_1", "inputSchema": {"json": schema()}}}, {"cachePoint": {"type": "default"}}],
