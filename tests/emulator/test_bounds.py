@@ -102,6 +102,18 @@ def test_many_tools_and_items():
     assert 400 == ask("openai-responses", {**BODIES["openai-responses"], "input": items})[0]
 
 
+def test_a_long_history_takes_time_in_proportion():
+    """Neighbours of one role are one turn, and each call looks for its result: neither may take the square of their number."""
+    said = BODIES["anthropic"]["messages"][0]
+    uses = [{"type": "tool_use", "id": f"t{number}", "name": "f", "input": {}} for number in range(10_000)]  # fmt: skip
+    results = [{"type": "tool_result", "tool_use_id": use["id"], "content": "x"} for use in uses]
+    turns = [{"role": "assistant", "content": uses}, {"role": "user", "content": results}]
+    for messages in ([said] * 10_000, [said, *turns]):
+        assert 200 == ask("anthropic", {**BODIES["anthropic"], "messages": messages})[0]
+    contents = BODIES["gemini"]["contents"] * 10_000
+    assert 200 == ask("gemini", {**BODIES["gemini"], "contents": contents})[0]
+
+
 @pytest.mark.parametrize("word", ["pieces=999999", "size=0", "cut=999999", "slow=99"])
 def test_behaviours_have_bounds(word):
     body = changed("vllm", "model", f"qwen3-8b+{word}")

@@ -195,6 +195,15 @@ class TestModels:
         model = "claude-99-5" if name == "anthropic" else "gpt-99"
         assert 404 == ask(name, changed(name, "model", model))[0]
 
+    @pytest.mark.parametrize(
+        ("name", "words"),
+        [("anthropic", "model: Field required"), ("openai-chat", "you must provide a model parameter")],
+    )  # fmt: skip
+    def test_no_model_at_all(self, name, words):
+        body = {key: value for key, value in BODIES[name].items() if key != "model"}
+        status, text = ask(name, body)
+        assert (400, True) == (status, words in text)
+
     @pytest.mark.parametrize("name", ["vllm", "ollama"])
     def test_hosts_that_run_any_model(self, name):
         assert 200 == ask(name, changed(name, "model", "nothing-like-it"))[0]

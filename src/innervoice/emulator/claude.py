@@ -37,7 +37,15 @@ def is_on(fields: dict[str, Any], call: EmulatedCall) -> bool:
 
 def prefix_of(system: Any, tools: Any, messages: list[dict[str, Any]]) -> str:
     """A digest of everything before a block, without cache marks and with texts in one notation."""
-    return digest([_plain(system), _plain(tools), [_plain(message) for message in messages]])
+    return _prefixes(system, tools, messages)[-1]
+
+
+def _prefixes(system: Any, tools: Any, messages: list[dict[str, Any]]) -> list[str]:
+    """The digests of what is before each message, and of all; each is made of the one before, so that many cost no more than one."""
+    made = [digest([_plain(system), _plain(tools)])]
+    for message in messages:
+        made.append(digest([made[-1], _plain(message)]))
+    return made
 
 
 def _plain(value: Any) -> Any:
@@ -86,6 +94,7 @@ def check(
     drops = as_dict(as_dict(fields.get("thinking")).get("block_binding")).get(
         "prefix_mismatch_behavior"
     )
+    prefixes = _prefixes(system, tools, messages) if latest >= 0 else []
     for number, turn in enumerate(messages):
         if turn.get("role") != "assistant":
             continue
@@ -109,7 +118,7 @@ def check(
                 yield refused(_INVALID.format(**spot))
                 return
             bound = claims["bound"] and drops != "drop_block"
-            if bound and claims["prefix"] != prefix_of(system, tools, messages[:number]):
+            if bound and claims["prefix"] != prefixes[number]:
                 yield refused(_INVALID.format(**spot) + _BOUND)
                 return
 

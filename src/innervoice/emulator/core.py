@@ -142,6 +142,8 @@ def _model_refusal(target: Target, desk: Desk) -> Refusal | None:
     """What a host says of a model that it does not have."""
     if target.host is None or is_served(target.model, target.host):
         return None
+    if not target.model:
+        return desk.no_model
     refusal = desk.unknown_model
     text = target.host.says.get("unknown_model", refusal.text)
     return refusal.replace(text=text.replace("{model}", target.model[:200]))

@@ -73,6 +73,8 @@ class Desk:
     error_headers: Callable[[Refusal], dict[str, str]] = _no_headers
     carried: Callable[[str, str], dict[str, Any] | None] = _no_place
     """The block that a program without a plan makes of a foreign thought and seal; None: it has no place for them."""
+    no_model: Refusal = Refusal(text="you must provide a model parameter")  # noqa: RUF009 - a frozen value
+    """What is said of a request without a model."""
     unknown_model: Refusal = Refusal(  # noqa: RUF009 - a frozen value
         text="The model `{model}` does not exist or you do not have access to it.",
         status=404,

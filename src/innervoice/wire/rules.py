@@ -91,9 +91,9 @@ def turns_of(messages: Any, member: str = "content") -> list[dict[str, Any]]:
     for message in map(as_dict, as_list(messages)):
         blocks = as_list(message.get(member))
         if turns and turns[-1].get("role") == message.get("role"):
-            turns[-1] = {**turns[-1], member: [*as_list(turns[-1].get(member)), *blocks]}
+            turns[-1][member].extend(blocks)
         else:
-            turns.append({**message, member: blocks})
+            turns.append({**message, member: list(blocks)})
     return turns
 
 

@@ -154,12 +154,12 @@ def _answered(turn: dict[str, Any], following: dict[str, Any], number: int) -> I
         for block in as_list(turn.get("content"))
         if as_dict(block).get("type") == "tool_use"
     ]
-    given: set[Any] = set()
+    known, given = set(called), set[str]()
     for position, block in enumerate(map(as_dict, as_list(following.get("content")))):
         if block.get("type") != "tool_result":
             continue
         name, place = str(block.get("tool_use_id")), f"messages.{number}.content.{position}"
-        if name not in called:
+        if name not in known:
             yield refused(
                 f"{place}: unexpected `tool_use_id` found in `tool_result` blocks: {name}. Each `tool_result` block "
                 "must have a corresponding `tool_use` block in the previous message."
