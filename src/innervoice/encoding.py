@@ -21,6 +21,7 @@ from innervoice.fitting.response_format import fit_response_format
 from innervoice.history.plan import Plan, Planned, planned
 from innervoice.wire.controls import Choice
 from innervoice.wire.dialects import dialect_named, request_reader_of
+from innervoice.wire.serve_request import ReceivedMembers
 from innervoice.wire.write import dropped_members
 
 __all__ = ["decode_request", "encode", "encoded"]
@@ -59,7 +60,9 @@ class _Encoding:
         _check_results(self._request.messages)
         self._note_decisions()
         limit = self._row.limit if self._row.limit != "max_tokens" else dialect.limit
-        messages = plan.messages if dialect.joins_turns else _with_joined_calls(_alternating(plan))
+        messages = plan.messages if dialect.joins_turns else _alternating(plan)
+        if len(messages) > 2 and not dialect.joins_turns:
+            messages = _with_joined_calls(messages)
         messages = fit_media(messages, dialect, fitted.notebook)
         body = dialect.writer(self._in_form(fitted.with_messages(messages)), self._model, limit)
         if self._request.tools:
@@ -69,16 +72,26 @@ class _Encoding:
             fields = {dialect.wraps_reasoning: fields}
         if dialect.unstored and not self._request.store and fitted.reasons:
             body = {**dialect.unstored, **body}
+        extra = self._request.extra
+        if isinstance(extra, ReceivedMembers) and not fitted.reasons:
+            extra = self._settled(extra)
         return Wire(
             url=self._url(),
             headers={"content-type": "application/json", **dialect.headers},
-            body=_merged(_merged(self._enveloped(body), fields), self._request.extra),
+            body=_merged(_merged(self._enveloped(body), fields), extra),
             dialect=dialect.name,
             notes=fitted.notebook.notes(),
             reasoning=fitted.report,
             prefix=plan.prefix,
             scope=self._request.scope,
         )
+
+    def _settled(self, extra: dict[str, Any]) -> dict[str, Any]:
+        """A client's further members, without those that are refused because the model does not reason."""
+        settled = self._dialect.without_reasoning(extra)
+        if settled is not extra:
+            self._fitted.notebook.add("extra_dropped", "context_management.edits")
+        return settled
 
     def _in_form(self, request: Request) -> Request:
         """The request with a response format that the target accepts."""

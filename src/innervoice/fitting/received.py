@@ -19,7 +19,7 @@ from innervoice.canon.notes import Notebook
 from innervoice.canon.request import Request, Tool
 from innervoice.canon.target import Target
 from innervoice.fitting.cache_marks import takes_cache_marks
-from innervoice.wire.controls import MEMBERS
+from innervoice.wire.controls import MEMBERS, is_claude
 from innervoice.wire.dialect import Dialect
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
@@ -39,11 +39,10 @@ class Received(NamedTuple):
     """The reasoning setting in members that the target has, if that is how it came."""
 
 
-def fit_received(asked: Request, target: Target, notebook: Notebook) -> Received:
+def fit_received(
+    asked: Request, extra: ReceivedMembers, target: Target, notebook: Notebook
+) -> Received:
     """The request without what only another dialect, or another host, understands."""
-    extra = asked.extra
-    if not isinstance(extra, ReceivedMembers):
-        return Received(asked)
     fitter = _Fitter(asked, extra, target, notebook)
     return fitter.at_home() if extra.dialect == target.dialect else Received(fitter.abroad())
 
@@ -79,17 +78,19 @@ class _Fitter:
             asked = asked.replace(reasoning=None)
         elif spelling and not spelling.members.keys() <= MEMBERS[target.row.control]:
             spelling = None
-        if target.row.control == "anthropic-enabled":
+        if target.is_known and target.row.control not in self._dialect.switches:
             asked, extra = self._counted(asked, extra)
+        if self._dialect.claude_only and not is_claude(target.row):
+            extra = self._without_claude(extra)
         if is_strict(target):
             extra = self._known_members(extra)
         if extra is not asked.extra:
-            asked = asked.replace(extra=extra)
+            asked = asked.replace(extra=ReceivedMembers(target.dialect, extra))
         tools = tuple(self._own_tools())
         return Received(asked.replace(tools=tools) if tools != asked.tools else asked, spelling)
 
     def _counted(self, asked: Request, extra: dict[str, Any]) -> tuple[Request, dict[str, Any]]:
-        """The request for an older Claude, which has no adaptive thinking: with a setting that says how much."""
+        """The request for a model without the switch, such as an older Claude without adaptive thinking: with a setting that says how much."""
         here, there = self._extra.elsewhere.get("reasoning", (None, None))
         if there is None or asked.reasoning != here:
             return asked, extra
@@ -97,6 +98,12 @@ class _Fitter:
             if "reasoning" in fields:
                 extra = _without_path(extra, path)
         return asked.replace(reasoning=there), extra
+
+    def _without_claude(self, extra: dict[str, Any]) -> dict[str, Any]:
+        made = _without_path(extra, self._dialect.claude_only)
+        if made != extra:
+            self._notebook.add("extra_dropped", ".".join(self._dialect.claude_only))
+        return made
 
     def _own_tools(self) -> Iterator[Tool]:
         """The tools that the host has: another host's client may have asked for others."""

@@ -20,6 +20,7 @@ from innervoice.fitting.reasoning import Compiler
 from innervoice.fitting.received import fit_received
 from innervoice.wire.controls import Choice, fields_of
 from innervoice.wire.dialects import dialect_named
+from innervoice.wire.serve_request import ReceivedMembers, Spelling
 
 __all__ = ["FittedRequest"]
 
@@ -36,7 +37,12 @@ class FittedRequest:
     ) -> None:
         self.target = target or target_of(asked)
         self.notebook = Notebook()
-        self.asked, self._spelling = fit_received(asked, self.target, self.notebook)
+        self.asked = asked
+        self._spelling: Spelling | None = None
+        if isinstance(asked.extra, ReceivedMembers):
+            self.asked, self._spelling = fit_received(
+                asked, asked.extra, self.target, self.notebook
+            )
         self.choice: Choice | None = None
         self.checked = (
             checked  # False: rules that only a complete request can break are not enforced
@@ -66,10 +72,10 @@ class FittedRequest:
     @property
     def refuses_prefill(self) -> bool:
         """Whether the request ends with an assistant message that the model does not accept as prefill, or not while it reasons."""
-        sent = (
-            message for message in reversed(self.asked.messages) if not self._is_foreign(message)
-        )
-        last = next(sent, None)
+        messages = self.asked.messages
+        while messages and self._is_foreign(messages[-1]):
+            messages = messages[:-1]
+        last = messages[-1] if messages else None
         if last is None or last.role != "assistant":
             return False
         taken = self.target.row.prefill and (self.target.row.prefill_thinking or not self.reasons)
@@ -79,7 +85,9 @@ class FittedRequest:
 
     def _is_foreign(self, message: Message) -> bool:
         """Whether a message has nothing but blocks of another dialect, so that nothing of it is sent."""
-        return bool(message.parts) and all(
+        if not message.parts or type(message.parts[0]) is not Opaque:
+            return False
+        return all(
             isinstance(part, Opaque)
             and part.origin is not None
             and part.origin.dialect not in (None, self.target.dialect)
@@ -111,12 +119,12 @@ class FittedRequest:
         choice, spelling = self.choice, self._spelling
         if choice is None:
             return {}
-        if spelling and not choice.off and spelling.is_switch:
-            return spelling.members
+        if spelling is None:
+            return fields_of(choice, self.target.row)
         report = self.report
-        if spelling and report and report.effective == report.requested:
-            return spelling.members
-        return fields_of(choice, self.target.row)
+        as_asked = report is not None and report.effective == report.requested
+        is_on = spelling.is_switch and not choice.off
+        return spelling.members if as_asked or is_on else fields_of(choice, self.target.row)
 
     def _value(self, name: str) -> Any:
         """A field of the request as it is sent."""

@@ -19,6 +19,7 @@ Rules, as the design numbers them, and where they are:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -118,12 +119,15 @@ class _Planner:
         self._dialect = fitted.target.dialect
         self._ledger = Ledger()
         self._prefix = Prefix(fitted.asked)
-        self._content = ContentRules(fitted.target, self._ledger)
-        self._takes_free_form = takes_free_form(fitted.target)
+        self._target = fitted.target
         self._reasoning = ReasoningRules(fitted, self._ledger, self._prefix)
         self._turns = TurnRules(fitted, self._ledger)
         self._cut_calls: set[str] = set()
         self._grouped = replay_of(self._dialect).groups(fitted.target.host)
+
+    @cached_property
+    def _content(self) -> ContentRules:
+        return ContentRules(self._target, self._ledger)
 
     def plan(self) -> Plan:
         """The messages to send and every decision."""
@@ -204,7 +208,7 @@ class _Planner:
         if (
             isinstance(part, ToolCall)
             and is_free_form(part)
-            and not (home and self._takes_free_form)
+            and not (home and takes_free_form(self._target))
         ):
             return as_function_call(part)
         return part if home or isinstance(part, Media) else self._content.abroad(place, part)

@@ -110,6 +110,10 @@ class Dialect(Value, frozen=True, kw_only=True):
     """Who has cache marks: "all" hosts and models, some "models", or "hosts" that know `cache_control`."""
     places: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - msgspec copies it
     """Where settings stand that `Request` has no field for: name -> path in the body."""
+    switches: tuple[str, ...] = ()
+    """The controls of models that have a switch which `Request.reasoning` cannot express; received for another model, it is a setting."""
+    claude_only: tuple[str, ...] = ()
+    """The path of a member that only Claude has."""
     said_by: dict[tuple[str, ...], tuple[str, ...]] = {}  # noqa: RUF012 - msgspec copies it
     """Paths in the body -> the fields of `Request` that may say the same in other dialects."""
     flags_errors: bool = False
@@ -155,6 +159,8 @@ class Dialect(Value, frozen=True, kw_only=True):
 
     reads: str
     writes: str = "write:write"
+    settles: str | None = None
+    """Takes from the received members what is refused when the model does not reason; None: nothing is."""
     reads_requests: str = "serve_request:read_request"
     serves: str = "serve_request"
     answers: str = ""
@@ -180,6 +186,13 @@ class Dialect(Value, frozen=True, kw_only=True):
         """The function that writes a request."""
         writer: Writer = _resolved(self.package, self.writes)
         return writer
+
+    def without_reasoning(self, members: dict[str, Any]) -> dict[str, Any]:
+        """Received members without those that are refused when the model does not reason."""
+        if self.settles is None:
+            return members
+        settled: dict[str, Any] = _resolved(self.package, self.settles)(members)
+        return settled
 
     @property
     def request_reader(self) -> RequestReader:

@@ -8,6 +8,7 @@ from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall
 from innervoice.canon.request import Request, Tool
 from innervoice.wire.anthropic import DIALECT
 from innervoice.wire.anthropic.media import write_media
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.write import (
     block_of,
     function_members,
@@ -18,7 +19,7 @@ from innervoice.wire.write import (
     turns_of,
 )
 
-__all__ = ["write", "write_part"]
+__all__ = ["without_thinking_edits", "write", "write_part"]
 
 _CHOICES = {"auto": "auto", "none": "none", "required": "any", "any": "any"}
 
@@ -49,6 +50,21 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     if request.stream:
         body["stream"] = True
     return {key: value for key, value in body.items() if value is not None}
+
+
+def without_thinking_edits(members: dict[str, Any]) -> dict[str, Any]:
+    """Received members without edits of thinking, which are refused unless the model thinks."""
+    management = as_dict(members.get("context_management"))
+    edits = as_list(management.get("edits"))
+    kept = [edit for edit in edits if not _clears_thinking(edit)]
+    if len(kept) == len(edits):
+        return members
+    others = {name: item for name, item in members.items() if name != "context_management"}
+    return {**others, "context_management": {**management, "edits": kept}} if kept else others
+
+
+def _clears_thinking(edit: Any) -> bool:
+    return str(as_dict(edit).get("type")).startswith("clear_thinking")
 
 
 def write_part(part: Part) -> Any:

@@ -48,6 +48,7 @@ DIALECT = Dialect(
         "top_k": ("k",),
         **{name: (name,) for name in ("seed", "presence_penalty", "frequency_penalty")},
     },
+    switches=("cohere",),
     said_by={("thinking",): ("reasoning",)},
     home="cohere",
     path="/v2/chat",

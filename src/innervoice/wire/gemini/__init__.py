@@ -40,6 +40,7 @@ DIALECT = Dialect(
         "presence_penalty": ("generationConfig", "presencePenalty"),
         "frequency_penalty": ("generationConfig", "frequencyPenalty"),
     },
+    switches=("gemini-level", "gemini-budget"),
     said_by={
         ("toolConfig",): ("tool_choice",),
         ("generationConfig", "thinkingConfig"): ("reasoning",),
