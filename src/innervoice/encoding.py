@@ -88,9 +88,10 @@ class _Encoding:
 
     def _settled(self, extra: dict[str, Any]) -> dict[str, Any]:
         """A client's further members, without those that are refused because the model does not reason."""
-        settled = self._dialect.without_reasoning(extra)
-        if settled is not extra:
-            self._fitted.notebook.add("extra_dropped", "context_management.edits")
+        settled = self._dialect.without_reasoning(extra, self._row)
+        for name, value in extra.items():
+            if settled.get(name) != value:
+                self._fitted.notebook.add("extra_dropped", name)
         return settled
 
     def _in_form(self, request: Request) -> Request:

@@ -18,6 +18,7 @@ KNOWN = {
     ".reasoning_effort added": "the host takes another switch",
     ".output_config added": "Claude 4.6 is asked by effort; a budget is deprecated there",
     ".thinking": "Claude 4.6 is asked by effort; a budget is deprecated there",
+    ".reasoning_config lost": "another name for Claude's thinking at Bedrock",
     ".messages:": "two turns of one role are one",
     ".contents:": "two turns of one role are one",
     ".temperature lost": "refused while it reasons, by the row",

@@ -18,6 +18,7 @@ from innervoice.frames.sse import sse_bytes
 
 if TYPE_CHECKING:
     from innervoice.canon.request import Request
+    from innervoice.canon.rows import ModelRow
     from innervoice.canon.target import Target
     from innervoice.wire.answer_writer import AnswerWriter
     from innervoice.wire.media import MediaModule
@@ -187,11 +188,11 @@ class Dialect(Value, frozen=True, kw_only=True):
         writer: Writer = _resolved(self.package, self.writes)
         return writer
 
-    def without_reasoning(self, members: dict[str, Any]) -> dict[str, Any]:
+    def without_reasoning(self, members: dict[str, Any], row: ModelRow) -> dict[str, Any]:
         """Received members without those that are refused when the model does not reason."""
         if self.settles is None:
             return members
-        settled: dict[str, Any] = _resolved(self.package, self.settles)(members)
+        settled: dict[str, Any] = _resolved(self.package, self.settles)(members, row)
         return settled
 
     @property

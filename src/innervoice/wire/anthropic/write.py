@@ -6,6 +6,7 @@ from typing import Any
 
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
+from innervoice.canon.rows import ModelRow
 from innervoice.wire.anthropic import DIALECT
 from innervoice.wire.anthropic.media import write_media
 from innervoice.wire.json_access import as_dict, as_list
@@ -52,7 +53,7 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     return {key: value for key, value in body.items() if value is not None}
 
 
-def without_thinking_edits(members: dict[str, Any]) -> dict[str, Any]:
+def without_thinking_edits(members: dict[str, Any], row: ModelRow) -> dict[str, Any]:
     """Received members without edits of thinking, which are refused unless the model thinks."""
     management = as_dict(members.get("context_management"))
     edits = as_list(management.get("edits"))

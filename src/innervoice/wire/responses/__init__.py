@@ -52,6 +52,7 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
+    settles="write:without_seals",
     answers="answer:ResponsesWriter",
     reads="read:ResponsesReader",
     replays="replay:REPLAY",

@@ -40,7 +40,6 @@ _CONTENT = UserContent("openai-responses", read_media)
 _OPTIONS = ("temperature", "top_p", "tools", "parallel_tool_calls", "stream")
 _CHOICES = ("auto", "none", "required", "any")
 _SUMMARIES = ("auto", "concise", "detailed")
-_ENCRYPTED = "reasoning.encrypted_content"
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 
 
@@ -49,8 +48,6 @@ def read_request(body: dict[str, Any]) -> Request:
     read = {"model", "input", "store", "tool_choice", *_OPTIONS}
     known = {name: body.get(name) for name in _OPTIONS}
     known["store"] = body.get("store") is not False
-    if not known["store"] and body.get("include") == [_ENCRYPTED]:
-        read.add("include")  # it is asked for wherever a model reasons and nothing is stored
     if isinstance(body.get("instructions"), str):
         known["system"] = body["instructions"]
         read.add("instructions")
