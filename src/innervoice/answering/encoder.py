@@ -12,11 +12,11 @@ own. A call waits until the one before it is complete.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from secrets import token_hex
 from typing import Any
 
-from innervoice.answering.outgoing import OutgoingPart
+from innervoice.answering.outgoing import OutgoingPart, skip_sent
 from innervoice.answering.spacing import AnswerSpacing
 from innervoice.canon.events import (
     Event,
@@ -34,14 +34,16 @@ from innervoice.canon.jsontext import load_json
 from innervoice.canon.notes import Note, Notebook
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Failure, Response
+from innervoice.canon.tools import Tool
 from innervoice.canon.views import BLANKS
 from innervoice.errors import UsageError
-from innervoice.folding import PartFolder, content_of
+from innervoice.folding import PartFolder
 from innervoice.frames.frame import Frame
 from innervoice.frames.sse import sse_bytes
 from innervoice.inline.marks import Place
 from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
 from innervoice.wire.dialects import dialect_named
+from innervoice.wire.free_form import as_free_form, is_free_form
 from innervoice.wire.refusals import Refusal
 
 __all__ = ["AnswerEncoder", "StreamEncoder"]
@@ -55,6 +57,7 @@ class AnswerEncoder:
 
     def __init__(self, writer: AnswerWriter, framing: Callable[[Frame], bytes] = sse_bytes) -> None:
         self._writer, self._framing, self._notebook = writer, framing, writer.notebook
+        self._free_form: set[str] = set()  # functions that stand for the client's free-form tools
         self._folder = PartFolder(OutgoingPart)
         self._current: OutgoingPart | None = None
         self._blocks = 0
@@ -139,8 +142,13 @@ class AnswerEncoder:
             is_whole = bound is None or index < bound.part
             if bound is not None and not is_whole:
                 most = min(most, bound.characters)
-            if not part.is_written:
-                self._write(part, most, is_over=is_whole and not part.is_open)
+            is_over = is_whole and not part.is_open
+            if part.is_written:
+                continue
+            if self._stands_for_free_form(part.part):
+                self._write_free_form(part, is_over=is_over)
+            else:
+                self._write(part, most, is_over=is_over)
         while self._first < len(parts) and parts[self._first].is_written:
             self._first += 1
 
@@ -176,6 +184,23 @@ class AnswerEncoder:
             return
         self._writer.end(number, part.so_far())
         self._writer.recall(part.part)
+
+    def _stands_for_free_form(self, part: Part) -> bool:
+        if not isinstance(part, ToolCall) or part.name not in self._free_form:
+            return False
+        return not is_free_form(part)
+
+    def _write_free_form(self, part: OutgoingPart, *, is_over: bool) -> None:
+        """Writes a call of a function as that of the free-form tool, whose input is known when the arguments are complete."""
+        call = part.part
+        if not is_over or not isinstance(call, ToolCall):
+            return
+        if _is_json(call.arguments):
+            self._write(part, part.become(as_free_form(call, self._writer.dialect)), is_over=True)
+        else:
+            # Any text is a valid input: half of one must not be run.
+            part.is_written = True
+            self._notebook.add("call_omitted", call.name)
 
     def _open(self, part: OutgoingPart) -> None:
         """Begins the block of a part, if it is not open; another one that is open is ended where the dialect has one at a time."""
@@ -262,10 +287,10 @@ class AnswerEncoder:
             self._current = None
         for kind in (Text, Thinking):
             sent = "".join("".join(part.sent) for part in old if type(part.part) is kind)
-            sent = _skip(sent, [part for part in new if type(part.part) is kind])
+            sent = skip_sent(sent, [part for part in new if type(part.part) is kind])
             if sent:
                 # It was said as something else, and is not said twice.
-                _skip(sent, [part for part in new if type(part.part) is not kind])
+                skip_sent(sent, [part for part in new if type(part.part) is not kind])
                 self._notebook.add("sent_before_recast")
         self._first = min(self._first, event.index)
 
@@ -298,7 +323,8 @@ class StreamEncoder(AnswerEncoder):
 
     `feed` and `finish` give bytes, framed as the dialect's API frames them; `ping` gives its sign of life. `model` and `id` are what
     the answer says of itself. `seal` gives what a client is to carry in the opaque slot of a part that came in another dialect.
-    `choice` is the number of one of several answers.
+    `choice` is the number of one of several answers. `tools` are those of the client's request: calls of functions that stood for its
+    free-form tools are written as the client knows them.
     """
 
     def __init__(
@@ -309,6 +335,7 @@ class StreamEncoder(AnswerEncoder):
         id: str | None = None,  # noqa: A002 - the name that the wire has for it
         seal: Seal | None = None,
         choice: int = 0,
+        tools: Iterable[Tool] = (),
     ) -> None:
         row = dialect_named(dialect)
         now = time.time()
@@ -322,6 +349,7 @@ class StreamEncoder(AnswerEncoder):
         self.id = head.id
         """What the answer says its id is."""
         super().__init__(row.answer_writer(head, Notebook(), seal), row.framing)
+        self._free_form = {tool.name for tool in tools if tool.is_free_form}
 
 
 def _says_nothing(part: Part) -> bool:
@@ -342,6 +370,14 @@ def _refusal(failure: Failure | None) -> Refusal:
     )
 
 
+def _is_json(arguments: str) -> bool:
+    try:
+        load_json(arguments)
+    except ValueError:
+        return False
+    return True
+
+
 def _is_object(arguments: str) -> bool:
     """Whether the arguments of a call are complete; a number might still go on."""
     if not arguments.rstrip().endswith("}"):
@@ -350,23 +386,3 @@ def _is_object(arguments: str) -> bool:
         return isinstance(load_json(arguments), dict)
     except ValueError:
         return False
-
-
-def _skip(sent: str, parts: list[OutgoingPart]) -> str:
-    """Takes what was sent off the heads of these parts; gives what none of them begins with."""
-    for part in parts:
-        if not sent or part.sent:
-            continue
-        same = _shared(sent, content_of(part.part))
-        if same:
-            part.take(same)
-            part.leave()
-        sent = sent[same:]
-    return sent
-
-
-def _shared(one: str, other: str) -> int:
-    """How many characters two texts have in common at their head."""
-    if one.startswith(other) or other.startswith(one):
-        return min(len(one), len(other))
-    return next(at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1])

@@ -6,7 +6,7 @@ from innervoice.answering.spacing import ReasoningSpacing
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall, is_inline
 from innervoice.folding import FoldedPart, content_of
 
-__all__ = ["OutgoingPart"]
+__all__ = ["OutgoingPart", "skip_sent"]
 
 
 class OutgoingPart(FoldedPart):
@@ -66,6 +66,15 @@ class OutgoingPart(FoldedPart):
         elif spaced != text:
             self.written = [*self.sent[:-1], spaced]
 
+    def become(self, part: Part) -> int:
+        """Takes another part in place of one of which nothing was written; gives its length."""
+        self.part = part
+        self.pieces.clear()
+        self.length = 0
+        if text := content_of(part):
+            self.add(text)
+        return self.length
+
     def take(self, most: int) -> str:
         """The text up to this character that was not written yet."""
         if most <= self.sent_length or not self.pieces:
@@ -112,3 +121,23 @@ class OutgoingPart(FoldedPart):
                 return ToolCall(call_id, name, text)
             case _:
                 return self.part
+
+
+def skip_sent(sent: str, parts: list[OutgoingPart]) -> str:
+    """Takes what was sent off the heads of these parts; gives what none of them begins with."""
+    for part in parts:
+        if not sent or part.sent:
+            continue
+        same = _shared(sent, content_of(part.part))
+        if same:
+            part.take(same)
+            part.leave()
+        sent = sent[same:]
+    return sent
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters two texts have in common at their head."""
+    if one.startswith(other) or other.startswith(one):
+        return min(len(one), len(other))
+    return next(at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1])

@@ -8,20 +8,24 @@ from typing import Any, overload
 from innervoice.answering.encoder import AnswerEncoder, StreamEncoder
 from innervoice.canon.events import Event, Finish, Recast
 from innervoice.canon.response import Response
+from innervoice.canon.tools import Tool
 from innervoice.inline.marks import Place
 
 __all__ = ["encode_events", "encode_response", "encode_stream"]
 
 
-def encode_response(response: Response, dialect: str, model: str | None = None) -> dict[str, Any]:
+def encode_response(
+    response: Response, dialect: str, model: str | None = None, *, tools: Iterable[Tool] = ()
+) -> dict[str, Any]:
     """Writes a whole answer: the other way of `decode`.
 
-    Its alternatives are written where the dialect has several choices. `StreamEncoder` has notes about what the dialect had no place for.
+    Its alternatives are written where the dialect has several choices. `tools` are those of the client's request, for its free-form ones.
+    `StreamEncoder` has notes about what the dialect had no place for.
     """
+    name, known = model or response.model, _own_id(response, dialect)
     encoders: list[StreamEncoder] = []
-    known = _own_id(response, dialect)
     for choice, one in enumerate((response, *response.alternatives)):
-        encoder = StreamEncoder(dialect, model or response.model, id=known, choice=choice)
+        encoder = StreamEncoder(dialect, name, id=known, choice=choice, tools=tools)
         known = encoder.id
         encoder.feed(Finish(one))
         encoders.append(encoder)
@@ -31,20 +35,28 @@ def encode_response(response: Response, dialect: str, model: str | None = None) 
 
 @overload
 def encode_stream(
-    events: AsyncIterable[Event], dialect: str, model: str | None = ...
+    events: AsyncIterable[Event],
+    dialect: str,
+    model: str | None = ...,
+    *,
+    tools: Iterable[Tool] = ...,
 ) -> AsyncIterator[bytes]: ...
 @overload
 def encode_stream(
-    events: Iterable[Event], dialect: str, model: str | None = ...
+    events: Iterable[Event], dialect: str, model: str | None = ..., *, tools: Iterable[Tool] = ...
 ) -> Iterator[bytes]: ...
 def encode_stream(
-    events: Iterable[Event] | AsyncIterable[Event], dialect: str, model: str | None = None
+    events: Iterable[Event] | AsyncIterable[Event],
+    dialect: str,
+    model: str | None = None,
+    *,
+    tools: Iterable[Tool] = (),
 ) -> Iterator[bytes] | AsyncIterator[bytes]:
     """Writes an answer as its events come: the other way of `decode_stream`; an async iterable gives an async iterator.
 
     Events of `decode_stream` and of a client's stream say what is settled. A list is looked through for a `Recast` first.
     """
-    return encode_events(events, StreamEncoder(dialect, model))
+    return encode_events(events, StreamEncoder(dialect, model, tools=tools))
 
 
 @overload

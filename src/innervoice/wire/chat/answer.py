@@ -85,7 +85,7 @@ class ChatWriter(FieldWriter):
         if self.is_refused and kind == "text":
             self.send_delta({"refusal": text})
         elif isinstance(shape, Field) and not self._before and not self.sends_lists:
-            self.send_piece(shape.name, text, lambda text: (self._chunk({shape.name: text}), None))
+            self.send_piece(shape.names, text, lambda text: (self._chunk(shape.add(text)), None))
         elif delta := shape.add(text):
             self._send_shaped(delta)
 

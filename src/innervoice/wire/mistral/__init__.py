@@ -26,6 +26,10 @@ DIALECT = Dialect(
     open_tools=True,
     schema="OPENAI_STRICT",
     schema_if_strict=True,
+    places={
+        "seed": ("random_seed",),
+        **{name: (name,) for name in ("top_k", "presence_penalty", "frequency_penalty")},
+    },
     home="mistral",
     path="/chat/completions",
     kin=chat.DIALECT.name,

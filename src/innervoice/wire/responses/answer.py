@@ -132,7 +132,8 @@ class ResponsesWriter(AnswerWriter):
                     if (own or {}).get("type") == "custom_tool_call"
                     else "function_call"
                 )
-                head = {"id": name or f"fc_{self._suffix}_{number}", "type": kind}
+                start = "ctc" if kind == "custom_tool_call" else "fc"
+                head = {"id": name or f"{start}_{self._suffix}_{number}", "type": kind}
                 call = {"call_id": part.id, "name": part.name, _CALLS[kind][0]: ""}
                 return {**head, "status": "in_progress", **call}
         raise AssertionError(part.type)
