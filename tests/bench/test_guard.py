@@ -27,18 +27,18 @@ PROVIDERS = {
 
 # Lines of innervoice, with Python 3.11: for one delta, read without and with a client; for a whole body; for a call with it.
 LINES = {
-    "chat": (88, 118, 347, 1018),
-    "tags": (96, 125, 448, 1119),
-    "anthropic": (57, 86, 318, 1018),
-    "gemini": (100, 130, 343, 1021),
-    "responses": (65, 94, 436, 1097),
+    "chat": (88, 118, 347, 1033),
+    "tags": (96, 125, 448, 1134),
+    "anthropic": (57, 86, 318, 1039),
+    "gemini": (100, 130, 343, 1039),
+    "responses": (65, 94, 436, 1114),
 }
 # Lines for one delta of Anthropic's that is read and written in each of these dialects; reading it takes 57 of them.
 WRITTEN = {
     "anthropic": 105,
     "openai-chat": 111,
     "openai-responses": 106,
-    "gemini": 109,
+    "gemini": 110,
     "bedrock-converse": 150,
     "mistral": 210,
     "cohere": 103,
