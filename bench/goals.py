@@ -85,6 +85,11 @@ def _stray(results: dict[str, Any]) -> dict[str, float]:
     return found
 
 
+def _written(results: dict[str, Any]) -> dict[str, float]:
+    found: dict[str, float] = results.get("written", {})
+    return found
+
+
 def _memory(results: dict[str, Any]) -> dict[str, float]:
     """Memory growth per byte, for a stream ten times as long."""
     found = results.get("memory", {})
@@ -102,6 +107,7 @@ GOALS = (
         _contest("body", tags=True),
     ),
     Goal("one streamed delta, without HTTP", "frame split and JSON decode", 5, _contest("delta")),
+    Goal("one delta read and written in another dialect", "reading it", 2.2, _written),
     Goal("one streamed delta, client", "bare httpx2 doing the same", 1.4, _contest("stream")),
     Goal("one call, client", "bare httpx2 doing the same", 1.4, _contest("call", tags=False)),
     Goal(

@@ -21,6 +21,54 @@ def deltas_of(name: str) -> int:
     return len(payload(name).frames)
 
 
+# Answers that are read in one dialect and written in another: payload, provider, dialect of the client.
+PAIRS = tuple(
+    (name, provider, dialect)
+    for name, provider in (
+        ("chat", "deepseek"),
+        ("anthropic", "anthropic"),
+        ("gemini", "gemini"),
+        ("responses", "openai"),
+    )
+    for dialect in ("anthropic", "openai-chat", "openai-responses", "gemini")
+)
+
+
+def written(rounds: int) -> dict[str, float]:
+    """How many times as long reading and writing a stream takes as reading it."""
+    found: dict[str, float] = {}
+    for name, provider, dialect in PAIRS:
+        frames = payload(name).frames
+        both, alone = [], []
+        for _ in range(rounds):
+            alone.append(_time(lambda f=frames, p=provider: _read(f, p)))
+            both.append(_time(lambda f=frames, p=provider, d=dialect: _read_and_write(f, p, d)))
+        found[f"{name} as {dialect}"] = min(both) / min(alone)
+    return found
+
+
+def _time(work: Callable[[], None]) -> float:
+    start = process_time()
+    work()
+    return process_time() - start
+
+
+def _read(frames: tuple[bytes, ...], provider: str) -> None:
+    decoder = iv.StreamDecoder(provider=provider)
+    for frame in frames:
+        decoder.feed(frame)
+    decoder.finish()
+
+
+def _read_and_write(frames: tuple[bytes, ...], provider: str, dialect: str) -> None:
+    decoder, encoder = iv.StreamDecoder(provider=provider), iv.StreamEncoder(dialect)
+    for frame in frames:
+        for event in decoder.feed(frame):
+            encoder.feed(event, decoder.settled)
+    for event in decoder.finish():
+        encoder.feed(event)
+
+
 # Chunks of bytes that belong to no event, by name; so many of them.
 STRAY: dict[str, Callable[[int], list[bytes]]] = {
     "JSON lines between events": lambda count: [b"data: {}\n\n[\n", *[b',{"a": 1}\n'] * count],

@@ -213,7 +213,10 @@ class StreamDecoder:
         """Reads what the end makes whole."""
         self._is_over = True
         try:
-            return self._read_frames(framing.finish())
+            frames = framing.finish()
+            if self._reader is None and len(frames) == 1:
+                self._is_whole = True
+            return self._read_frames(frames)
         except DecodeError as error:
             return self._break(error)
 

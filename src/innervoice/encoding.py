@@ -19,8 +19,9 @@ from innervoice.fitting.media import fit_media
 from innervoice.fitting.reasoning import Compiler
 from innervoice.fitting.response_format import fit_response_format
 from innervoice.history.plan import Plan, Planned, planned
-from innervoice.wire.controls import Choice, fields_of
+from innervoice.wire.controls import Choice
 from innervoice.wire.dialects import dialect_named, request_reader_of
+from innervoice.wire.serve_request import ReceivedMembers
 from innervoice.wire.write import dropped_members
 
 __all__ = ["decode_request", "encode", "encoded"]
@@ -60,25 +61,38 @@ class _Encoding:
         self._note_decisions()
         limit = self._row.limit if self._row.limit != "max_tokens" else dialect.limit
         messages = plan.messages if dialect.joins_turns else _alternating(plan)
+        if len(messages) > 2 and not dialect.joins_turns:
+            messages = _with_joined_calls(messages)
         messages = fit_media(messages, dialect, fitted.notebook)
         body = dialect.writer(self._in_form(fitted.with_messages(messages)), self._model, limit)
         if self._request.tools:
             self._note_tools()
-        fields = fields_of(fitted.choice, self._row) if fitted.choice else {}
+        fields = fitted.reasoning_members
         if fields and dialect.wraps_reasoning:
             fields = {dialect.wraps_reasoning: fields}
         if dialect.unstored and not self._request.store and fitted.reasons:
             body = {**dialect.unstored, **body}
+        extra = self._request.extra
+        if isinstance(extra, ReceivedMembers) and not fitted.reasons:
+            extra = self._settled(extra)
         return Wire(
             url=self._url(),
             headers={"content-type": "application/json", **dialect.headers},
-            body=_merged(_merged(self._enveloped(body), fields), self._request.extra),
+            body=_merged(_merged(self._enveloped(body), fields), extra),
             dialect=dialect.name,
             notes=fitted.notebook.notes(),
             reasoning=fitted.report,
             prefix=plan.prefix,
             scope=self._request.scope,
         )
+
+    def _settled(self, extra: dict[str, Any]) -> dict[str, Any]:
+        """A client's further members, without those that are refused because the model does not reason."""
+        settled = self._dialect.without_reasoning(extra, self._row)
+        for name, value in extra.items():
+            if settled.get(name) != value:
+                self._fitted.notebook.add("extra_dropped", name)
+        return settled
 
     def _in_form(self, request: Request) -> Request:
         """The request with a response format that the target accepts."""
@@ -149,6 +163,23 @@ def _alternating(planned: Plan) -> tuple[Message, ...]:
                 parts = (*before, *after)
         messages[gap - 1 : gap + 1] = [neighbours[0].replace(parts=parts)]
     return tuple(messages)
+
+
+def _with_joined_calls(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The messages, with turns of the model joined where the first has calls: their results must follow at once."""
+    if not any(map(_is_split, messages, messages[1:])):
+        return messages
+    joined: list[Message] = []
+    for message in messages:
+        if joined and _is_split(joined[-1], message):
+            joined[-1] = joined[-1].replace(parts=(*joined[-1].parts, *message.parts))
+        else:
+            joined.append(message)
+    return tuple(joined)
+
+
+def _is_split(one: Message, other: Message) -> bool:
+    return one.role == other.role == "assistant" and bool(one.tool_calls)
 
 
 def _check_results(messages: tuple[Message, ...]) -> None:

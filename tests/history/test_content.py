@@ -12,8 +12,8 @@ from innervoice.wire.dialects import DIALECTS
 
 # Members that only one dialect has; none of them may reach another one.
 OWN = {
-    "anthropic": ("cache_control", "tool_use_id"),
-    "openai-chat": ("cache_control", "image_url", '"name": "ann"'),
+    "anthropic": ("tool_use_id",),
+    "openai-chat": ("image_url", '"name": "ann"'),
     "openai-responses": ("namespace", "input_text", "fco_1"),
     "gemini": ("inlineData", "functionResponse"),
     "bedrock-converse": ("cachePoint", "toolResult"),
@@ -46,10 +46,19 @@ def test_what_came_from_a_dialect_goes_back_to_it_as_it_came(source):
 
 
 def test_a_foreign_block_is_left_out_and_noted():
+    upload = {"type": "container_upload", "file_id": "f"}
+    body = {"model": "m", "messages": [{"role": "user", "content": [upload, "x"]}]}
+    request = iv.decode_request(body, "anthropic")
+    request = request.replace(model="openai/gpt-5.6", dialect=None)
+    decisions = iv.plan(request.messages, "openai/gpt-5.6").decisions
+    assert [item.rule for item in decisions if item.note == "opaque_dropped"] == ["H2"]
+    assert "opaque_dropped" in {note.code for note in iv.encode(request).notes}
+
+
+def test_a_cache_point_is_left_out_and_noted():
     request = request_from("bedrock-converse", "openai/gpt-5.6")
     decisions = iv.plan(request.messages, "openai/gpt-5.6").decisions
-    assert [item.rule for item in decisions if item.note == "opaque_dropped"] == ["H2", "H2"]
-    assert "opaque_dropped" in {note.code for note in iv.encode(request).notes}
+    assert [item.rule for item in decisions if item.note == "cache_mark_dropped"] == ["H2", "H2"]
 
 
 def test_the_block_of_a_caller_is_sent_to_whoever_it_is_for():

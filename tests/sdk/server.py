@@ -1,7 +1,7 @@
-"""A server on the loopback that answers every request with the same bytes."""
+"""A server on the loopback that answers every request with the same bytes, or with those of the moment."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -19,7 +19,7 @@ _PIECE = 97
 
 
 @contextmanager
-def serve(body: bytes, content_type: str) -> Iterator[str]:
+def serve(answer: bytes | Callable[[], bytes], content_type: str) -> Iterator[str]:
     """Answers with the bytes while the block runs; gives the address without a slash at its end."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -27,6 +27,7 @@ def serve(body: bytes, content_type: str) -> Iterator[str]:
 
         def do_POST(self):
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            body = answer if isinstance(answer, bytes) else answer()
             self.send_response(200)
             self.send_header("Content-Type", content_type)
             self.send_header("Content-Length", str(len(body)))

@@ -12,10 +12,11 @@ own. A call waits until the one before it is complete.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Sequence
 from secrets import token_hex
 from typing import Any
 
-from innervoice.answering.outgoing import OutgoingPart
+from innervoice.answering.outgoing import OutgoingPart, skip_sent
 from innervoice.answering.spacing import AnswerSpacing
 from innervoice.canon.events import (
     Event,
@@ -33,52 +34,36 @@ from innervoice.canon.jsontext import load_json
 from innervoice.canon.notes import Note, Notebook
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Failure, Response
+from innervoice.canon.tools import Tool
 from innervoice.canon.views import BLANKS
 from innervoice.errors import UsageError
-from innervoice.folding import PartFolder, content_of
+from innervoice.folding import PartFolder
+from innervoice.frames.frame import Frame
+from innervoice.frames.sse import sse_bytes
 from innervoice.inline.marks import Place
 from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
 from innervoice.wire.dialects import dialect_named
+from innervoice.wire.free_form import as_free_form, is_free_form
 from innervoice.wire.refusals import Refusal
 
-__all__ = ["StreamEncoder"]
+__all__ = ["AnswerEncoder", "StreamEncoder"]
 
 _DELTAS = (TextDelta, ThinkingDelta, ToolCallDelta)
 _CUT = "the connection to the provider ended before the answer did"
 
 
-class StreamEncoder:
-    """Writes an answer as its events come.
+class AnswerEncoder:
+    """Feeds a writer with an answer as its events come; `feed` and `finish` give bytes, `ping` gives a sign of life."""
 
-    `feed` and `finish` give bytes, framed as the dialect's API frames them; `ping` gives its sign of life. `model` and `id` are what
-    the answer says of itself. `seal` gives what a client is to carry in the opaque slot of a part that came in another dialect.
-    """
-
-    def __init__(
-        self,
-        dialect: str,
-        model: str | None = None,
-        *,
-        id: str | None = None,  # noqa: A002 - the name that the wire has for it
-        seal: Seal | None = None,
-    ) -> None:
-        self._dialect = dialect_named(dialect)
-        self._notebook = Notebook()
-        now = time.time()
-        head = AnswerHead(
-            id=id or f"{self._dialect.id_start}{token_hex(12)}",
-            model=model or "",
-            created=int(now),
-            created_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
-        )
-        self._writer: AnswerWriter = self._dialect.answer_writer(head, self._notebook, seal)
-        self._framing = self._dialect.framing
+    def __init__(self, writer: AnswerWriter, framing: Callable[[Frame], bytes] = sse_bytes) -> None:
+        self._writer, self._framing, self._notebook = writer, framing, writer.notebook
+        self._free_form: set[str] = set()  # functions that stand for the client's free-form tools
         self._folder = PartFolder(OutgoingPart)
         self._current: OutgoingPart | None = None
         self._blocks = 0
         self._spacing = AnswerSpacing()
         self._first = 0  # the first part that is not written to its end
-        self._has_begun = self._is_over = False
+        self._has_begun = self._is_over = self._is_freed = False
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -91,6 +76,10 @@ class StreamEncoder:
         if not self._is_over:
             raise UsageError("the answer is not over; feed a Finish or call finish() first")
         return self._writer.body()
+
+    def body_with(self, others: Sequence[AnswerEncoder]) -> dict[str, Any]:
+        """One body of this answer and of others to the same question, where the dialect has several choices."""
+        return self._writer.joined([self.body, *(other.body for other in others)])
 
     def feed(self, event: Event, settled: Place | None = None) -> bytes:
         """Takes an event. What stands from `settled` on is held back; without it everything goes out."""
@@ -122,8 +111,8 @@ class StreamEncoder:
         return self._taken()
 
     def ping(self) -> bytes:
-        """A sign of life, which may stand between any two frames."""
-        return self._framing(self._writer.ping())
+        """A sign of life, which may stand between any two frames; nothing where the dialect has none, or behind the end."""
+        return b"" if self._is_over else self._framing(self._writer.ping())
 
     # ---- parts ---------------------------------------------------------------------------------
 
@@ -139,7 +128,13 @@ class StreamEncoder:
         return b"".join(map(self._framing, frames))
 
     def _advance(self, bound: Place | None) -> None:
-        """Writes what may be written, part by part."""
+        """Writes what may be written, part by part; once more if the end of one lets others begin."""
+        self._is_freed = True
+        while self._is_freed:
+            self._is_freed = False
+            self._pass(bound)
+
+    def _pass(self, bound: Place | None) -> None:
         parts = self._folder.parts
         stop = len(parts) if bound is None else min(len(parts), bound.part + 1)
         for index in range(self._first, stop):
@@ -147,8 +142,13 @@ class StreamEncoder:
             is_whole = bound is None or index < bound.part
             if bound is not None and not is_whole:
                 most = min(most, bound.characters)
-            if not part.is_written:
-                self._write(part, most, is_over=is_whole and not part.is_open)
+            is_over = is_whole and not part.is_open
+            if part.is_written:
+                continue
+            if self._stands_for_free_form(part.part):
+                self._write_free_form(part, is_over=is_over)
+            else:
+                self._write(part, most, is_over=is_over)
         while self._first < len(parts) and parts[self._first].is_written:
             self._first += 1
 
@@ -156,14 +156,16 @@ class StreamEncoder:
         """Writes of a part what is new, up to a character; and its end."""
         writer = self._writer
         has_text = most > part.sent_length and bool(part.pieces)
-        is_call = type(part.part) is ToolCall
+        call = part.part if isinstance(part.part, ToolCall) else None
+        is_call = call is not None
         if not (has_text or is_over or (is_call and part.number is None)):
             return
-        if is_over and part.was_closed and part.number is None and not has_text:
-            part.is_written = True
-            writer.recall(part.part)
+        if self._must_wait(part) or (call and not call.name and not is_over):
             return
-        if self._must_wait(part):
+        if is_over and part.was_closed and part.number is None and not has_text:
+            if not self._is_busy:
+                self._close(part)
+                writer.recall(part.part)
             return
         text = self._spaced(part, part.take(most))
         if text or is_call or (is_over and not _says_nothing(part.part)):
@@ -172,9 +174,33 @@ class StreamEncoder:
             if text:
                 writer.add(part.number, text)
             if is_over:
-                writer.end(part.number, part.whole())
+                self._end_block(part, part.number)
         if is_over:
             self._close(part)
+
+    def _end_block(self, part: OutgoingPart, number: int) -> None:
+        if not part.was_closed or self._writer.interleaves:
+            self._writer.end(number, part.part if self._writer.carries_parts else part.whole())
+            return
+        self._writer.end(number, part.so_far())
+        self._writer.recall(part.part)
+
+    def _stands_for_free_form(self, part: Part) -> bool:
+        if not isinstance(part, ToolCall) or part.name not in self._free_form:
+            return False
+        return not is_free_form(part)
+
+    def _write_free_form(self, part: OutgoingPart, *, is_over: bool) -> None:
+        """Writes a call of a function as that of the free-form tool, whose input is known when the arguments are complete."""
+        call = part.part
+        if not is_over or not isinstance(call, ToolCall):
+            return
+        if _is_json(call.arguments):
+            self._write(part, part.become(as_free_form(call, self._writer.dialect)), is_over=True)
+        else:
+            # Any text is a valid input: half of one must not be run.
+            part.is_written = True
+            self._notebook.add("call_omitted", call.name)
 
     def _open(self, part: OutgoingPart) -> None:
         """Begins the block of a part, if it is not open; another one that is open is ended where the dialect has one at a time."""
@@ -183,7 +209,8 @@ class StreamEncoder:
         current, self._current = self._current, part
         if current is not None and current.number is not None and not self._writer.interleaves:
             self._writer.end(current.number, current.so_far())
-            current.number, current.was_closed = None, True
+            current.number = None
+            current.leave()
             current.is_written = type(current.part) is ToolCall
         part.number, self._blocks = self._blocks, self._blocks + 1
         self._writer.begin(part.number, part.part)
@@ -226,14 +253,28 @@ class StreamEncoder:
         return spaced
 
     def _must_wait(self, part: OutgoingPart) -> bool:
-        """Whether a call is open that is not complete, where the dialect has one part open at a time."""
-        current = self._current
+        """Whether a part of its kind before it is not over, or a call is open that is not, where the dialect has one part at a time."""
+        kind, current = type(part.part), self._current
+        mingles = kind is ToolCall and self._writer.interleaves
+        for other in self._folder.parts[self._first :]:
+            if other is part:
+                break
+            is_ahead = type(other.part) is kind and not other.is_written and not other.is_said
+            if is_ahead and (not mingles or other.number is None):
+                return True
         if self._writer.interleaves or current is None or current is part:
             return False
-        return type(current.part) is ToolCall and not _is_json("".join(current.sent))
+        return type(current.part) is ToolCall and not _is_object("".join(current.sent))
+
+    @property
+    def _is_busy(self) -> bool:
+        """Whether a block is open beside which there must be no other."""
+        return bool(self._current and self._current.number is not None) and (
+            not self._writer.interleaves
+        )
 
     def _close(self, part: OutgoingPart) -> None:
-        part.number, part.is_written = None, True
+        part.number, part.is_written, self._is_freed = None, True, True
         if self._current is part:
             self._current = None
 
@@ -246,10 +287,10 @@ class StreamEncoder:
             self._current = None
         for kind in (Text, Thinking):
             sent = "".join("".join(part.sent) for part in old if type(part.part) is kind)
-            sent = _skip(sent, [part for part in new if type(part.part) is kind])
+            sent = skip_sent(sent, [part for part in new if type(part.part) is kind])
             if sent:
                 # It was said as something else, and is not said twice.
-                _skip(sent, [part for part in new if type(part.part) is not kind])
+                skip_sent(sent, [part for part in new if type(part.part) is not kind])
                 self._notebook.add("sent_before_recast")
         self._first = min(self._first, event.index)
 
@@ -275,6 +316,40 @@ class StreamEncoder:
             self._writer.fail(_refusal(response.error), response)
         else:
             self._writer.finish(response)
+
+
+class StreamEncoder(AnswerEncoder):
+    """Writes an answer as its events come.
+
+    `feed` and `finish` give bytes, framed as the dialect's API frames them; `ping` gives its sign of life. `model` and `id` are what
+    the answer says of itself. `seal` gives what a client is to carry in the opaque slot of a part that came in another dialect.
+    `choice` is the number of one of several answers. `tools` are those of the client's request: calls of functions that stood for its
+    free-form tools are written as the client knows them.
+    """
+
+    def __init__(
+        self,
+        dialect: str,
+        model: str | None = None,
+        *,
+        id: str | None = None,  # noqa: A002 - the name that the wire has for it
+        seal: Seal | None = None,
+        choice: int = 0,
+        tools: Iterable[Tool] = (),
+    ) -> None:
+        row = dialect_named(dialect)
+        now = time.time()
+        head = AnswerHead(
+            id=id or f"{row.id_start}{token_hex(12)}",
+            model=model or "",
+            created=int(now),
+            created_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
+            choice=choice,
+        )
+        self.id = head.id
+        """What the answer says its id is."""
+        super().__init__(row.answer_writer(head, Notebook(), seal), row.framing)
+        self._free_form = {tool.name for tool in tools if tool.is_free_form}
 
 
 def _says_nothing(part: Part) -> bool:
@@ -303,20 +378,11 @@ def _is_json(arguments: str) -> bool:
     return True
 
 
-def _skip(sent: str, parts: list[OutgoingPart]) -> str:
-    """Takes what was sent off the heads of these parts; gives what none of them begins with."""
-    for part in parts:
-        if not sent or part.sent:
-            continue
-        same = _shared(sent, content_of(part.part))
-        part.take(same)
-        part.was_closed = same > 0
-        sent = sent[same:]
-    return sent
-
-
-def _shared(one: str, other: str) -> int:
-    """How many characters two texts have in common at their head."""
-    if one.startswith(other) or other.startswith(one):
-        return min(len(one), len(other))
-    return next(at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1])
+def _is_object(arguments: str) -> bool:
+    """Whether the arguments of a call are complete; a number might still go on."""
+    if not arguments.rstrip().endswith("}"):
+        return False
+    try:
+        return isinstance(load_json(arguments), dict)
+    except ValueError:
+        return False

@@ -5,43 +5,74 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any, overload
 
-from innervoice.answering.encoder import StreamEncoder
+from innervoice.answering.encoder import AnswerEncoder, StreamEncoder
 from innervoice.canon.events import Event, Finish, Recast
 from innervoice.canon.response import Response
+from innervoice.canon.tools import Tool
 from innervoice.inline.marks import Place
 
-__all__ = ["encode_response", "encode_stream"]
+__all__ = ["encode_events", "encode_response", "encode_stream"]
 
 
-def encode_response(response: Response, dialect: str, model: str | None = None) -> dict[str, Any]:
-    """Writes a whole answer: the other way of `decode`."""
-    encoder = StreamEncoder(dialect, model or response.model, id=_own_id(response, dialect))
-    encoder.feed(Finish(response))
-    return encoder.body
+def encode_response(
+    response: Response, dialect: str, model: str | None = None, *, tools: Iterable[Tool] = ()
+) -> dict[str, Any]:
+    """Writes a whole answer: the other way of `decode`.
+
+    Its alternatives are written where the dialect has several choices. `tools` are those of the client's request, for its free-form ones.
+    `StreamEncoder` has notes about what the dialect had no place for.
+    """
+    name, known = model or response.model, _own_id(response, dialect)
+    encoders: list[StreamEncoder] = []
+    for choice, one in enumerate((response, *response.alternatives)):
+        encoder = StreamEncoder(dialect, name, id=known, choice=choice, tools=tools)
+        known = encoder.id
+        encoder.feed(Finish(one))
+        encoders.append(encoder)
+    first, *others = encoders
+    return first.body_with(others)
 
 
 @overload
 def encode_stream(
-    events: AsyncIterable[Event], dialect: str, model: str | None = ...
+    events: AsyncIterable[Event],
+    dialect: str,
+    model: str | None = ...,
+    *,
+    tools: Iterable[Tool] = ...,
 ) -> AsyncIterator[bytes]: ...
 @overload
 def encode_stream(
-    events: Iterable[Event], dialect: str, model: str | None = ...
+    events: Iterable[Event], dialect: str, model: str | None = ..., *, tools: Iterable[Tool] = ...
 ) -> Iterator[bytes]: ...
 def encode_stream(
-    events: Iterable[Event] | AsyncIterable[Event], dialect: str, model: str | None = None
+    events: Iterable[Event] | AsyncIterable[Event],
+    dialect: str,
+    model: str | None = None,
+    *,
+    tools: Iterable[Tool] = (),
 ) -> Iterator[bytes] | AsyncIterator[bytes]:
     """Writes an answer as its events come: the other way of `decode_stream`; an async iterable gives an async iterator.
 
     Events of `decode_stream` and of a client's stream say what is settled. A list is looked through for a `Recast` first.
     """
-    encoder = StreamEncoder(dialect, model)
+    return encode_events(events, StreamEncoder(dialect, model, tools=tools))
+
+
+@overload
+def encode_events(events: AsyncIterable[Event], encoder: AnswerEncoder) -> AsyncIterator[bytes]: ...
+@overload
+def encode_events(events: Iterable[Event], encoder: AnswerEncoder) -> Iterator[bytes]: ...
+def encode_events(
+    events: Iterable[Event] | AsyncIterable[Event], encoder: AnswerEncoder
+) -> Iterator[bytes] | AsyncIterator[bytes]:
+    """Writes an answer with this encoder as its events come."""
     if isinstance(events, AsyncIterable):
         return _encode_async(events, encoder)
     return _encode(events, encoder)
 
 
-def _encode(events: Iterable[Event], encoder: StreamEncoder) -> Iterator[bytes]:
+def _encode(events: Iterable[Event], encoder: AnswerEncoder) -> Iterator[bytes]:
     held = _bounds_of(events) if isinstance(events, (list, tuple)) else None
     for number, event in enumerate(events):
         bound = held[number] if held else getattr(events, "settled", None)
@@ -52,7 +83,7 @@ def _encode(events: Iterable[Event], encoder: StreamEncoder) -> Iterator[bytes]:
 
 
 async def _encode_async(
-    events: AsyncIterable[Event], encoder: StreamEncoder
+    events: AsyncIterable[Event], encoder: AnswerEncoder
 ) -> AsyncIterator[bytes]:
     async for event in events:
         if data := encoder.feed(event, getattr(events, "settled", None)):

@@ -69,6 +69,7 @@ SENTENCES: dict[str, str] = {
     "result_repeated": "A tool call has more than one result; only the first one was sent.",
     "blank_omitted": "A blank text in an assistant turn was not sent, because hosts refuse it.",
     "extra_dropped": "A member of a request that was read in another dialect has no counterpart here; it was not sent.",
+    "cache_mark_dropped": "The API has no cache marks, or not there; the content was sent without the mark.",
     "tool_dropped": "A tool that only the dialect it was read in offers was not sent.",
     "result_filled": "A tool call has no result; a result that says so was sent.",
     "prefix_changed": "This reasoning is bound to the messages before it, and they have changed since.",

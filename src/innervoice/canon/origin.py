@@ -40,6 +40,8 @@ class Origin(Value, frozen=True, kw_only=True):
     """Paths of the members of `block` that are seals."""
     item: str | None = None
     """The id of the wire item that several parts share."""
+    cache_mark: Any = None
+    """A cache mark that stood on the part in another dialect, as Anthropic writes it."""
     led_by: str | None = None
     """The id of the reasoning item before it; a host that stores items refuses the part without that item."""
     prefix: str | None = None

@@ -58,6 +58,8 @@ class Request(_Head, frozen=True, kw_only=True):
     tools: tuple[Tool, ...] = ()
     tool_choice: Any = None
     """ "auto", "none", "required", the name of a tool, or a provider's own value."""
+    parallel_tool_calls: bool | None = None
+    """Whether the model may call several tools in one turn."""
     reasoning: Reasoning | None = None
     max_tokens: int | None = None
     temperature: float | None = None

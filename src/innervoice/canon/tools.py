@@ -7,7 +7,9 @@
                   these in {"functionDeclarations": [...]}
     Converse      {"toolSpec": {"name", "description", "inputSchema": {"json": ...}}}
 
-A dict of another form is a provider's own tool, such as a web search that runs on its server.
+A dict of another form is a provider's own tool, such as a web search that runs on its server. One of these is OpenAI's free-form tool, which
+takes any text in place of arguments: `{"type": "custom", "name", "description", "format"}`, in chat nested as functions are. `as_function`
+gives the function that stands for it elsewhere.
 """
 
 from __future__ import annotations
@@ -18,7 +20,10 @@ from typing import Any
 from innervoice.canon.value import Value
 from innervoice.errors import UsageError
 
-__all__ = ["Tool", "tools_from"]
+__all__ = ["FREE_FORM_INPUT", "Tool", "standard_schema", "tools_from"]
+
+FREE_FORM_INPUT = "input"
+"""The only argument of a function that stands for a free-form tool."""
 
 _SCHEMAS = ("input_schema", "parametersJsonSchema", "parameters_json_schema", "parameters")
 _FUNCTION = {"type", "name", "description", "function", "toolSpec", "inputSchema", *_SCHEMAS}
@@ -46,13 +51,36 @@ class Tool(Value, frozen=True):
             raise UsageError(f"a tool must be a Tool or a dict, not {type(value).__name__}")
         fields = _fields(value)
         name, kind = fields.get("name"), value.get("type")
+        if kind == "custom" and "input_schema" not in fields:
+            return cls(str(name or _free_form(value).get("name") or kind), own=value)
         if not isinstance(name, str) or kind not in (None, "function", "custom"):
             return cls(str(name or kind or "tool"), own=value)
-        if kind == "custom" and "input_schema" not in fields:
-            return cls(name, own=value)  # OpenAI's tool that takes text
         beside = {} if fields is value else value
         members = {key: item for key, item in {**beside, **fields}.items() if key not in _FUNCTION}
         return cls(name, fields.get("description"), _schema(fields), members=members)
+
+    @property
+    def is_free_form(self) -> bool:
+        """Whether it is OpenAI's tool that takes any text in place of arguments."""
+        return isinstance(self.own, dict) and self.own.get("type") == "custom"
+
+    def as_function(self) -> Tool:
+        """A function with one string argument, in place of a free-form tool; the description names its grammar."""
+        given = _free_form(self.own)
+        form = given.get("format")
+        form = form.get("grammar", form) if isinstance(form, dict) else {}
+        about = given.get("description")
+        if isinstance(form, dict) and form.get("definition"):
+            grammar = f"{FREE_FORM_INPUT} must match this {form.get('syntax') or ''} grammar:"
+            about = f"{about or ''}\n\n{' '.join(grammar.split())}\n{form['definition']}".strip()
+        taken = {"type": "string", "description": "The whole input of the tool, as plain text."}
+        schema = {
+            "type": "object",
+            "properties": {FREE_FORM_INPUT: taken},
+            "required": [FREE_FORM_INPUT],
+            "additionalProperties": False,
+        }
+        return Tool(self.name, about, schema)
 
 
 def tools_from(values: Iterable[Any]) -> Iterator[Tool]:
@@ -75,13 +103,19 @@ def _fields(value: dict[str, Any]) -> dict[str, Any]:
     return inner if isinstance(inner, dict) else value
 
 
+def _free_form(value: Any) -> dict[str, Any]:
+    """The dict that holds the name of a free-form tool."""
+    inner = value.get("custom")
+    return inner if isinstance(inner, dict) else value
+
+
 def _schema(fields: dict[str, Any]) -> Any:
     match fields:
         case {"inputSchema": {"json": schema}}:
             return schema
         case _:
             schema = next((fields[name] for name in _SCHEMAS if name in fields), None)
-            return _standard(schema) if _is_gemini(schema) else schema
+            return standard_schema(schema) if _is_gemini(schema) else schema
 
 
 def _is_gemini(schema: Any) -> bool:
@@ -93,7 +127,7 @@ def _is_gemini(schema: Any) -> bool:
     )
 
 
-def _standard(schema: Any) -> Any:
+def standard_schema(schema: Any) -> Any:
     """JSON Schema for a schema of Gemini's, whose types are in capitals and which says `nullable` for null."""
     if not isinstance(schema, dict):
         return schema
@@ -103,9 +137,11 @@ def _standard(schema: Any) -> Any:
         if made.pop("nullable", False) is True:
             made["type"] = [made["type"], "null"]
     if isinstance(made.get("properties"), dict):
-        made["properties"] = {name: _standard(item) for name, item in made["properties"].items()}
+        made["properties"] = {
+            name: standard_schema(item) for name, item in made["properties"].items()
+        }
     if isinstance(made.get("items"), dict):
-        made["items"] = _standard(made["items"])
+        made["items"] = standard_schema(made["items"])
     if isinstance(made.get("anyOf"), list):
-        made["anyOf"] = [_standard(item) for item in made["anyOf"]]
+        made["anyOf"] = [standard_schema(item) for item in made["anyOf"]]
     return made

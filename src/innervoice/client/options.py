@@ -72,6 +72,7 @@ class RequestFields(TypedDict, total=False):
     system: str | None
     tools: Iterable[Any]
     tool_choice: Any
+    parallel_tool_calls: bool | None
     reasoning: Any
     max_tokens: int | None
     temperature: float | None

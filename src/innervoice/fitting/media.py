@@ -15,6 +15,7 @@ from itertools import chain
 
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
+from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Media, Opaque, Part, Text, ToolResult
 from innervoice.errors import RuleError
 from innervoice.wire.dialect import Dialect
@@ -103,7 +104,8 @@ class _Fitter:
         if kind == "text" and way == "data":
             _text_of(part)  # some dialects send the text itself, so it must be readable
         if way in accepted:
-            return part.replace(origin=None)
+            mark = part.origin.cache_mark if part.origin else None
+            return part.replace(origin=Origin(cache_mark=mark) if mark else None)
         if kind == "text" and part.data is not None:
             self._notebook.add("file_as_text", part.name or part.mime)
             return Text(_text_of(part))

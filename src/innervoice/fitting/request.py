@@ -9,15 +9,18 @@ from typing import Any
 
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
+from innervoice.canon.parts import Opaque
 from innervoice.canon.reasoning import Reasoning, ReasoningReport
 from innervoice.canon.request import Request
 from innervoice.canon.target import Target
 from innervoice.catalog.targets import target_of
 from innervoice.errors import RuleError
+from innervoice.fitting.cache_marks import takes_cache_marks, without_mark
 from innervoice.fitting.reasoning import Compiler
-from innervoice.wire.controls import Choice
+from innervoice.fitting.received import fit_received
+from innervoice.wire.controls import Choice, fields_of
 from innervoice.wire.dialects import dialect_named
-from innervoice.wire.serve_request import ReceivedMembers
+from innervoice.wire.serve_request import ReceivedMembers, Spelling
 
 __all__ = ["FittedRequest"]
 
@@ -34,7 +37,12 @@ class FittedRequest:
     ) -> None:
         self.target = target or target_of(asked)
         self.notebook = Notebook()
-        self.asked = self._owned(asked) if isinstance(asked.extra, ReceivedMembers) else asked
+        self.asked = asked
+        self._spelling: Spelling | None = None
+        if isinstance(asked.extra, ReceivedMembers):
+            self.asked, self._spelling = fit_received(
+                asked, asked.extra, self.target, self.notebook
+            )
         self.choice: Choice | None = None
         self.checked = (
             checked  # False: rules that only a complete request can break are not enforced
@@ -46,24 +54,6 @@ class FittedRequest:
             self.notebook.add("unknown_model", self.target.model)
         self._compiler = Compiler(row, mode=asked.mode, notebook=self.notebook)
         self._fit()
-
-    def _owned(self, asked: Request) -> Request:
-        """The request without members and tools that were read in another dialect and mean nothing in this one."""
-        extra = asked.extra
-        assert isinstance(extra, ReceivedMembers)
-        if extra.dialect == self.target.dialect:
-            return asked
-        for name in extra:
-            self.notebook.add("extra_dropped", name)
-        tools = tuple(tool for tool in asked.tools if tool.own is None)
-        for tool in asked.tools:
-            if tool.own is not None:
-                self.notebook.add("tool_dropped", tool.name)
-        choice = asked.tool_choice
-        if not isinstance(choice, str) and choice is not None:
-            self.notebook.add("extra_dropped", "tool_choice")
-            choice = None
-        return asked.replace(extra={}, tools=tools, tool_choice=choice)
 
     def with_messages(self, messages: tuple[Message, ...]) -> Request:
         """The request with fitted settings and with these messages."""
@@ -82,13 +72,27 @@ class FittedRequest:
     @property
     def refuses_prefill(self) -> bool:
         """Whether the request ends with an assistant message that the model does not accept as prefill, or not while it reasons."""
-        last = self.asked.messages[-1] if self.asked.messages else None
+        messages = self.asked.messages
+        while messages and self._is_foreign(messages[-1]):
+            messages = messages[:-1]
+        last = messages[-1] if messages else None
         if last is None or last.role != "assistant":
             return False
         taken = self.target.row.prefill and (self.target.row.prefill_thinking or not self.reasons)
         block = last.origin.block if last.origin else None
         marked = isinstance(block, dict) and block.get("prefix") is True
         return not taken and not marked
+
+    def _is_foreign(self, message: Message) -> bool:
+        """Whether a message has nothing but blocks of another dialect, so that nothing of it is sent."""
+        if not message.parts or type(message.parts[0]) is not Opaque:
+            return False
+        return all(
+            isinstance(part, Opaque)
+            and part.origin is not None
+            and part.origin.dialect not in (None, self.target.dialect)
+            for part in message.parts
+        )
 
     @property
     def _ends_with_calls(self) -> bool:
@@ -108,6 +112,19 @@ class FittedRequest:
         return ReasoningReport(
             requested=self.asked.reasoning, effective=effective, notes=self.notebook.notes()
         )
+
+    @property
+    def reasoning_members(self) -> dict[str, Any]:
+        """The members of the body that set the reasoning: as they came, if that says what is to be sent."""
+        choice, spelling = self.choice, self._spelling
+        if choice is None:
+            return {}
+        if spelling is None:
+            return fields_of(choice, self.target.row)
+        report = self.report
+        as_asked = report is not None and report.effective == report.requested
+        is_on = spelling.is_switch and not choice.off
+        return spelling.members if as_asked or is_on else fields_of(choice, self.target.row)
 
     def _value(self, name: str) -> Any:
         """A field of the request as it is sent."""
@@ -144,9 +161,12 @@ class FittedRequest:
         """Leaves out what the dialect has no member for."""
         dialect, bend = self._dialect, self._compiler.bend
         for name in dialect.lacks:
-            if getattr(self.asked, name) is not None:
+            value = getattr(self.asked, name)
+            if value is not None and (name, value) != ("parallel_tool_calls", True):
                 bend("parameter_removed", f"{name}: {dialect.name} has no such member")
                 self._changes[name] = None
+        if any("cache_control" in tool.members for tool in self.asked.tools):
+            self._fit_cache_marks()
         choice = self._value("tool_choice")
         if choice is None:
             return
@@ -157,6 +177,12 @@ class FittedRequest:
         if named and not dialect.names_tools:
             bend("tool_choice_relaxed", f"{choice} became required")
             self._changes["tool_choice"] = "required"
+
+    def _fit_cache_marks(self) -> None:
+        """Leaves out the marks of tools where the dialect has them and the model has not."""
+        if "cache_control" in self._dialect.tool_members and not takes_cache_marks(self.target):
+            self.notebook.add("cache_mark_dropped", "tools")
+            self._changes["tools"] = tuple(map(without_mark, self.asked.tools))
 
     def _fit_limit(self) -> None:
         limit, most = self.asked.max_tokens, self.target.row.max_output

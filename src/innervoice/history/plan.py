@@ -19,6 +19,7 @@ Rules, as the design numbers them, and where they are:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall
 from innervoice.canon.request import Request
 from innervoice.canon.target import Target
 from innervoice.canon.value import Value
+from innervoice.fitting.received import takes_free_form
 from innervoice.fitting.request import FittedRequest
 from innervoice.history.cache import CacheEffect, cache_effect
 from innervoice.history.content import ContentRules, is_own
@@ -39,6 +41,7 @@ from innervoice.history.reasoning import ReasoningRules
 from innervoice.history.turns import TurnRules, new_from
 from innervoice.wire.controls import Choice
 from innervoice.wire.dialects import dialect_named, replay_of
+from innervoice.wire.free_form import as_function_call, is_free_form
 
 __all__ = ["Action", "Decision", "Plan", "Planned", "plan", "planned"]
 
@@ -116,10 +119,15 @@ class _Planner:
         self._dialect = fitted.target.dialect
         self._ledger = Ledger()
         self._prefix = Prefix(fitted.asked)
+        self._target = fitted.target
         self._reasoning = ReasoningRules(fitted, self._ledger, self._prefix)
         self._turns = TurnRules(fitted, self._ledger)
         self._cut_calls: set[str] = set()
         self._grouped = replay_of(self._dialect).groups(fitted.target.host)
+
+    @cached_property
+    def _content(self) -> ContentRules:
+        return ContentRules(self._target, self._ledger)
 
     def plan(self) -> Plan:
         """The messages to send and every decision."""
@@ -173,7 +181,7 @@ class _Planner:
                 return message
             if self._cut_calls or self._repeats:
                 message = self._without_results(number, message)
-            return ContentRules(self._dialect, self._ledger).fitted(number, message)
+            return self._content.fitted(number, message)
         parts: list[Part] = []
         unstored = self._turns.is_unstored(message)
         for position, part in enumerate(message.parts):
@@ -197,7 +205,13 @@ class _Planner:
         home = part.origin is None or self._reasoning.is_home(part.origin)
         if self._is_left_out(place, part, home=home):
             return None
-        return part if home or isinstance(part, Media) else part.replace(origin=None)
+        if (
+            isinstance(part, ToolCall)
+            and is_free_form(part)
+            and not (home and takes_free_form(self._target))
+        ):
+            return as_function_call(part)
+        return part if home or isinstance(part, Media) else self._content.abroad(place, part)
 
     def _is_left_out(self, place: tuple[int, int], part: Part, *, home: bool) -> bool:
         """Whether a part of a turn is not sent; adds the decision about it."""

@@ -90,7 +90,9 @@ def _result(content: str | Sequence[Part]) -> Any:
 
 
 def _tool(tool: Tool) -> list[Any]:
-    return [tool.name, tool.description, tool.parameters, tool.own or tool.members or None]
+    # Clients move their cache marks with every request.
+    members = {name: item for name, item in tool.members.items() if name != "cache_control"}
+    return [tool.name, tool.description, tool.parameters, tool.own or members or None]
 
 
 def _digest(value: Any) -> str:

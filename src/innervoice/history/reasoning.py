@@ -87,8 +87,12 @@ class ReasoningRules:
         made = part.origin.prefix if part.origin else None
         bound = self._binding(part.origin)
         if bound == "no" or made is None or made == self._prefix.value:
-            self._ledger.kept(place, "thinking", "H1", "it came from this target")
-            return self._replay.returned(part, self._row, self._host)
+            sent = self._replay.returned(part, self._row, self._host)
+            if sent is None:
+                self._ledger.omitted(place, "thinking", "H3", "this host has no place for it")
+            else:
+                self._ledger.kept(place, "thinking", "H1", "it came from this target")
+            return sent
         why = difference(made, self._prefix.value)
         if bound == "dropped":
             self._ledger.kept(

@@ -85,11 +85,10 @@ class InlineStage:
 
     def feed(self, events: list[Event]) -> list[Event]:
         """Splits the text of these events."""
+        if len(events) > 2 and not self._groups:
+            return self._feed_whole(events)
         out: list[Event] = []
-        position = 0
-        while position < len(events):
-            event = events[position]
-            position += 1
+        for event in events:
             # For a struct, asking for the type itself is three times as fast as isinstance.
             if type(event) is TextDelta and (splitter := self._splitters.get(event.index)):
                 self._pass_on(event.index, splitter.feed(event.text), out)
@@ -101,14 +100,25 @@ class InlineStage:
             elif type(event) is TextDelta or type(event) is ToolCallDelta:
                 self._relay(event, out)
             elif type(event) is PartStart:
-                if event.type == "text" and self._read_plain(events, position, out):
-                    position += 2
-                else:
-                    self._start(event, out)
+                self._start(event, out)
             elif type(event) is PartEnd:
                 self._end(event, out)
             else:
                 out.append(event)
+        return out
+
+    def _feed_whole(self, events: list[Event]) -> list[Event]:
+        """Splits the text of these events, among which may be a text that comes whole."""
+        out: list[Event] = []
+        position = 0
+        while position < len(events):
+            event = events[position]
+            position += 1
+            is_text = type(event) is PartStart and event.type == "text"
+            if is_text and self._read_plain(events, position, out):
+                position += 2
+            else:
+                out += self.feed([event])
         return out
 
     # ---- parts that are not split --------------------------------------------------------------

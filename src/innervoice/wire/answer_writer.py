@@ -53,6 +53,8 @@ class AnswerWriter(ABC):
     dialect: ClassVar[str]
     interleaves: ClassVar[bool] = False
     """Several parts may be open at once."""
+    carries_parts: ClassVar[bool] = False
+    """A part goes out whole beside its text: `end` gets it as it came, with the white space that its text was written without."""
 
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
         self.head = head
@@ -151,10 +153,6 @@ class AnswerWriter(ABC):
     def seal_of(self, part: Part) -> str | None:
         """What to carry in the opaque slot of a part."""
         return self._seal(part) if self._seal else None
-
-    def is_free_form(self, text: str) -> bool:
-        """Whether the arguments of a call begin as something else than a JSON object."""
-        return not text.lstrip().startswith("{")
 
     def left_out(self, part: Part) -> None:
         """Notes a part that has no place in this dialect."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from innervoice.canon.reasoning import Show
 from innervoice.canon.rows import ModelRow
 
-__all__ = ["CONTROLS", "Choice", "fields_of", "is_claude"]
+__all__ = ["CONTROLS", "MEMBERS", "Choice", "fields_of", "is_claude"]
 
 
 class Choice(NamedTuple):
@@ -182,6 +182,23 @@ CONTROLS: dict[str, Callable[[Choice, ModelRow], Fields]] = {
     "converse-effort": _effort,
     "none": _nothing,
 }
+
+
+_THINKING = frozenset({"thinking", "reasoning_effort"})
+_TEMPLATE = frozenset({"chat_template_kwargs", "reasoning_effort"})
+MEMBERS: dict[str, frozenset[str]] = {
+    **dict.fromkeys(CONTROLS, frozenset({"reasoning_effort"})),
+    "thinking-type": _THINKING,
+    "thinking-adaptive": _THINKING,
+    "enable-thinking": frozenset({"enable_thinking", "thinking_budget"}),
+    "template": _TEMPLATE,
+    "template-thinking": _TEMPLATE,
+    "openrouter": frozenset({"reasoning", "reasoning_effort", "include_reasoning"}),
+    "toggle": frozenset({"reasoning", "reasoning_effort"}),
+    "groq": frozenset({"reasoning_effort", "reasoning_format", "include_reasoning"}),
+    "none": frozenset(),
+}
+"""The members of a chat body that a host with this control takes for a reasoning setting."""
 
 
 def is_claude(row: ModelRow) -> bool:

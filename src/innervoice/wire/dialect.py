@@ -18,8 +18,10 @@ from innervoice.frames.sse import sse_bytes
 
 if TYPE_CHECKING:
     from innervoice.canon.request import Request
+    from innervoice.canon.rows import ModelRow
     from innervoice.canon.target import Target
     from innervoice.wire.answer_writer import AnswerWriter
+    from innervoice.wire.grammar import Grammar
     from innervoice.wire.media import MediaModule
     from innervoice.wire.protocol import Reader
     from innervoice.wire.refusals import Headers, Refusal
@@ -104,6 +106,18 @@ class Dialect(Value, frozen=True, kw_only=True):
     """Functions may have further members, such as `strict`, which the API accepts or ignores."""
     tool_members: frozenset[str] = frozenset()
     """Members of functions that this dialect has and others do not."""
+    free_form_hosts: tuple[str, ...] = ()
+    """The hosts that have tools which take any text in place of arguments; "*" for all."""
+    cache_marks: str = "hosts"
+    """Who has cache marks: "all" hosts and models, some "models", or "hosts" that know `cache_control`."""
+    places: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - msgspec copies it
+    """Where settings stand that `Request` has no field for: name -> path in the body."""
+    switches: tuple[str, ...] = ()
+    """The controls of models that have a switch which `Request.reasoning` cannot express; received for another model, it is a setting."""
+    claude_only: tuple[str, ...] = ()
+    """The path of a member that only Claude has."""
+    said_by: dict[tuple[str, ...], tuple[str, ...]] = {}  # noqa: RUF012 - msgspec copies it
+    """Paths in the body -> the fields of `Request` that may say the same in other dialects."""
     flags_errors: bool = False
     """Whether a tool result can be marked as an error."""
     joins_turns: bool = False
@@ -147,10 +161,14 @@ class Dialect(Value, frozen=True, kw_only=True):
 
     reads: str
     writes: str = "write:write"
+    settles: str | None = None
+    """Takes from the received members what is refused when the model does not reason; None: nothing is."""
     reads_requests: str = "serve_request:read_request"
     serves: str = "serve_request"
     answers: str = ""
+    obeys: str = ""
     refuses: str = "rules:problems"
+    shapes: str = "members:shape_problems"
     holds_files: str = "media"
     replays: str | None = None
     """None: everything goes back as it came."""
@@ -172,6 +190,13 @@ class Dialect(Value, frozen=True, kw_only=True):
         writer: Writer = _resolved(self.package, self.writes)
         return writer
 
+    def without_reasoning(self, members: dict[str, Any], row: ModelRow) -> dict[str, Any]:
+        """Received members without those that are refused when the model does not reason."""
+        if self.settles is None:
+            return members
+        settled: dict[str, Any] = _resolved(self.package, self.settles)(members, row)
+        return settled
+
     @property
     def request_reader(self) -> RequestReader:
         """The function that reads a request."""
@@ -191,6 +216,12 @@ class Dialect(Value, frozen=True, kw_only=True):
         return writer
 
     @property
+    def grammar(self) -> type[Grammar]:
+        """The class that checks the order of one stream."""
+        grammar: type[Grammar] = _resolved(self.package, self.obeys)
+        return grammar
+
+    @property
     def files(self) -> MediaModule:
         """Which files it accepts, and how they are read and written."""
         files: MediaModule = _resolved(self.package, self.holds_files)
@@ -208,6 +239,13 @@ class Dialect(Value, frozen=True, kw_only=True):
     def rules(self) -> Rules:
         """The function that names what the API would refuse."""
         rules: Rules = _resolved(self.package, self.refuses)
+        return rules
+
+    @property
+    def shape_rules(self) -> Callable[[dict[str, Any], Target], Iterator[Refusal]]:
+        """The function that names what the API would refuse about the shape of a request."""
+        rules: Callable[[dict[str, Any], Target], Iterator[Refusal]]
+        rules = _resolved(self.package, self.shapes)
         return rules
 
     @property

@@ -236,14 +236,22 @@ class Reader(ABC):
                 part = Opaque(slot.block, complete, self.origin())
         self.end(slot, part)
 
-    def open_call(self, given_id: Any, name: Any, block: dict[str, Any] | None = None) -> Slot:
-        """Starts a call; one without an id gets a number that is unique in the message."""
-        invented = not (isinstance(given_id, str) and given_id)
+    def open_call(
+        self,
+        given_id: Any,
+        name: Any,
+        block: dict[str, Any] | None = None,
+        origin: Origin | None = None,
+    ) -> Slot:
+        """Starts a call; one without an id gets a number that is unique in the message. `origin` says what kind of call it is."""
+        invented = () if isinstance(given_id, str) and given_id else ("id",)
         call_id = self._free_id() if invented else given_id
         self._call_ids.add(call_id)
-        begun = ToolCall(call_id, as_text(name) or "", complete=False)
+        if invented and origin is None:
+            origin = Origin(invented=invented)
+        begun = ToolCall(call_id, as_text(name) or "", complete=False, origin=origin)
         slot = self.open("tool_call", block, begun)
-        slot.begun, slot.invented = begun, ("id",) if invented else ()
+        slot.begun, slot.invented = begun, invented
         return slot
 
     def end_call(

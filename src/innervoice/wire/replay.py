@@ -62,8 +62,8 @@ class Replay:
         """Whether reasoning has neither encrypted nor readable content, so that only a store could hold it."""
         return False
 
-    def returned(self, part: Thinking, row: ModelRow, host: Host | None) -> Part:
-        """Reasoning of this model as its host wants it back."""
+    def returned(self, part: Thinking, row: ModelRow, host: Host | None) -> Part | None:
+        """Reasoning of this model as its host wants it back; None if the host has no place for it."""
         return part
 
     def fills(self, row: ModelRow) -> bool:

@@ -6,9 +6,10 @@ request has beside the members of `Request` goes to `extra`, as it is.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from innervoice.canon.messages import Message, Role
 from innervoice.canon.origin import Origin
@@ -26,12 +27,14 @@ __all__ = [
     "OpenCalls",
     "ReceivedMembers",
     "Server",
+    "Spelling",
     "UserContent",
     "assistant_turn",
     "check_message",
     "checked_messages",
     "claude_setting",
     "request_of",
+    "schema_format",
     "setting_of",
     "with_role",
     "without",
@@ -137,38 +140,72 @@ def setting_of(members: dict[str, Any]) -> Reasoning | None:
         return None
 
 
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _CLAUDE = ("type", "budget_tokens", "display")
 
 
-def claude_setting(body: dict[str, Any]) -> tuple[Reasoning | None, dict[str, Any]]:
+def claude_setting(
+    body: dict[str, Any], elsewhere: dict[str, Any] | None = None
+) -> tuple[Reasoning | None, dict[str, Any]]:
     """Claude's reasoning setting, and what `thinking` and `output_config` hold beside it.
 
-    Adaptive thinking alone, without a word about how much, is left beside: `Reasoning` cannot express it.
+    Adaptive thinking alone, without a word about how much, is left beside: `Reasoning` cannot express it. What it means to other
+    models is added to `elsewhere`.
     """
     thinking, config = as_dict(body.get("thinking")), as_dict(body.get("output_config"))
     asked = {name: thinking[name] for name in _CLAUDE if name in thinking}
     if config.get("effort"):
         asked["effort"] = config["effort"]
-    if asked.get("type") == "adaptive":
+    is_adaptive = asked.get("type") == "adaptive"
+    if is_adaptive:
         del asked["type"]
     setting = setting_of(asked)
+    if is_adaptive and elsewhere is not None and not (setting and setting.effort):
+        meant = setting_of({**asked, "enabled": True})
+        elsewhere["reasoning"] = (setting, meant)
     if setting is not None:
         thinking, config = without(thinking, *_CLAUDE), without(config, "effort")
     return setting, {"thinking": thinking, "output_config": config}
 
 
+class Spelling(NamedTuple):
+    """A reasoning setting and the members of the body that said it, for dialects in which every host has members of its own."""
+
+    setting: Reasoning
+    members: dict[str, Any]
+    is_switch: bool
+    """They switch reasoning on without a word about how much; the setting is a guess then."""
+
+
 class ReceivedMembers(dict[str, Any]):
     """`Request.extra` of a request that was read: members of a body that only its own dialect understands.
 
-    They are written again for that dialect only, unlike an `extra` of the caller, which is always written.
+    They are written again for that dialect only, unlike an `extra` of the caller, which is always written. `spelling` is how the body
+    asked for reasoning. `elsewhere` says of fields of the request that hold the dialect's own value what they mean in other dialects:
+    name -> (the value here, the value there).
     """
 
-    def __init__(self, dialect: str, members: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        dialect: str,
+        members: dict[str, Any],
+        spelling: Spelling | None = None,
+        elsewhere: dict[str, tuple[Any, Any]] | None = None,
+    ) -> None:
         super().__init__(members)
         self.dialect = dialect
+        self.spelling = spelling
+        self.elsewhere = elsewhere or {}
 
     def __reduce__(self) -> Any:
-        return ReceivedMembers, (self.dialect, dict(self))
+        return ReceivedMembers, (self.dialect, dict(self), self.spelling, self.elsewhere)
+
+
+def schema_format(schema: Any) -> dict[str, Any]:
+    """The response format, as `Request` has it, for a schema that came without a name."""
+    title = as_dict(schema).get("title")
+    name = title if isinstance(title, str) and _NAME.fullmatch(title) else "answer"
+    return {"type": "json_schema", "json_schema": {"name": name, "schema": schema}}
 
 
 def without(holder: dict[str, Any], *names: str) -> dict[str, Any]:
@@ -182,9 +219,13 @@ def request_of(
     messages: list[Message],
     known: dict[str, Any],
     read: set[str],
+    *,
+    spelling: Spelling | None = None,
+    elsewhere: dict[str, tuple[Any, Any]] | None = None,
 ) -> Request:
     """The request; members of the body that were not read go to `extra`."""
-    extra = ReceivedMembers(dialect, without(body, *read))
+    members = {name: item for name, item in without(body, *read).items() if item is not None}
+    extra = ReceivedMembers(dialect, members, spelling, elsewhere)
     tools = known.pop("tools", None)
     if not isinstance(tools, (list, tuple)):
         tools = ()

@@ -30,6 +30,7 @@ __all__ = [
     "function_members",
     "input_of",
     "json_schema",
+    "marked",
     "result_text",
     "schema_members",
     "split_system",
@@ -47,6 +48,12 @@ _OWNED = frozenset({
 def block_of(part: Part) -> Any:
     """The wire block that a part was read from, or None."""
     return part.origin.block if part.origin else None
+
+
+def marked(block: dict[str, Any], part: Part) -> dict[str, Any]:
+    """A block with the cache mark of its part, as Anthropic writes it."""
+    mark = part.origin.cache_mark if part.origin else None
+    return {**block, "cache_control": mark} if mark else block
 
 
 def wholes(parts: Iterable[Part]) -> Iterator[Part]:

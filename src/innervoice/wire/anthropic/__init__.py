@@ -65,6 +65,10 @@ DIALECT = Dialect(
             "input_examples",
         }
     ),
+    cache_marks="all",
+    places={"top_k": ("top_k",)},
+    switches=("anthropic-adaptive",),
+    said_by={("thinking",): ("reasoning",)},
     formats=("json_schema",),
     schema="CLAUDE",
     home="anthropic",
@@ -79,7 +83,9 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
+    settles="write:without_thinking_edits",
     answers="answer:AnthropicWriter",
+    obeys="grammar:AnthropicGrammar",
     reads="read:AnthropicReader",
     replays="replay:REPLAY",
 )

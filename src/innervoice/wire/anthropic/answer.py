@@ -17,6 +17,7 @@ from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Media, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.frames.frame import Frame
+from innervoice.wire.answer_arguments import ObjectArguments
 from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
 from innervoice.wire.anthropic.serve_response import (
     counted_input,
@@ -46,11 +47,11 @@ class AnthropicWriter(AnswerWriter):
 
     dialect: ClassVar[str] = "anthropic"
     _stop_reason: str | None = None
+    _arguments: ObjectArguments | None = None  # of the open call
 
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
         super().__init__(head, notebook, seal)
         self._content: list[dict[str, Any]] = []
-        self._arguments: dict[int, bool] = {}  # whether those of an open call are free-form
         self._indexes: dict[
             int, tuple[int, str]
         ] = {}  # index and type of the open block, by number
@@ -68,6 +69,7 @@ class AnthropicWriter(AnswerWriter):
             return
         index, kind = len(self._content), str(block.get("type"))
         self._indexes[number] = (index, kind)
+        self._arguments = ObjectArguments(part) if isinstance(part, ToolCall) else None
         self._content.append(block)
         begun = {**block, **_BEGUN.get(kind, {})}
         if kind == "text" and "citations" in begun:
@@ -78,23 +80,22 @@ class AnthropicWriter(AnswerWriter):
         if number not in self._indexes:
             return
         index, block_type = self._indexes[number]
-        if block_type == "tool_use" and number not in self._arguments:
-            self._arguments[number] = self.is_free_form(text)
-        if block_type in _DELTAS and not self._arguments.get(number):
+        if self._arguments:
+            text = self._arguments.feed(text)
+        if text and block_type in _DELTAS:
             self.send_piece((index, block_type), text, lambda text: _delta(index, block_type, text))
 
     def end(self, number: int, part: Part) -> None:
         if number not in self._indexes:
             return
+        if self._arguments and (rest := self._arguments.rest()):
+            self._arguments = None
+            self.add(number, rest)
         index, _ = self._indexes.pop(number)
         block = self._content[index]
         if block.get("type") != "redacted_thinking":
             block = self._block(part, seal=self._foreign_seal(part)) or block
         self._content[index] = block
-        if self._arguments.pop(number, False):
-            # The input must be an object, so a text that is none is put into one.
-            delta = {"type": "input_json_delta", "partial_json": dump_json(block["input"]).decode()}
-            self._send("content_block_delta", index=index, delta=delta)
         for citation in block.get("citations") or [] if block.get("type") == "text" else []:
             delta = {"type": "citations_delta", "citation": citation}
             self._send("content_block_delta", index=index, delta=delta)

@@ -22,6 +22,7 @@ from innervoice.wire.serve_request import (
     checked_messages,
     claude_setting,
     request_of,
+    schema_format,
     with_role,
     without,
 )
@@ -53,34 +54,34 @@ def read_request(body: dict[str, Any]) -> Request:
     read = {"model", "messages", "stop_sequences", "tool_choice", "system", *_OPTIONS}
     known = {name: body.get(name) for name in _OPTIONS}
     known["stop"] = body.get("stop_sequences")
-    known["tool_choice"] = _choice(body.get("tool_choice"))
+    known["tool_choice"], known["parallel_tool_calls"] = _choice(body.get("tool_choice"))
+    elsewhere: dict[str, Any] = {}
     if isinstance(body.get("system"), str):
         known["system"] = body["system"]
     else:
         messages = _CONTENT.system(body.get("system")) + messages
-    known["reasoning"], beside = claude_setting(body)
+    known["reasoning"], beside = claude_setting(body, elsewhere)
     form = as_dict(beside["output_config"].get("format"))
     if form.get("type") == "json_schema":
-        known["response_format"] = {"type": "json_schema", "json_schema": _format(form)}
+        known["response_format"] = schema_format(form.get("schema"))
         beside["output_config"] = without(beside["output_config"], "format")
     left = {name: members for name, members in beside.items() if members}
     read |= beside.keys() - left.keys()
-    return request_of({**body, **left}, "anthropic", messages, known, read)
+    return request_of({**body, **left}, "anthropic", messages, known, read, elsewhere=elsewhere)
 
 
-def _choice(choice: Any) -> Any:
-    match choice:
-        case {"type": str(kind)} if len(choice) == 1 and kind in _CHOICES:
-            return _CHOICES[kind]
-        case {"type": "tool", "name": str(name)} if len(choice) == 2 and name not in _CHOICES:
-            return name
+def _choice(choice: Any) -> tuple[Any, bool | None]:
+    """Which tools the model may or must call, and whether several at once."""
+    single = as_dict(choice).get("disable_parallel_tool_use")
+    parallel = not single if isinstance(single, bool) else None
+    given = without(choice, "disable_parallel_tool_use") if parallel is not None else choice
+    match given:
+        case {"type": str(kind)} if len(given) == 1 and kind in _CHOICES:
+            return _CHOICES[kind], parallel
+        case {"type": "tool", "name": str(name)} if len(given) == 2 and name not in _CHOICES:
+            return name, parallel
         case _:
-            return choice
-
-
-def _format(form: dict[str, Any]) -> dict[str, Any]:
-    schema = form.get("schema")
-    return {"name": str(as_dict(schema).get("title") or "answer"), "schema": schema}
+            return choice, None
 
 
 def _message(message: dict[str, Any]) -> Message:

@@ -6,18 +6,21 @@ from typing import Any
 
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
+from innervoice.canon.rows import ModelRow
 from innervoice.wire.anthropic import DIALECT
 from innervoice.wire.anthropic.media import write_media
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.write import (
     block_of,
     function_members,
     input_of,
     json_schema,
+    marked,
     split_system,
     turns_of,
 )
 
-__all__ = ["write", "write_part"]
+__all__ = ["without_thinking_edits", "write", "write_part"]
 
 _CHOICES = {"auto": "auto", "none": "none", "required": "any", "any": "any"}
 
@@ -34,8 +37,8 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
         body["system"] = system
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
-    if request.tool_choice is not None:
-        body["tool_choice"] = _choice(request.tool_choice)
+    if choice := _choice(request):
+        body["tool_choice"] = choice
     if request.stop is not None:
         body["stop_sequences"] = list(request.stop)
     for name in ("temperature", "top_p"):
@@ -50,6 +53,21 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     return {key: value for key, value in body.items() if value is not None}
 
 
+def without_thinking_edits(members: dict[str, Any], row: ModelRow) -> dict[str, Any]:
+    """Received members without edits of thinking, which are refused unless the model thinks."""
+    management = as_dict(members.get("context_management"))
+    edits = as_list(management.get("edits"))
+    kept = [edit for edit in edits if not _clears_thinking(edit)]
+    if len(kept) == len(edits):
+        return members
+    others = {name: item for name, item in members.items() if name != "context_management"}
+    return {**others, "context_management": {**management, "edits": kept}} if kept else others
+
+
+def _clears_thinking(edit: Any) -> bool:
+    return str(as_dict(edit).get("type")).startswith("clear_thinking")
+
+
 def write_part(part: Part) -> Any:
     """The block of a part, or None for what is not sent."""
     block = block_of(part)
@@ -59,13 +77,14 @@ def write_part(part: Part) -> Any:
         case _ if isinstance(block, dict):
             return block
         case Text():
-            return {"type": "text", "text": part.text} if part.text else None
+            return marked({"type": "text", "text": part.text}, part) if part.text else None
         case ToolCall():
-            return {"type": "tool_use", "id": part.id, "name": part.name, "input": input_of(part)}
+            call = {"type": "tool_use", "id": part.id, "name": part.name, "input": input_of(part)}
+            return marked(call, part)
         case ToolResult():
-            return _result(part)
+            return marked(_result(part), part)
         case Media():
-            return write_media(part)
+            return marked(write_media(part), part)
         case Thinking():
             return None
 
@@ -95,7 +114,15 @@ def _tool(tool: Tool) -> Any:
     }
 
 
-def _choice(choice: Any) -> Any:
+def _choice(request: Request) -> Any:
+    choice = request.tool_choice
+    if choice is None and request.tools and request.parallel_tool_calls is False:
+        choice = "auto"  # the member that forbids several calls stands beside a choice
     if not isinstance(choice, str):
         return choice
-    return {"type": _CHOICES[choice]} if choice in _CHOICES else {"type": "tool", "name": choice}
+    made: dict[str, Any] = {"type": "tool", "name": choice}
+    if choice in _CHOICES:
+        made = {"type": _CHOICES[choice]}
+    if request.parallel_tool_calls is None or choice == "none":
+        return made
+    return {**made, "disable_parallel_tool_use": not request.parallel_tool_calls}

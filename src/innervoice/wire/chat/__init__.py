@@ -45,6 +45,8 @@ DIALECT = Dialect(
     open_tools=True,
     schema="OPENAI_STRICT",
     schema_if_strict=True,
+    free_form_hosts=("openai", "azure"),
+    places={name: (name,) for name in ("seed", "presence_penalty", "frequency_penalty")},
     home="openai",
     path="/chat/completions",
     id_start="chatcmpl-",
@@ -53,6 +55,7 @@ DIALECT = Dialect(
     turn_of=turn_of,
     thinks_visibly=True,
     answers="answer:ChatWriter",
+    obeys="grammar:ChatGrammar",
     reads="read:ChatReader",
     replays="replay:REPLAY",
 )

@@ -85,7 +85,7 @@ class ChatWriter(FieldWriter):
         if self.is_refused and kind == "text":
             self.send_delta({"refusal": text})
         elif isinstance(shape, Field) and not self._before and not self.sends_lists:
-            self.send_piece(shape.name, text, lambda text: (self._chunk({shape.name: text}), None))
+            self.send_piece(shape.names, text, lambda text: (self._chunk(shape.add(text)), None))
         elif delta := shape.add(text):
             self._send_shaped(delta)
 
@@ -109,13 +109,13 @@ class ChatWriter(FieldWriter):
             self._parts[number] = [Text(self.said_of(number, part))]
         elif isinstance(part, Thinking):
             self._parts[number] = [part.replace(origin=None)]
-            self._carry(number, part)
+            self.carry(number, part)
 
     def recall(self, part: Part) -> None:
         if isinstance(part, Thinking) and self.own_block(part) is None:
-            self._carry(-1 - self._sealed, part)
+            self.carry(-1 - self._sealed, part)
 
-    def _carry(self, number: int, part: Thinking) -> None:
+    def carry(self, number: int, part: Thinking) -> None:
         """Adds an entry with what the client is to carry for reasoning of another dialect."""
         if seal := self.seal_of(part):
             entry = {"type": "reasoning.encrypted", "data": seal, "index": self._sealed}

@@ -34,15 +34,15 @@ class Shape(ABC):
 
 
 class Field(Shape):
-    """A member of the delta."""
+    """A member of the delta, or several that say the same."""
 
     runs_together: ClassVar[bool] = True
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, *names: str) -> None:
+        self.names = names
 
-    def add(self, text: str) -> dict[str, Any] | None:
-        return {self.name: text}
+    def add(self, text: str) -> dict[str, Any]:
+        return dict.fromkeys(self.names, text)
 
 
 class _Details(Shape):
@@ -116,8 +116,8 @@ def shape_of(part: Part, block: dict[str, Any] | None, usual: Shape) -> Shape:
             return WholeChunk()
         case Thinking() | Opaque() if block and _is_detail(block):
             return _Details(block) if isinstance(block.get("index"), (int, str)) else WholeDetails()
-        case Thinking() if block and (name := next(iter(block))) in TEXTS:
-            return Field(name)
+        case Thinking() if names := [name for name in block or () if name in TEXTS]:
+            return Field(*names)
         case Thinking():
             return usual
         case _:

@@ -212,7 +212,8 @@ class ChatReader(Reader):
             return  # an empty call is none
         known = slot.begun.id if slot and slot.begun and not slot.invented else None
         if slot is None or (given and known and given != known and inner.get("name")):
-            slot = self.open_call(given, inner.get("name"), {})
+            origin = self.origin({kind: {}}) if kind == "custom" else None
+            slot = self.open_call(given, inner.get("name"), {}, origin)
             slot.source = kind
             self._calls[key] = slot
         self._merge_call(slot, call, kind)

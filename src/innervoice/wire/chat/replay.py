@@ -11,25 +11,44 @@ from innervoice.wire.replay import Replay, demands_field
 __all__ = ["REPLAY"]
 
 _DETAILS = "reasoning_details"
+_LISTS = (_DETAILS, "content")
+"""Members that hold reasoning as entries of a list, not as a text."""
 
 
 class _ChatReplay(Replay):
-    def returned(self, part: Thinking, row: ModelRow, host: Host | None) -> Part:
+    def returned(self, part: Thinking, row: ModelRow, host: Host | None) -> Part | None:
         origin = part.origin
-        # A block with a type is a chunk of the content or an entry of the details, and goes back as it is.
-        if origin is None or not isinstance(origin.block, dict) or "type" in origin.block:
+        if origin is None or not isinstance(origin.block, dict):
             return part
-        if row.replay == "tags":
+        block, from_client = origin.block, origin.provider is None
+        is_entry = str(block.get("type", "")).startswith("reasoning.")
+        if "type" in block and not (is_entry and from_client):
+            return part  # a chunk of the content, or an entry of the details, goes back as it is
+        if row.replay == "tags" and not is_entry:
             return Text(f"<think>{part.text}</think>\n", origin=origin.replace(block=None))
-        if row.replay_field and row.replay_field != _DETAILS:
+        if row.replay_field and row.replay_field not in _LISTS:
+            if is_entry and not part.text:
+                return None  # a field has no place for a seal
             return part.replace(origin=origin.replace(block={row.replay_field: part.text}))
-        return part
+        # A client may come from any host, with fields that this one does not have.
+        names = [_DETAILS] if is_entry else list(block)
+        lost = from_client and any(_refuses(name, row, host) for name in names)
+        return None if lost else part
 
     def empty(self, row: ModelRow) -> Thinking | None:
         if not demands_field(row) or row.replay_field is None:
             return None
         origin = Origin(dialect=DIALECT.name, block={row.replay_field: ""})
         return Thinking("", "hidden", origin=origin)
+
+
+def _refuses(name: str, row: ModelRow, host: Host | None) -> bool:
+    """Whether a host refuses, or has another meaning for, a field of a message."""
+    if row.replay_field == "content":
+        return name != _DETAILS
+    if host is None or name in host.refuses:
+        return host is not None
+    return DIALECT.name in host.strict and name not in (row.replay_field, *host.knows)
 
 
 REPLAY = _ChatReplay()

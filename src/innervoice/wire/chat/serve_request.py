@@ -12,6 +12,7 @@ from innervoice.wire.chat.serve_response import (
     write_error,
     write_stream_error,
 )
+from innervoice.wire.chat.settings import chat_setting
 from innervoice.wire.json_access import as_dict
 from innervoice.wire.protocol import Context
 from innervoice.wire.serve_request import (
@@ -19,7 +20,6 @@ from innervoice.wire.serve_request import (
     assistant_turn,
     checked_messages,
     request_of,
-    setting_of,
     with_role,
 )
 
@@ -37,7 +37,7 @@ _ROLES: dict[Any, Role] = {
 }
 CONTENT = UserContent("openai-chat", read_media)
 _CHOICES = ("auto", "none", "required", "any")
-_OPTIONS = ("temperature", "top_p", "tools", "tool_choice", "response_format")
+_OPTIONS = ("temperature", "top_p", "tools", "parallel_tool_calls", "response_format")
 
 
 def read_request(
@@ -50,31 +50,44 @@ def read_request(
         _message(message, reader, content)
         for message in checked_messages(body.get("messages"), "messages")
     ]
-    read = {"model", "messages", "stop", "stream", "stream_options", *_OPTIONS}
+    read = {"model", "messages", "stop", "stream", "stream_options", "tool_choice", *_OPTIONS}
     known = {name: body.get(name) for name in _OPTIONS}
-    known["tool_choice"] = _choice(body.get("tool_choice"))
+    elsewhere: dict[str, Any] = {}
+    known["tool_choice"] = _choice(body.get("tool_choice"), elsewhere)
     known["stop"] = body.get("stop")
     known["stream"] = body.get("stream")
     for name in ("max_completion_tokens", "max_tokens"):
         if isinstance(body.get(name), int):
             known["max_tokens"] = body[name]
             read.add(name)
-    effort = body.get("reasoning_effort")
-    setting = setting_of({"reasoning_effort": effort} if isinstance(effort, str) else {})
-    if setting is not None:
-        known["reasoning"] = setting
-        read.add("reasoning_effort")
+    spelling, left = chat_setting(body)
+    if spelling is not None:
+        known["reasoning"] = spelling.setting
+        read |= spelling.members.keys() - left.keys()
     if body.get("stream_options") not in (None, {"include_usage": True}):
         read.discard("stream_options")
-    return request_of(body, reader.dialect, messages, known, read)
+    return request_of(
+        {**body, **left},
+        reader.dialect,
+        messages,
+        known,
+        read,
+        spelling=spelling,
+        elsewhere=elsewhere,
+    )
 
 
-def _choice(choice: Any) -> Any:
+def _choice(choice: Any, elsewhere: dict[str, Any]) -> Any:
     match choice:
         case {"type": "function", "function": {"name": str(name), **rest}} if not rest:
             return name if len(choice) == 2 and name not in _CHOICES else choice
+        case {"type": "custom", "custom": {"name": str(name)}}:
+            elsewhere["tool_choice"] = (choice, name)
+        case {"type": "allowed_tools", "allowed_tools": {"mode": "auto" | "required" as mode}}:
+            elsewhere["tool_choice"] = (choice, mode)
         case _:
-            return choice
+            pass
+    return choice
 
 
 def _message(message: dict[str, Any], reader: type[ChatReader], content: UserContent) -> Message:
@@ -90,7 +103,7 @@ def _message(message: dict[str, Any], reader: type[ChatReader], content: UserCon
     rest = {
         key: value
         for key, value in message.items()
-        if key not in ("role", "content", "tool_call_id")
+        if value is not None and key not in ("role", "content", "tool_call_id")
     }
     if role == "tool":
         result = content.result(message.get("tool_call_id"), message.get("content"))

@@ -23,6 +23,7 @@ from innervoice.wire.chat.reasoning import DETAILS
 from innervoice.wire.write import (
     block_of,
     function_members,
+    marked,
     schema_members,
     wholes,
 )
@@ -59,6 +60,8 @@ def write(
         body["tools"] = [_tool(tool) for tool in request.tools]
     if request.tool_choice is not None:
         body["tool_choice"] = _choice(request.tool_choice)
+    if request.parallel_tool_calls is not None and request.tools:
+        body["parallel_tool_calls"] = request.parallel_tool_calls
     if request.response_format is not None:
         members = schema_members(request.response_format)
         nested = {"type": "json_schema", "json_schema": members}
@@ -88,7 +91,8 @@ def write_message(message: Message, write_file: WriteFile = write_media) -> list
 
 def _result(part: ToolResult, write_file: WriteFile) -> Any:
     if isinstance(part.content, str):
-        return part.content
+        plain = {"type": "text", "text": part.content}
+        return [held] if (held := marked(plain, part)) is not plain else part.content
     return _content(list(part.content), write_file)
 
 
@@ -165,7 +169,7 @@ def write_call(part: ToolCall) -> dict[str, Any]:
 
 
 def _content(parts: list[Part], write_file: WriteFile) -> Any:
-    if all(isinstance(part, Text) and block_of(part) is None for part in parts):
+    if all(isinstance(part, Text) and part.origin is None for part in parts):
         return (
             "".join(part.text for part in parts if isinstance(part, Text))
             if len(parts) == 1
@@ -175,9 +179,10 @@ def _content(parts: list[Part], write_file: WriteFile) -> Any:
     for part in parts:
         match part:
             case Text():
-                chunks.append(block_of(part) or {"type": "text", "text": part.text})
+                plain = {"type": "text", "text": part.text}
+                chunks.append(block_of(part) or marked(plain, part))
             case Media():
-                chunks.append(block_of(part) or write_file(part))
+                chunks.append(block_of(part) or marked(write_file(part), part))
             case Opaque():
                 chunks.append(part.value)
             case _:

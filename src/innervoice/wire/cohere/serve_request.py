@@ -8,6 +8,7 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text
+from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request
 from innervoice.wire.cohere.media import read_media
 from innervoice.wire.cohere.read import CohereReader
@@ -22,6 +23,7 @@ from innervoice.wire.serve_request import (
     assistant_turn,
     checked_messages,
     request_of,
+    schema_format,
 )
 
 __all__ = [
@@ -51,14 +53,14 @@ def read_request(body: dict[str, Any]) -> Request:
     known = {name: body.get(name) for name in _OPTIONS}
     form = as_dict(body.get("response_format"))
     if "schema" in form:
-        named = {"name": "answer", "schema": form["schema"]}
-        known["response_format"] = {"type": "json_schema", "json_schema": named}
+        known["response_format"] = schema_format(form["schema"])
     known["top_p"], known["stop"] = body.get("p"), body.get("stop_sequences")
     read = {"model", "messages", "p", "stop_sequences", *_OPTIONS}
     choice = body.get("tool_choice")
     if choice in ("REQUIRED", "NONE"):
         known["tool_choice"] = choice.lower()
         read.add("tool_choice")
+    elsewhere: dict[str, Any] = {}
     match body.get("thinking"):
         case {"type": "disabled", **rest} if not rest:
             known["reasoning"] = False
@@ -66,9 +68,11 @@ def read_request(body: dict[str, Any]) -> Request:
         case {"type": "enabled", "token_budget": int(budget), **rest} if not rest:
             known["reasoning"] = budget
             read.add("thinking")
+        case {"type": "enabled"}:
+            elsewhere["reasoning"] = (None, Reasoning("medium"))
         case _:
             pass
-    return request_of(body, "cohere", messages, known, read)
+    return request_of(body, "cohere", messages, known, read, elsewhere=elsewhere)
 
 
 def _message(message: dict[str, Any]) -> Message:

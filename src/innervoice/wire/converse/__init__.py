@@ -45,6 +45,11 @@ def _turn_of(body: dict[str, Any]) -> list[Any]:
 DIALECT = Dialect(
     name="bedrock-converse",
     package=__name__,
+    cache_marks="models",
+    tool_members=frozenset({"cache_control"}),
+    switches=("anthropic-adaptive",),
+    claude_only=("additionalModelRequestFields", "anthropic_beta"),
+    said_by={("additionalModelRequestFields", "thinking"): ("reasoning",)},
     formats=(),
     home="bedrock",
     path="/model/{model}/{verb}",
@@ -52,6 +57,7 @@ DIALECT = Dialect(
     quotes_model=True,
     system_apart=True,
     limit="maxTokens",
+    lacks=("parallel_tool_calls",),
     forbids_tools=False,
     flags_errors=True,
     joins_turns=True,
@@ -62,6 +68,7 @@ DIALECT = Dialect(
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
     answers="answer:ConverseWriter",
+    obeys="grammar:ConverseGrammar",
     reads="read:ConverseReader",
     replays="replay:REPLAY",
 )

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Media, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
-from innervoice.frames.frame import Frame
+from innervoice.wire.answer_arguments import ObjectArguments
 from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
 from innervoice.wire.converse.serve_response import (
     METRICS,
@@ -24,7 +24,7 @@ from innervoice.wire.converse.serve_response import (
     write_stream_error,
 )
 from innervoice.wire.converse.write import write_part
-from innervoice.wire.json_access import arguments_of, as_dict
+from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal
 
 __all__ = ["ConverseWriter"]
@@ -37,7 +37,7 @@ class ConverseWriter(AnswerWriter):
     _stop_reason: str | None = None
     _kind = ""  # of the part that is open
     _is_empty = True  # no delta of it was sent
-    _is_free_form = False  # the arguments of the call are not a JSON object
+    _arguments: ObjectArguments  # of the open call
 
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
         super().__init__(head, notebook, seal)
@@ -47,17 +47,16 @@ class ConverseWriter(AnswerWriter):
         self._send("messageStart", role="assistant")
 
     def begin(self, number: int, part: Part) -> None:
-        self._kind, self._is_empty, self._is_free_form = part.type, True, False
+        self._kind, self._is_empty = part.type, True
         if isinstance(part, ToolCall):
             use = {"toolUseId": part.id, "name": part.name}
             self._send_block("contentBlockStart", start={"toolUse": use})
+            self._arguments = ObjectArguments(part)
 
     def add(self, number: int, text: str) -> None:
-        if self._kind == "tool_call" and self._is_empty:
-            self._is_free_form = self.is_free_form(text)
-        self._is_empty = False
-        if self._kind == "tool_call" and self._is_free_form:
+        if self._kind == "tool_call" and not (text := self._arguments.feed(text)):
             return
+        self._is_empty = False
         if self._kind == "tool_call":
             self._send_delta({"toolUse": {"input": text}})
         elif self._kind == "thinking":
@@ -133,9 +132,8 @@ class ConverseWriter(AnswerWriter):
                 self._send_delta({"reasoningContent": {"signature": shown["signature"]}})
             elif self._is_empty:
                 self._send_delta({"reasoningContent": {"text": ""}})
-        elif "toolUse" in block and (self._is_empty or self._is_free_form):
-            text = arguments_of(as_dict(block["toolUse"]).get("input"))
-            self._send_delta({"toolUse": {"input": text}})
+        elif "toolUse" in block and self._is_empty:
+            self._send_delta({"toolUse": {"input": self._arguments.rest() or "{}"}})
         elif "text" in block and self._is_empty:
             self._send_delta({"text": ""})
         elif "text" not in block and "toolUse" not in block:
@@ -149,7 +147,3 @@ class ConverseWriter(AnswerWriter):
 
     def _send_delta(self, delta: dict[str, Any]) -> None:
         self._send_block("contentBlockDelta", delta=delta)
-
-    def ping(self) -> Frame:
-        """The framing has no sign of life, so an event that says nothing new stands for one."""
-        return Frame(None)

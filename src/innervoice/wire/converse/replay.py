@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from innervoice.canon.parts import Part, Thinking
+from innervoice.canon.rows import Host, ModelRow
+from innervoice.wire.controls import is_claude
 from innervoice.wire.replay import Replay
 
 __all__ = ["REPLAY"]
@@ -18,6 +21,18 @@ class _ConverseReplay(Replay):
                 return not text.get("signature")
             case _:
                 return False
+
+    def returned(self, part: Thinking, row: ModelRow, host: Host | None) -> Part | None:
+        """Without a signature, which other models than Claude refuse: a client may have changed the model since."""
+        origin = part.origin
+        match origin.block if origin else None:
+            case {"reasoningContent": {"reasoningText": {"signature": _, **rest}}} if (
+                origin and not is_claude(row)
+            ):
+                block = {"reasoningContent": {"reasoningText": rest}}
+                return part.replace(origin=origin.replace(block=block, seals=()))
+            case _:
+                return part
 
 
 REPLAY = _ConverseReplay()

@@ -75,14 +75,19 @@ def read_request(body: dict[str, Any]) -> Request:
     if choice is not None:
         known["tool_choice"] = choice
         del tools["toolChoice"]
-    known["reasoning"], fields = _setting(as_dict(body.get(_FIELDS)))
+    elsewhere: dict[str, Any] = {}
+    known["reasoning"], fields = _setting(as_dict(body.get(_FIELDS)), elsewhere)
     changed = {"inferenceConfig": config, "toolConfig": tools, _FIELDS: fields}
     read |= {name for name, left in changed.items() if not left}
     changed = {name: left for name, left in changed.items() if left}
-    return request_of({**body, **changed}, "bedrock-converse", messages, known, read)
+    return request_of(
+        {**body, **changed}, "bedrock-converse", messages, known, read, elsewhere=elsewhere
+    )
 
 
-def _setting(fields: dict[str, Any]) -> tuple[Reasoning | None, dict[str, Any]]:
+def _setting(
+    fields: dict[str, Any], elsewhere: dict[str, Any]
+) -> tuple[Reasoning | None, dict[str, Any]]:
     """The reasoning setting, in the form of Claude, Nova or an open model, and the other members."""
     match fields:
         case {"reasoningConfig": {"type": "disabled"}}:
@@ -90,10 +95,14 @@ def _setting(fields: dict[str, Any]) -> tuple[Reasoning | None, dict[str, Any]]:
         case {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": effort}}:
             setting = setting_of({"effort": effort})
             return setting, without(fields, "reasoningConfig") if setting else fields
+        case {"reasoning_config": str(effort)} if setting := setting_of({"effort": effort}):
+            return setting, without(fields, "reasoning_config")
+        case {"reasoning_config": dict(config)} if setting := setting_of(config):
+            return setting, without(fields, "reasoning_config")
         case {"reasoning_effort": str(effort)} if setting := setting_of({"effort": effort}):
             return setting, without(fields, "reasoning_effort")
         case _:
-            setting, beside = claude_setting(fields)
+            setting, beside = claude_setting(fields, elsewhere)
             kept = {name: members for name, members in beside.items() if members}
             return setting, {**without(fields, *beside), **kept}
 

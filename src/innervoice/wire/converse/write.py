@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
 from innervoice.wire.converse.media import write_media
+from innervoice.wire.json_access import as_dict
 from innervoice.wire.write import block_of, input_of, split_system, turns_of
 
 __all__ = ["write", "write_part"]
@@ -14,7 +17,8 @@ __all__ = ["write", "write_part"]
 
 def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     """The body; the model is in the path."""
-    system, messages = split_system(request, write_part)
+    marked = request.replace(messages=tuple(map(_with_points, request.messages)))
+    system, messages = split_system(marked, write_part)
     body: dict[str, Any] = {"messages": turns_of(messages, write_part)}
     if system is not None:
         body["system"] = system if isinstance(system, list) else [{"text": system}]
@@ -29,10 +33,27 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     if config:
         body["inferenceConfig"] = config
     if request.tools:
-        body["toolConfig"] = {"tools": [_tool(tool) for tool in request.tools]}
+        body["toolConfig"] = {"tools": list(_tools(request.tools))}
         if request.tool_choice is not None and request.tool_choice != "none":
             body["toolConfig"]["toolChoice"] = _choice(request.tool_choice)
     return body
+
+
+def _with_points(message: Message) -> Message:
+    """A message with a block behind every part that has a cache mark."""
+    if not any(part.origin and part.origin.cache_mark for part in message.parts):
+        return message
+    parts: list[Part] = []
+    for part in message.parts:
+        parts.append(part)
+        if part.origin and part.origin.cache_mark:
+            parts.append(Opaque(_point(part.origin.cache_mark)))
+    return message.replace(parts=tuple(parts))
+
+
+def _point(mark: Any) -> dict[str, Any]:
+    lasting = as_dict(mark).get("ttl")
+    return {"cachePoint": {"type": "default", **({"ttl": lasting} if lasting else {})}}
 
 
 def write_part(part: Part) -> Any:
@@ -63,6 +84,13 @@ def _result(part: ToolResult) -> dict[str, Any]:
     )
     result = {"toolUseId": part.call_id, "content": content}
     return {**result, "status": "error"} if part.error else result
+
+
+def _tools(tools: tuple[Tool, ...]) -> Iterator[Any]:
+    for tool in tools:
+        yield _tool(tool)
+        if mark := tool.members.get("cache_control"):
+            yield _point(mark)
 
 
 def _tool(tool: Tool) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from innervoice.frames.frame import Frame
+from innervoice.frames.sse import sse_bytes
 from innervoice.wire.dialect import Dialect
 
 __all__ = ["DIALECT"]
@@ -27,6 +29,11 @@ def _model_list(names: list[str], owner: str) -> dict[str, Any]:
     return {"models": [{"name": f"models/{name}", "displayName": name} for name in names]}
 
 
+def _framing(frame: Frame) -> bytes:
+    """Server-sent events; a sign of life is a blank line, for Google's SDKs take a comment for a broken message."""
+    return b"\n" if frame.data is None else sse_bytes(frame)
+
+
 DIALECT = Dialect(
     name="gemini",
     package=__name__,
@@ -34,6 +41,19 @@ DIALECT = Dialect(
     model_list=_model_list,
     tool_members=frozenset({"behavior", "response", "responseJsonSchema"}),
     schema="GEMINI",
+    places={
+        "seed": ("generationConfig", "seed"),
+        "top_k": ("generationConfig", "topK"),
+        "presence_penalty": ("generationConfig", "presencePenalty"),
+        "frequency_penalty": ("generationConfig", "frequencyPenalty"),
+    },
+    switches=("gemini-level", "gemini-budget"),
+    said_by={
+        ("toolConfig",): ("tool_choice",),
+        ("generationConfig", "thinkingConfig"): ("reasoning",),
+        ("generationConfig", "responseSchema"): ("response_format",),
+        ("generationConfig", "responseMimeType"): ("response_format",),
+    },
     home="gemini",
     path="/models/{model}:{verb}",
     verbs=("generateContent", "streamGenerateContent?alt=sse"),
@@ -41,13 +61,16 @@ DIALECT = Dialect(
     history="contents",
     system_apart=True,
     limit="maxOutputTokens",
+    lacks=("parallel_tool_calls",),
     flags_errors=True,
     joins_turns=True,
+    framing=_framing,
     streams_lists=True,
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
     answers="answer:GeminiWriter",
+    obeys="grammar:GeminiGrammar",
     reads="read:GeminiReader",
     replays="replay:REPLAY",
 )

@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Media, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
-from innervoice.frames.frame import Frame
 from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
 from innervoice.wire.gemini.serve_response import counted, finish_word, write_stream_error
 from innervoice.wire.gemini.write import write_part
@@ -134,7 +133,3 @@ class GeminiWriter(AnswerWriter):
         if self.head.model:
             response["modelVersion"] = self.head.model
         return {**response, "responseId": self.head.id}
-
-    def ping(self) -> Frame:
-        """A comment, which every reader of server-sent events passes over."""
-        return Frame(None)

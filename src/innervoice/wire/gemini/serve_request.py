@@ -10,6 +10,7 @@ from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Media, Opaque, Part, Text, ToolResult
 from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request
+from innervoice.canon.tools import standard_schema
 from innervoice.wire.gemini.media import read_media
 from innervoice.wire.gemini.read import GeminiReader
 from innervoice.wire.gemini.serve_response import (
@@ -26,6 +27,7 @@ from innervoice.wire.serve_request import (
     assistant_turn,
     checked_messages,
     request_of,
+    schema_format,
     setting_of,
     without,
 )
@@ -35,6 +37,7 @@ __all__ = ["read_request", "write_error", "write_stream_error"]
 
 _CONTENT = UserContent("gemini", read_media)
 _MODES: dict[Any, str] = {"AUTO": "auto", "NONE": "none", "ANY": "required"}
+_NEAREST = {**_MODES, "VALIDATED": "auto"}
 _THINKING = ("includeThoughts", "thinkingLevel", "thinkingBudget")
 
 
@@ -55,14 +58,22 @@ def read_request(body: dict[str, Any]) -> Request:
         "stop": config.pop("stopSequences", None),
         "tools": body.get("tools"),
     }
+    elsewhere: dict[str, Any] = {}
     if config.get("responseMimeType") == "application/json":
-        del config["responseMimeType"]
-        schema = config.pop("responseJsonSchema", None)
-        named = {"name": "answer", "schema": schema}
-        form = {"type": "json_schema", "json_schema": named} if schema else {"type": "json_object"}
-        known["response_format"] = form
+        if google := config.get("responseSchema"):
+            # Google's own kind of schema goes back as it came.
+            elsewhere["response_format"] = (None, schema_format(standard_schema(google)))
+        else:
+            del config["responseMimeType"]
+            schema = config.pop("responseJsonSchema", None)
+            known["response_format"] = schema_format(schema) if schema else {"type": "json_object"}
     thinking = as_dict(config.get("thinkingConfig"))
     setting = _setting(thinking)
+    if thinking.get("thinkingBudget") == -1:
+        elsewhere["reasoning"] = (
+            setting,
+            _setting({**thinking, "thinkingBudget": None, "thinkingLevel": "MEDIUM"}),
+        )
     if setting is not None:
         known["reasoning"] = setting
         del config["thinkingConfig"]
@@ -77,8 +88,10 @@ def read_request(body: dict[str, Any]) -> Request:
     if choice is not None:
         known["tool_choice"] = choice
         read.add("toolConfig")
+    elif nearest := _nearest_choice(body.get("toolConfig")):
+        elsewhere["tool_choice"] = (None, nearest)
     rest = {**body, "generationConfig": config} if config else without(body, "generationConfig")
-    return request_of(rest, "gemini", messages, known, read)
+    return request_of(rest, "gemini", messages, known, read, elsewhere=elsewhere)
 
 
 def _contents(value: Any) -> Any:
@@ -124,6 +137,12 @@ def _choice(config: Any) -> str | None:
             return None if names else _MODES[mode]
         case _:
             return None
+
+
+def _nearest_choice(config: Any) -> str | None:
+    """The nearest choice of other dialects, for one that they cannot express: a mode of Google's own, or several names."""
+    mode = as_dict(as_dict(config).get("functionCallingConfig")).get("mode")
+    return _NEAREST.get(mode) if isinstance(mode, str) else None
 
 
 def _content(content: dict[str, Any], calls: OpenCalls) -> Message:

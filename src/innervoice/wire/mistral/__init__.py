@@ -26,6 +26,10 @@ DIALECT = Dialect(
     open_tools=True,
     schema="OPENAI_STRICT",
     schema_if_strict=True,
+    places={
+        "seed": ("random_seed",),
+        **{name: (name,) for name in ("top_k", "presence_penalty", "frequency_penalty")},
+    },
     home="mistral",
     path="/chat/completions",
     kin=chat.DIALECT.name,
@@ -35,5 +39,6 @@ DIALECT = Dialect(
     turn_of=chat.turn_of,
     thinks_visibly=True,
     answers="answer:MistralWriter",
+    obeys="grammar:MistralGrammar",
     reads="read:MistralReader",
 )

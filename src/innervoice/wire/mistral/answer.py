@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from innervoice.canon.parts import ToolCall
+from innervoice.canon.parts import Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.wire.chat.answer import ChatWriter
 from innervoice.wire.chat.answer_shapes import Chunk, Shape
@@ -29,6 +29,11 @@ class MistralWriter(ChatWriter):
     words: ClassVar[dict[str, str]] = WORDS
     usual_shape: ClassVar[Shape] = Chunk()
     sends_lists: ClassVar[bool] = True
+
+    def carry(self, number: int, part: Thinking) -> None:
+        """There is no slot for what a client could carry."""
+        if not part.text:
+            self.left_out(part)
 
     def begin_call(self, number: int, call: ToolCall) -> None:
         """A call comes whole."""

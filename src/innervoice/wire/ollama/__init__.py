@@ -38,10 +38,14 @@ DIALECT = Dialect(
     name="ollama",
     package=__name__,
     model_list=_model_list,
+    places={
+        name: ("options", name)
+        for name in ("seed", "top_k", "presence_penalty", "frequency_penalty")
+    },
     home="ollama",
     path="/api/chat",
     limit="num_predict",
-    lacks=("tool_choice",),
+    lacks=("tool_choice", "parallel_tool_calls"),
     framing=line_bytes,
     media_type="application/x-ndjson",
     streams_unasked=True,
@@ -50,5 +54,6 @@ DIALECT = Dialect(
     history_looks_like=_history_looks_like,
     thinks_visibly=True,
     answers="answer:OllamaWriter",
+    obeys="grammar:OllamaGrammar",
     reads="read:OllamaReader",
 )

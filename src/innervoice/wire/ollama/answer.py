@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Thinking, ToolCall
 from innervoice.canon.response import Response
+from innervoice.frames.frame import Frame
 from innervoice.wire.answer_fields import FieldWriter
 from innervoice.wire.answer_writer import AnswerHead, Seal
 from innervoice.wire.ollama.serve_response import finish_word, write_error
@@ -34,6 +36,7 @@ class OllamaWriter(FieldWriter):
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
         super().__init__(head, notebook, seal)
         self._calls: dict[int, dict[str, Any]] = {}
+        self._begun: list[int] = []  # the calls that were not sent, in their order
 
     def start(self) -> None:
         """Nothing comes before the first words."""
@@ -42,7 +45,7 @@ class OllamaWriter(FieldWriter):
         self._send({_FIELDS[kind]: text})
 
     def begin_call(self, number: int, call: ToolCall) -> None:
-        """A call comes whole."""
+        self._begun.append(number)
 
     def add_arguments(self, number: int, text: str) -> None:
         """A call comes whole."""
@@ -52,7 +55,8 @@ class OllamaWriter(FieldWriter):
         known = call.replace(origin=Origin(block=block) if block else None)
         (written,) = write_assistant(Message("assistant", (known,)))["tool_calls"]
         self._calls[number] = written
-        self._send({"tool_calls": [written]})
+        while self._begun and self._begun[0] in self._calls:
+            self._send({"tool_calls": [self._calls[self._begun.pop(0)]]})
 
     def end(self, number: int, part: Part) -> None:
         if isinstance(part, ToolCall):
@@ -67,6 +71,11 @@ class OllamaWriter(FieldWriter):
     def fail(self, refusal: Refusal, response: Response) -> None:
         self._word = finish_word(response)
         self.send(write_error(refusal))
+
+    def ping(self) -> Frame:
+        """A line without words: Ollama's client reads every line as JSON, a blank one too."""
+        message = {"role": "assistant", "content": ""}
+        return Frame(dump_json({**self._head(), "message": message, "done": False}))
 
     def body(self) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": self.text}

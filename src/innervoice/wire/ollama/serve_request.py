@@ -20,6 +20,7 @@ from innervoice.wire.serve_request import (
     assistant_turn,
     checked_messages,
     request_of,
+    schema_format,
     with_role,
 )
 
@@ -55,8 +56,7 @@ def read_request(body: dict[str, Any]) -> Request:
         known["response_format"] = {"type": "json_object"}
         read.add("format")
     elif isinstance(body.get("format"), dict):
-        named = {"name": "answer", "schema": body["format"]}
-        known["response_format"] = {"type": "json_schema", "json_schema": named}
+        known["response_format"] = schema_format(body["format"])
         read.add("format")
     think = body.get("think")
     if isinstance(think, bool) or think in ("low", "medium", "high", "max"):

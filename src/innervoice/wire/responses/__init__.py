@@ -41,6 +41,7 @@ DIALECT = Dialect(
     tool_members=frozenset({"defer_loading"}),
     schema="OPENAI_STRICT",
     schema_if_strict=True,
+    free_form_hosts=("*",),
     home="openai",
     path="/responses",
     history="input",
@@ -51,7 +52,9 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
+    settles="write:without_seals",
     answers="answer:ResponsesWriter",
+    obeys="grammar:ResponsesGrammar",
     reads="read:ResponsesReader",
     replays="replay:REPLAY",
 )

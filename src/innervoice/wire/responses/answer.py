@@ -91,24 +91,29 @@ class ResponsesWriter(AnswerWriter):
             return
         if not (self._item and name and self._item["id"] == name):
             self._end_item()
-            self._begin_item(self._new_item(part, name or (own or {}).get("id"), own))
+            self._begin_item(self._new_item(part, self._unused(name, (own or {}).get("id")), own))
         if not isinstance(part, ToolCall):
             self._entry = self._entry_of(part)
             if self._entry is not None:
                 self._send_entry(".added", "part", self._empty_entry(self._entry))
+
+    def _unused(self, *names: Any) -> str | None:
+        """The first of these ids, unless an item that was interrupted has it."""
+        used = [item["id"] for item in self._output]
+        return next((name for name in names if name and name not in used), None)
 
     def _begin_opaque(self, part: Part, own: dict[str, Any] | None) -> None:
         self._end_item()
         if own is None or "type" not in own:
             self.left_out(part)
         else:
-            self._begin_item(own)
+            self._begin_item({"id": f"item_{self.head.id}_{len(self._output)}", **own})
 
     def _begin_item(self, item: dict[str, Any]) -> None:
         self._item, self._whole = item, None
         self._send("response.output_item.added", output_index=len(self._output), item=_copy(item))
 
-    def _new_item(self, part: Part, name: Any, own: dict[str, Any] | None) -> dict[str, Any]:
+    def _new_item(self, part: Part, name: str | None, own: dict[str, Any] | None) -> dict[str, Any]:
         """An item before its first entry."""
         number = len(self._output)
         match part:
@@ -127,7 +132,8 @@ class ResponsesWriter(AnswerWriter):
                     if (own or {}).get("type") == "custom_tool_call"
                     else "function_call"
                 )
-                head = {"id": name or f"fc_{self._suffix}_{number}", "type": kind}
+                start = "ctc" if kind == "custom_tool_call" else "fc"
+                head = {"id": name or f"{start}_{self._suffix}_{number}", "type": kind}
                 call = {"call_id": part.id, "name": part.name, _CALLS[kind][0]: ""}
                 return {**head, "status": "in_progress", **call}
         raise AssertionError(part.type)

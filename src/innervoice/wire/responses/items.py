@@ -107,7 +107,9 @@ class Item:
             return
         if self.type in _CALLS:
             given = self.item.get("call_id") or self.item.get("id")
-            self._place = reader.open_call(given, self.item.get("name"), {})
+            is_plain = self.type == "function_call"
+            origin = None if is_plain else reader.origin({"type": self.type}, item=self.name)
+            self._place = reader.open_call(given, self.item.get("name"), {}, origin)
         else:
             self._place = reader.open(_KINDS.get(self.type, "opaque"), {}, self._begun(reader))
 

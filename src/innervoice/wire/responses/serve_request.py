@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 _CONTENT = UserContent("openai-responses", read_media)
-_OPTIONS = ("temperature", "top_p", "tools", "tool_choice", "stream")
+_OPTIONS = ("temperature", "top_p", "tools", "parallel_tool_calls", "stream")
 _CHOICES = ("auto", "none", "required", "any")
 _SUMMARIES = ("auto", "concise", "detailed")
 _RESULTS = ("function_call_output", "custom_tool_call_output")
@@ -41,7 +41,7 @@ _RESULTS = ("function_call_output", "custom_tool_call_output")
 
 def read_request(body: dict[str, Any]) -> Request:
     """Reads a body. The API stores by default."""
-    read = {"model", "input", "store", *_OPTIONS}
+    read = {"model", "input", "store", "tool_choice", *_OPTIONS}
     known = {name: body.get(name) for name in _OPTIONS}
     known["store"] = body.get("store") is not False
     if isinstance(body.get("instructions"), str):
@@ -50,7 +50,8 @@ def read_request(body: dict[str, Any]) -> Request:
     if isinstance(body.get("max_output_tokens"), int):
         known["max_tokens"] = body["max_output_tokens"]
         read.add("max_output_tokens")
-    known["tool_choice"] = _choice(body.get("tool_choice"))
+    elsewhere: dict[str, Any] = {}
+    known["tool_choice"] = _choice(body.get("tool_choice"), elsewhere)
     text, reasoning = as_dict(body.get("text")), as_dict(body.get("reasoning"))
     if as_dict(text.get("format")):
         known["response_format"] = text["format"]
@@ -68,15 +69,22 @@ def read_request(body: dict[str, Any]) -> Request:
     read |= {name for name, left in changed.items() if not left}
     changed = {name: left for name, left in changed.items() if left}
     messages = _messages(body.get("input"))
-    return request_of({**body, **changed}, "openai-responses", messages, known, read)
+    return request_of(
+        {**body, **changed}, "openai-responses", messages, known, read, elsewhere=elsewhere
+    )
 
 
-def _choice(choice: Any) -> Any:
+def _choice(choice: Any, elsewhere: dict[str, Any]) -> Any:
     match choice:
         case {"type": "function", "name": str(name), **rest} if not rest and name not in _CHOICES:
             return name
+        case {"type": "custom", "name": str(name)}:
+            elsewhere["tool_choice"] = (choice, name)
+        case {"type": "allowed_tools", "mode": "auto" | "required" as mode}:
+            elsewhere["tool_choice"] = (choice, mode)
         case _:
-            return choice
+            pass
+    return choice
 
 
 def _messages(value: Any) -> list[Message]:

@@ -11,11 +11,15 @@ from typing import Any
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
+from innervoice.canon.rows import ModelRow
+from innervoice.wire.json_access import as_list
 from innervoice.wire.responses import DIALECT
 from innervoice.wire.responses.media import write_media
 from innervoice.wire.write import block_of, function_members, schema_members, wholes
 
-__all__ = ["write"]
+__all__ = ["without_seals", "write"]
+
+_ENCRYPTED = "reasoning.encrypted_content"
 
 
 def write(request: Request, model: str, limit: str) -> dict[str, Any]:
@@ -35,6 +39,8 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
         body["tools"] = [_tool(tool) for tool in request.tools]
     if request.tool_choice is not None:
         body["tool_choice"] = _choice(request.tool_choice)
+    if request.parallel_tool_calls is not None and request.tools:
+        body["parallel_tool_calls"] = request.parallel_tool_calls
     if request.response_format is not None:
         members = schema_members(request.response_format)
         form = {"type": "json_schema", **members} if members else request.response_format
@@ -42,6 +48,16 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     if request.stream:
         body["stream"] = True
     return body
+
+
+def without_seals(members: dict[str, Any], row: ModelRow) -> dict[str, Any]:
+    """Received members without the wish for encrypted reasoning, which a model that never reasons refuses."""
+    wanted = as_list(members.get("include"))
+    if not row.control == row.default == "none" or _ENCRYPTED not in wanted:
+        return members
+    kept = [item for item in wanted if item != _ENCRYPTED]
+    others = {name: item for name, item in members.items() if name != "include"}
+    return {**others, "include": kept} if kept else others
 
 
 def _items(message: Message, *, store: bool) -> list[dict[str, Any]]:

@@ -1,0 +1,51 @@
+"""Cache marks: which targets have them, and which parts carry one.
+
+A mark says that a provider may cache everything up to it. Anthropic writes it into a block (`cache_control`), as some chat hosts do;
+Bedrock's Converse has a block of its own behind what is marked (`cachePoint`). `Origin.cache_mark` holds a mark on its way from one to the other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.parts import Part
+from innervoice.canon.target import Target
+from innervoice.canon.tools import Tool
+from innervoice.wire.controls import is_claude
+from innervoice.wire.dialects import dialect_named
+from innervoice.wire.json_access import as_dict
+
+__all__ = ["cache_mark_of", "is_cache_point", "takes_cache_marks", "without_mark"]
+
+
+def takes_cache_marks(target: Target) -> bool:
+    """Whether the target has cache marks for parts of messages."""
+    match dialect_named(target.dialect).cache_marks:
+        case "all":
+            return True
+        case "models":
+            return is_claude(target.row) or target.row.control == "nova"
+        case _:
+            return target.host is not None and "cache_control" in target.host.knows
+
+
+def cache_mark_of(part: Part) -> Any:
+    """The mark on a part, as Anthropic writes it; None if it has none."""
+    origin = part.origin
+    if origin is None:
+        return None
+    mark = as_dict(origin.cache_mark or as_dict(origin.block).get("cache_control"))
+    if mark.get("type") != "ephemeral":
+        return None
+    return {name: mark[name] for name in ("type", "ttl") if mark.get(name)}
+
+
+def without_mark(tool: Tool) -> Tool:
+    """A tool without its cache mark."""
+    members = {name: item for name, item in tool.members.items() if name != "cache_control"}
+    return tool if members == tool.members else tool.replace(members=members)
+
+
+def is_cache_point(value: Any) -> bool:
+    """Whether a block is a mark of Converse's."""
+    return isinstance(value, dict) and value.keys() == {"cachePoint"}
