@@ -237,10 +237,11 @@ class StreamEncoder:
 
     def _spaced(self, part: OutgoingPart, text: str) -> str:
         """A piece without the white space that stood beside reasoning in the text."""
+        if part.spacing:
+            self._spacing.cut()
         if not text:
             return ""
         if part.spacing:
-            self._spacing.cut()
             spaced = part.spacing.feed(text)
         elif type(part.part) is Text:
             spaced = self._spacing.feed(text, has_gap=self._writer.has_gap)
@@ -303,7 +304,7 @@ class StreamEncoder:
             self._folder.feed(PartStart(index, response.parts[index].type, None))
             self._folder.feed(PartEnd(index, response.parts[index]))
         self._advance(None)
-        if blank := self._spacing.rest():
+        if response.text and (blank := self._spacing.rest()):
             self._writer.begin(self._blocks, Text(""))
             self._writer.add(self._blocks, blank)
             self._writer.end(self._blocks, Text(blank))
