@@ -295,3 +295,21 @@ def test_white_space_of_parts_in_a_row(dialect, texts):
     written = read(dialect, write(dialect, [iv.Finish(response)])[0])
 
     assert (response.text, response.thinking) == (written.text, written.thinking)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_text_before_a_recast_is_not_repeated(dialect):
+    """What was settled before a recast, and is in it, is neither sent nor kept twice."""
+    whole = iv.Response(parts=(iv.Text("four"), iv.Text("")), ended=True, finish_reason="stop")
+    events = [
+        iv.PartStart(0, "text", None),
+        iv.TextDelta(0, "fo"),
+        iv.TextDelta(0, "ur"),
+        iv.Recast(0, (iv.Text("four"), iv.Text("", complete=False))),
+        iv.PartEnd(1, iv.Text("")),
+        iv.Finish(whole),
+    ]
+    data, encoder = write(dialect, events, [Place(0, 1)] * 3 + [None] * 3)
+
+    assert "four" == read(dialect, data).text
+    assert "four" == iv.decode(encoder.body, dialect=dialect, inline="off").text

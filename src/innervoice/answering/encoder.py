@@ -194,7 +194,7 @@ class StreamEncoder:
             self._close(part)
 
     def _end_block(self, part: OutgoingPart, number: int) -> None:
-        if not part.was_closed or self._writer.interleaves:
+        if not part.was_closed:
             self._writer.end(number, part.whole())
             return
         self._writer.end(number, part.so_far())
