@@ -175,7 +175,7 @@ class AnswerEncoder:
             self._close(part)
 
     def _end_block(self, part: OutgoingPart, number: int) -> None:
-        if not part.was_closed or self._writer.interleaves:
+        if not part.was_closed:
             self._writer.end(number, part.part if self._writer.carries_parts else part.whole())
             return
         self._writer.end(number, part.so_far())
@@ -235,10 +235,11 @@ class AnswerEncoder:
 
     def _spaced(self, part: OutgoingPart, text: str) -> str:
         """A piece without the white space that stood beside reasoning in the text."""
+        if part.spacing:
+            self._spacing.cut()
         if not text:
             return ""
         if part.spacing:
-            self._spacing.cut()
             spaced = part.spacing.feed(text)
         elif type(part.part) is Text:
             spaced = self._spacing.feed(text, has_gap=self._writer.has_gap)
@@ -301,7 +302,7 @@ class AnswerEncoder:
             self._folder.feed(PartStart(index, response.parts[index].type, None))
             self._folder.feed(PartEnd(index, response.parts[index]))
         self._advance(None)
-        if blank := self._spacing.rest():
+        if response.text and (blank := self._spacing.rest()):
             self._writer.begin(self._blocks, Text(""))
             self._writer.add(self._blocks, blank)
             self._writer.end(self._blocks, Text(blank))
