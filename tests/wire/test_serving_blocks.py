@@ -393,7 +393,7 @@ def test_gemini_order():
         [{"text": "two", "thought": True}],
         [{"text": "Hi there", "thoughtSignature": "c2ln"}],
         [{"functionCall": {"id": "c1", "name": "f", "args": {"a": 1}}}],
-        [],
+        [{"text": ""}],
     ] == [event["candidates"][0]["content"]["parts"] for _, event in events]
     assert {None} == {name for name, _ in events}
     assert [False] * 4 + [True] == ["usageMetadata" in event for _, event in events]
