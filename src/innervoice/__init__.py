@@ -26,7 +26,7 @@ _HOME = {
         "TransportError",
         "UsageError",
     ),
-    "answering.encoder": ("StreamEncoder",),
+    "answering.stream_encoder": ("StreamEncoder",),
     "answering.writing": ("encode_response", "encode_stream"),
     "canon.events": (
         "Event",

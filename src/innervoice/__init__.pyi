@@ -1,6 +1,6 @@
 # The public names, as `__init__.py` offers them.
 
-from innervoice.answering.encoder import (
+from innervoice.answering.stream_encoder import (
     StreamEncoder as StreamEncoder,
 )
 from innervoice.answering.writing import (

@@ -263,3 +263,53 @@ def test_streams_of_every_dialect_go_on_in_every_other(dialect, source, answer):
 
     assert [] == complaints(dialect, data)
     assert said(events[-1].response) == said(read(dialect, data))
+
+
+TORN = [
+    iv.PartStart(0, "thinking", None),
+    iv.ThinkingDelta(0, "rea"),
+    iv.PartStart(1, "text", None),
+    iv.TextDelta(1, "ans"),
+    iv.ThinkingDelta(0, "soning"),
+    iv.TextDelta(1, "wer"),
+    iv.PartEnd(0, iv.Thinking("reasoning")),
+    iv.PartEnd(1, iv.Text("answer")),
+]
+
+
+@pytest.mark.parametrize("dialect", ["openai-chat", "ollama"])
+def test_fields_are_not_torn(dialect):
+    """Where text and reasoning are fields, a piece of one does not set the next of the other apart."""
+    response = read(dialect, write(dialect, TORN)[0])
+
+    assert ("reasoning", "answer") == (response.thinking, response.text)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@MANY
+@given(texts=st.lists(st.tuples(st.sampled_from([iv.Text, iv.Thinking]), st.text("a \n.🙂", min_size=1, max_size=4)), max_size=5))  # fmt: skip
+def test_white_space_of_parts_in_a_row(dialect, texts):
+    """Parts that come one after the other read exactly as they did; blank reasoning beside other reasoning may not."""
+    assume(all(kind is iv.Text or text.strip() for kind, text in texts))
+    response = iv.Response(parts=tuple(kind(text) for kind, text in texts), ended=True)
+    written = read(dialect, write(dialect, [iv.Finish(response)])[0])
+
+    assert (response.text, response.thinking) == (written.text, written.thinking)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_text_before_a_recast_is_not_repeated(dialect):
+    """What was settled before a recast, and is in it, is neither sent nor kept twice."""
+    whole = iv.Response(parts=(iv.Text("four"), iv.Text("")), ended=True, finish_reason="stop")
+    events = [
+        iv.PartStart(0, "text", None),
+        iv.TextDelta(0, "fo"),
+        iv.TextDelta(0, "ur"),
+        iv.Recast(0, (iv.Text("four"), iv.Text("", complete=False))),
+        iv.PartEnd(1, iv.Text("")),
+        iv.Finish(whole),
+    ]
+    data, encoder = write(dialect, events, [Place(0, 1)] * 3 + [None] * 3)
+
+    assert "four" == read(dialect, data).text
+    assert "four" == iv.decode(encoder.body, dialect=dialect, inline="off").text

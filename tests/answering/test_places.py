@@ -145,3 +145,16 @@ def test_pings_may_stand_anywhere(dialect):
     read = iv.fold(iv.decode_stream([stream], dialect=dialect))
 
     assert ("Hi there", "answered") == (read.text, read.status)
+
+
+def test_gemini_as_a_json_array():
+    encoder = iv.StreamEncoder("gemini", array=True)
+    answer = iv.Response(parts=(iv.Thinking("Hm."), iv.Text("Four.")), ended=True)
+    pieces = [encoder.ping(), encoder.feed(iv.Finish(answer)), encoder.finish()]
+    messages = json.loads(b"".join(pieces))
+
+    assert 3 == len(messages)
+    read = iv.decode(b"".join(pieces), dialect="gemini")
+    assert ("Hm.", "Four.") == (read.thinking, read.text)
+    with pytest.raises(iv.UsageError, match="array is for dialects"):
+        iv.StreamEncoder("anthropic", array=True)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import innervoice as iv
 from inline.test_chunking import texts
+from innervoice.canon.views import BLANKS
 from innervoice.wire.dialects import DIALECTS
 
 
@@ -17,7 +18,8 @@ def chunk(delta, reason=None):
 
 
 def squeezed(text):
-    return "".join((text or "").split())
+    """A text without what a reader does not see."""
+    return "".join(letter for letter in text or "" if letter not in BLANKS)
 
 
 ORPHAN = ["I am ", "thinking about it ", "long enough.", "</think>", "The ", "answer ", "is 4."]

@@ -236,6 +236,7 @@ SWEPT = (
     "mini",
     "converse",
     "copilot",
+    "aider",
 )
 
 

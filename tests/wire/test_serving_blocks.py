@@ -393,8 +393,8 @@ def test_gemini_order():
         [{"text": "two", "thought": True}],
         [{"text": "Hi there", "thoughtSignature": "c2ln"}],
         [{"functionCall": {"id": "c1", "name": "f", "args": {"a": 1}}}],
-        None,
-    ] == [event["candidates"][0]["content"].get("parts") for _, event in events]
+        [{"text": ""}],
+    ] == [event["candidates"][0]["content"]["parts"] for _, event in events]
     assert {None} == {name for name, _ in events}
     assert [False] * 4 + [True] == ["usageMetadata" in event for _, event in events]
     assert [None] * 4 + ["STOP"] == [

@@ -11,9 +11,7 @@ own. A call waits until the one before it is complete.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Sequence
-from secrets import token_hex
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from innervoice.answering.outgoing import OutgoingPart, skip_sent
@@ -31,22 +29,20 @@ from innervoice.canon.events import (
     UsageUpdate,
 )
 from innervoice.canon.jsontext import load_json
-from innervoice.canon.notes import Note, Notebook
+from innervoice.canon.notes import Note
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Failure, Response
-from innervoice.canon.tools import Tool
 from innervoice.canon.views import BLANKS
 from innervoice.errors import UsageError
 from innervoice.folding import PartFolder
 from innervoice.frames.frame import Frame
 from innervoice.frames.sse import sse_bytes
 from innervoice.inline.marks import Place
-from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
-from innervoice.wire.dialects import dialect_named
+from innervoice.wire.answer_writer import AnswerWriter
 from innervoice.wire.free_form import as_free_form, is_free_form
 from innervoice.wire.refusals import Refusal
 
-__all__ = ["AnswerEncoder", "StreamEncoder"]
+__all__ = ["AnswerEncoder"]
 
 _DELTAS = (TextDelta, ThinkingDelta, ToolCallDelta)
 _CUT = "the connection to the provider ended before the answer did"
@@ -179,7 +175,7 @@ class AnswerEncoder:
             self._close(part)
 
     def _end_block(self, part: OutgoingPart, number: int) -> None:
-        if not part.was_closed or self._writer.interleaves:
+        if not part.was_closed:
             self._writer.end(number, part.part if self._writer.carries_parts else part.whole())
             return
         self._writer.end(number, part.so_far())
@@ -239,10 +235,11 @@ class AnswerEncoder:
 
     def _spaced(self, part: OutgoingPart, text: str) -> str:
         """A piece without the white space that stood beside reasoning in the text."""
+        if part.spacing:
+            self._spacing.cut()
         if not text:
             return ""
         if part.spacing:
-            self._spacing.cut()
             spaced = part.spacing.feed(text)
         elif type(part.part) is Text:
             spaced = self._spacing.feed(text, has_gap=self._writer.has_gap)
@@ -305,7 +302,7 @@ class AnswerEncoder:
             self._folder.feed(PartStart(index, response.parts[index].type, None))
             self._folder.feed(PartEnd(index, response.parts[index]))
         self._advance(None)
-        if blank := self._spacing.rest():
+        if response.text and (blank := self._spacing.rest()):
             self._writer.begin(self._blocks, Text(""))
             self._writer.add(self._blocks, blank)
             self._writer.end(self._blocks, Text(blank))
@@ -316,40 +313,6 @@ class AnswerEncoder:
             self._writer.fail(_refusal(response.error), response)
         else:
             self._writer.finish(response)
-
-
-class StreamEncoder(AnswerEncoder):
-    """Writes an answer as its events come.
-
-    `feed` and `finish` give bytes, framed as the dialect's API frames them; `ping` gives its sign of life. `model` and `id` are what
-    the answer says of itself. `seal` gives what a client is to carry in the opaque slot of a part that came in another dialect.
-    `choice` is the number of one of several answers. `tools` are those of the client's request: calls of functions that stood for its
-    free-form tools are written as the client knows them.
-    """
-
-    def __init__(
-        self,
-        dialect: str,
-        model: str | None = None,
-        *,
-        id: str | None = None,  # noqa: A002 - the name that the wire has for it
-        seal: Seal | None = None,
-        choice: int = 0,
-        tools: Iterable[Tool] = (),
-    ) -> None:
-        row = dialect_named(dialect)
-        now = time.time()
-        head = AnswerHead(
-            id=id or f"{row.id_start}{token_hex(12)}",
-            model=model or "",
-            created=int(now),
-            created_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
-            choice=choice,
-        )
-        self.id = head.id
-        """What the answer says its id is."""
-        super().__init__(row.answer_writer(head, Notebook(), seal), row.framing)
-        self._free_form = {tool.name for tool in tools if tool.is_free_form}
 
 
 def _says_nothing(part: Part) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any, overload
 
-from innervoice.answering.encoder import AnswerEncoder, StreamEncoder
+from innervoice.answering.encoder import AnswerEncoder
+from innervoice.answering.stream_encoder import StreamEncoder
 from innervoice.canon.events import Event, Finish, Recast
 from innervoice.canon.response import Response
 from innervoice.canon.tools import Tool

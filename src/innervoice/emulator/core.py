@@ -27,6 +27,7 @@ from innervoice.emulator.script import Script, draft_of, script_from
 from innervoice.emulator.seals import Sealer, digest
 from innervoice.errors import DecodeError
 from innervoice.frames.frame import Frame
+from innervoice.frames.lines import JsonArray
 from innervoice.wire.answers import write_answer, write_stream
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
@@ -252,11 +253,9 @@ def _echoing(frame: Frame, echo: dict[str, Any]) -> Frame:
 
 def _as_list(frames: Iterator[Frame]) -> Iterator[bytes]:
     """A stream as one JSON array that grows, which is Gemini's form without `alt=sse`."""
-    start = b"["
-    for frame in frames:
-        yield start + (frame.data or b"")
-        start = b",\r\n"
-    yield b"]" if start != b"[" else b"[]"
+    array = JsonArray()
+    yield from map(array, frames)
+    yield array.end()
 
 
 # ---- replies ---------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from innervoice.canon.jsontext import load_json
 from innervoice.frames.frame import LIMIT, Frame, FrameError
 
-__all__ = ["JsonLines", "line_bytes"]
+__all__ = ["JsonArray", "JsonLines", "line_bytes"]
 
 
 class JsonLines:
@@ -60,3 +60,21 @@ def _is_json(line: bytes) -> bool:
 def line_bytes(frame: Frame) -> bytes:
     """A frame as a server writes it; a sign of life is a blank line."""
     return (frame.data or b"") + b"\n"
+
+
+class JsonArray:
+    """Writes frames as one JSON array that grows: Gemini's stream where the client did not ask for server-sent events."""
+
+    def __init__(self) -> None:
+        self._before = b"["
+
+    def __call__(self, frame: Frame) -> bytes:
+        """The next element; a sign of life is a blank."""
+        if frame.data is None:
+            return b"\n"
+        before, self._before = self._before, b",\r\n"
+        return before + frame.data
+
+    def end(self) -> bytes:
+        """The end of the array."""
+        return b"[]" if self._before == b"[" else b"]"

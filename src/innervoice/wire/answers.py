@@ -43,7 +43,7 @@ def _writers(answer: Response, dialect: str) -> Iterator[tuple[AnswerWriter, Res
     row = dialect_named(dialect)
     known = answer.id or f"{row.id_start}0"
     for choice, one in enumerate((answer, *answer.alternatives)):
-        head = AnswerHead(known, answer.model or "", _CREATED, _CREATED_AT, choice)
+        head = AnswerHead(known, answer.model or "", _CREATED, _CREATED_AT, choice, is_exact=True)
         writer = row.answer_writer(head, Notebook())
         writer.usage = answer.usage
         writer.is_refused = one.finish_reason == "refusal"

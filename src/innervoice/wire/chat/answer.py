@@ -161,10 +161,9 @@ class ChatWriter(FieldWriter):
         inner = {"name": call.name, **as_dict(own.get(kind))}
         # Arguments that are not text come with the name.
         comes_whole = not isinstance(inner.get(member, ""), str)
-        has_id = not (call.origin and "id" in call.origin.invented)
-        named = {"id": call.id, "type": kind} if has_id else {"type": kind}
+        named = {"type": kind} if self._lacks_id(call) else {"type": kind, "id": call.id}
         index = len(self._calls)
-        begun = {**named, **own, kind: inner if comes_whole else {**inner, member: ""}}
+        begun = {**own, **named, kind: inner if comes_whole else {**inner, member: ""}}
         self._calls[number] = _OpenCall(index, kind, member, comes_whole, frozenset(begun))
         self.send_delta({"tool_calls": [{"index": index, **begun}]})
 
@@ -175,10 +174,14 @@ class ChatWriter(FieldWriter):
 
     def end_call(self, number: int, call: ToolCall) -> None:
         own, begun = self.own_block(call), self._calls[number]
-        self._parts[number] = [call if own else call.replace(origin=None)]
+        self._parts[number] = [call if own and self._lacks_id(call) else _named(call, own)]
         late = {name: value for name, value in (own or {}).items() if name not in begun.members}
         if late:
             self.send_delta({"tool_calls": [{"index": begun.place, **late}]})
+
+    def _lacks_id(self, call: ToolCall) -> bool:
+        """Whether a call goes out without an id, as it came."""
+        return self.head.is_exact and call.origin is not None and "id" in call.origin.invented
 
     # ---- the completion ------------------------------------------------------------------------
 
@@ -241,3 +244,10 @@ class ChatWriter(FieldWriter):
         index = self.head.choice
         choice = {"index": index, "delta": delta, "logprobs": None, "finish_reason": word}
         return {"choices": [choice]}
+
+
+def _named(call: ToolCall, block: dict[str, Any] | None) -> ToolCall:
+    """A call with its id, in its own block if it has one."""
+    if block is None or call.origin is None:
+        return call.replace(origin=None)
+    return call.replace(origin=call.origin.replace(invented=()))

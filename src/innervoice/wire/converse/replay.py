@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from innervoice.canon.parts import Part, Thinking
 from innervoice.canon.rows import Host, ModelRow
+from innervoice.canon.target import UNKNOWN_MODEL
 from innervoice.wire.controls import is_claude
 from innervoice.wire.replay import Replay
 
@@ -23,11 +24,14 @@ class _ConverseReplay(Replay):
                 return False
 
     def returned(self, part: Thinking, row: ModelRow, host: Host | None) -> Part | None:
-        """Without a signature, which other models than Claude refuse: a client may have changed the model since."""
+        """Without a signature, which other models than Claude refuse: a client may have changed the model since.
+
+        Of a model that nobody knows, what it signed goes back as it came.
+        """
         origin = part.origin
         match origin.block if origin else None:
             case {"reasoningContent": {"reasoningText": {"signature": _, **rest}}} if (
-                origin and not is_claude(row)
+                origin and row is not UNKNOWN_MODEL and not is_claude(row)
             ):
                 block = {"reasoningContent": {"reasoningText": rest}}
                 return part.replace(origin=origin.replace(block=block, seals=()))

@@ -54,7 +54,8 @@ def problems(
     else:
         yield from _effort(fields.get("reasoning_effort"), target, "reasoning_effort")
         yield from _effort(fields.get("reasoning_config"), target, "reasoning_config")
-        on = bool(fields) or row.default != "none"
+        is_off = as_dict(fields.get("reasoningConfig")).get("type") == "disabled"
+        on = not is_off and (bool(fields) or row.default != "none")
     yield from company(config, target, _NAMES, on=on)
     choice = as_dict(body.get("toolConfig")).get("toolChoice")
     if on and is_forced(choice) and not row.forced_tools:

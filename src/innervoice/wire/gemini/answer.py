@@ -4,7 +4,7 @@ Rules, after https://ai.google.dev/gemini-api/docs/thought-signatures (read 2026
 
   1. Every message has new parts only, and no name; the last has the reason and the counts too.
   2. Text comes in pieces. Its signature comes behind it, on a part without text; a call comes whole.
-  3. A candidate without parts has no member for them.
+  3. A candidate without parts has no member for them. The last message behind others has an empty text.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ class GeminiWriter(AnswerWriter):
 
     def finish(self, response: Response) -> None:
         self._word = finish_word(response) or "STOP"
-        self.send(self._response([], last=True))
+        # Clients go over the parts of every message, also of this one.
+        self.send(self._response([{"text": ""}] if self._parts else [], last=True))
 
     def fail(self, refusal: Refusal, response: Response) -> None:
         self._word = finish_word(response)

@@ -52,6 +52,7 @@ _MEMBERS = {"candidates", "usageMetadata", "modelVersion", "responseId", "prompt
 _PART_MEMBERS = {"text", "thought", "thoughtSignature", "functionCall", "inlineData"}
 _SEAL = ("thoughtSignature",)
 _PLAIN = {"text", "thought"}
+_EMPTY = {"text": ""}
 _TRIVIAL = {"text": {"text"}, "thinking": _PLAIN}
 _TEXTLESS = {"thought", *_SEAL}
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(?:'([^']*)'|\"([^\"]*)\"|([0-9]{1,9}))\]")
@@ -133,7 +134,7 @@ class GeminiReader(Reader):
             self._pause()
             self._read_call(part)
         elif isinstance(part.get("text"), str) or part.keys() <= _TEXTLESS:
-            self._read_text(part, first=first)
+            self._read_text(part, candidate, first=first)
         elif isinstance(part.get("inlineData"), dict) and not part.get("thought"):
             self._pause()
             data = part["inlineData"]
@@ -149,7 +150,7 @@ class GeminiReader(Reader):
                 self.notebook.add("odd_value", "text")
             self.opaque(part)
 
-    def _read_text(self, part: dict[str, Any], *, first: bool) -> None:
+    def _read_text(self, part: dict[str, Any], candidate: dict[str, Any], *, first: bool) -> None:
         kind = "thinking" if part.get("thought") is True else "text"
         if self._is_over and type(part.get("text")) is str:
             self.whole(self._part(kind, part, part["text"], complete=True))
@@ -157,6 +158,8 @@ class GeminiReader(Reader):
         plain = part.keys() <= _PLAIN
         current = self._current
         if not (plain and first and current and current.kind == kind):
+            if part == _EMPTY and self.parts and candidate.get("finishReason"):
+                return  # the last message of a stream has nothing else to say
             self._pause()
             current = self.open(kind, dict(part))
         self.add(current, part.get("text") or "")
