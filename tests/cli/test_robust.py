@@ -23,10 +23,15 @@ FULL = Path("/dev/full")
 
 
 def started(*arguments, **streams):
-    return subprocess.Popen(
-        [sys.executable, "-m", "innervoice", *arguments],
-        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": ENVIRONMENT, **streams},
-    )
+    """A command as a terminal starts it: whoever runs the tests in the background has told them to ignore Ctrl+C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-m", "innervoice", *arguments],
+            **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": ENVIRONMENT, **streams},
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def interrupted(process):
