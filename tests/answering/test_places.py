@@ -158,3 +158,23 @@ def test_gemini_as_a_json_array():
     assert ("Hm.", "Four.") == (read.thinking, read.text)
     with pytest.raises(iv.UsageError, match="array is for dialects"):
         iv.StreamEncoder("anthropic", array=True)
+
+
+def test_arguments_behind_complete_ones_are_noted():
+    """Another part had the floor already; a decoder of a real host never gives such events."""
+    encoder = iv.StreamEncoder("anthropic")
+    call = iv.ToolCall("call_1", "add", '{"a": 2}}')
+    for event in (
+        iv.PartStart(0, "tool_call", iv.ToolCall("call_1", "add", complete=False)),
+        iv.ToolCallDelta(0, '{"a": 2}'),
+        iv.PartStart(1, "text"),
+        iv.TextDelta(1, "Hm."),
+        iv.ToolCallDelta(0, "}"),
+        iv.PartEnd(1, iv.Text("Hm.")),
+        iv.PartEnd(0, call),
+        iv.Finish(iv.Response(parts=(call, iv.Text("Hm.")), ended=True)),
+    ):
+        encoder.feed(event)
+
+    assert [{"a": 2}] == [block["input"] for block in encoder.body["content"] if "input" in block]
+    assert [("arguments_after_end", "add")] == [(note.code, note.detail) for note in encoder.notes]

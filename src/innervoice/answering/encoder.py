@@ -30,6 +30,7 @@ from innervoice.canon.events import (
 )
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.notes import Note
+from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.views import BLANKS
@@ -39,7 +40,7 @@ from innervoice.frames.frame import Frame
 from innervoice.frames.sse import sse_bytes
 from innervoice.inline.marks import Place
 from innervoice.wire.answer_writer import AnswerWriter
-from innervoice.wire.free_form import as_free_form, is_free_form
+from innervoice.wire.free_form import input_of_function, is_free_form
 from innervoice.wire.refusals import Refusal
 
 __all__ = ["AnswerEncoder"]
@@ -192,11 +193,19 @@ class AnswerEncoder:
         if not is_over or not isinstance(call, ToolCall):
             return
         if _is_json(call.arguments):
-            self._write(part, part.become(as_free_form(call, self._writer.dialect)), is_over=True)
+            self._write(part, part.become(self._as_free_form(call)), is_over=True)
         else:
             # Any text is a valid input: half of one must not be run.
             part.is_written = True
+            part.pieces.clear()
             self._notebook.add("call_omitted", call.name)
+
+    def _as_free_form(self, call: ToolCall) -> ToolCall:
+        text, dialect = input_of_function(call), self._writer.dialect
+        block = self._writer.free_form_block(call, text)
+        if block is None:
+            return call
+        return call.replace(arguments=text, origin=Origin(dialect=dialect, block=block))
 
     def _open(self, part: OutgoingPart) -> None:
         """Begins the block of a part, if it is not open; another one that is open is ended where the dialect has one at a time."""
@@ -302,6 +311,9 @@ class AnswerEncoder:
             self._folder.feed(PartStart(index, response.parts[index].type, None))
             self._folder.feed(PartEnd(index, response.parts[index]))
         self._advance(None)
+        for part in self._folder.parts:
+            if isinstance(part.part, ToolCall) and "".join(part.pieces).strip():
+                self._notebook.add("arguments_after_end", part.part.name)
         if response.text and (blank := self._spacing.rest()):
             self._writer.begin(self._blocks, Text(""))
             self._writer.add(self._blocks, blank)

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.notes import Notebook
-from innervoice.canon.parts import Opaque, Part, Thinking, is_inline
+from innervoice.canon.parts import Opaque, Part, Thinking, ToolCall, is_inline
 from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage
 from innervoice.canon.value import Value
@@ -109,6 +109,10 @@ class AnswerWriter(ABC):
     def joined(self, bodies: list[dict[str, Any]]) -> dict[str, Any]:
         """One body of several answers to the same question; only some dialects have more than the first."""
         return bodies[0]
+
+    def free_form_block(self, call: ToolCall, text: str) -> dict[str, Any] | None:
+        """The block of a call of a free-form tool with this input; None: the dialect has no such tools."""
+        return None
 
     def ping(self) -> Frame:
         """A sign of life."""

@@ -6,12 +6,11 @@ A free-form call has its input as `arguments`, and the block of its dialect says
 from __future__ import annotations
 
 from innervoice.canon.jsontext import dump_json
-from innervoice.canon.origin import Origin
 from innervoice.canon.parts import ToolCall
 from innervoice.canon.tools import FREE_FORM_INPUT
 from innervoice.wire.json_access import as_dict, parsed
 
-__all__ = ["as_free_form", "as_function_call", "is_free_form"]
+__all__ = ["as_function_call", "input_of_function", "is_free_form"]
 
 _TYPES = ("custom_tool_call", "custom")
 
@@ -27,24 +26,9 @@ def as_function_call(call: ToolCall) -> ToolCall:
     return call.replace(arguments=arguments, origin=None)
 
 
-def as_free_form(call: ToolCall, dialect: str) -> ToolCall:
-    """The free-form call that a call of the function stands for. Arguments that are not the expected object are its input as they are."""
+def input_of_function(call: ToolCall) -> str:
+    """The input that a call of the function stands for. Arguments that are not the expected object are the input as they are."""
     value = parsed(call.arguments) if call.arguments else ""
-    match value:
-        case {**members} if len(members) == 1 and isinstance(only := [*members.values()][0], str):  # noqa: RUF015
-            text = only
-        case _:
-            text = call.arguments
-    said = {"name": call.name, "input": text}
-    block = {
-        "openai-chat": {"id": call.id, "type": "custom", "custom": said},
-        "openai-responses": {
-            "type": "custom_tool_call",
-            "status": "completed",
-            "call_id": call.id,
-            **said,
-        },
-    }.get(dialect)
-    if block is None:
-        return call  # the client's dialect has no such tools
-    return call.replace(arguments=text, origin=Origin(dialect=dialect, block=block))
+    members = list(value.values()) if isinstance(value, dict) else []
+    only = members[0] if len(members) == 1 else None
+    return only if isinstance(only, str) else call.arguments

@@ -1,4 +1,4 @@
-"""What all writers of answers share."""
+"""What the dialects share about how an answer ends and what errors look like."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from innervoice.canon.parts import Opaque, Part
 from innervoice.canon.response import Response
 from innervoice.wire.refusals import Refusal
 
-__all__ = ["openai_error", "own_part", "own_word", "pieces"]
+__all__ = ["openai_error", "own_part", "own_word"]
 
 
 def own_part(part: Part, dialect: str) -> Part | None:
@@ -25,13 +25,6 @@ def own_word(answer: Response, dialect: str) -> str | None:
     """The finish reason as received, if it was received in this dialect."""
     came_from = answer.origin.dialect if answer.origin else None
     return answer.wire_finish_reason if came_from in (None, dialect) else None
-
-
-def pieces(text: Any, size: int) -> list[str]:
-    """A text in pieces of `size` characters; no pieces for an empty text or for anything else."""
-    if not isinstance(text, str):
-        return []
-    return [text[start : start + size] for start in range(0, len(text), size)]
 
 
 def openai_error(refusal: Refusal) -> dict[str, Any]:

@@ -167,6 +167,9 @@ class ChatWriter(FieldWriter):
         self._calls[number] = _OpenCall(index, kind, member, comes_whole, frozenset(begun))
         self.send_delta({"tool_calls": [{"index": index, **begun}]})
 
+    def free_form_block(self, call: ToolCall, text: str) -> dict[str, Any] | None:
+        return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": text}}
+
     def add_arguments(self, number: int, text: str) -> None:
         call = self._calls[number]
         if not call.comes_whole:

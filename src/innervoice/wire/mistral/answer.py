@@ -38,6 +38,9 @@ class MistralWriter(ChatWriter):
     def begin_call(self, number: int, call: ToolCall) -> None:
         """A call comes whole."""
 
+    def free_form_block(self, call: ToolCall, text: str) -> None:
+        """There are no free-form tools."""
+
     def add_arguments(self, number: int, text: str) -> None:
         """A call comes whole."""
 

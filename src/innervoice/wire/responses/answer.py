@@ -193,6 +193,10 @@ class ResponsesWriter(AnswerWriter):
         self._output.append(item)
         self._send("response.output_item.done", output_index=len(self._output) - 1, item=item)
 
+    def free_form_block(self, call: ToolCall, text: str) -> dict[str, Any] | None:
+        head = {"type": "custom_tool_call", "status": "completed", "call_id": call.id}
+        return {**head, "name": call.name, "input": text}
+
     def recall(self, part: Part) -> None:
         if isinstance(part, Thinking) and not self.own_block(part) and (seal := self.seal_of(part)):
             self._end_item()
