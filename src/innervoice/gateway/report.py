@@ -1,0 +1,63 @@
+"""What became of one request: for the log, the metrics, the headers and `/v1/explain`. It holds no text, no key and no seal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from innervoice.canon.notes import Note
+from innervoice.canon.usage import Usage
+
+__all__ = ["Report", "Way"]
+
+Way: TypeAlias = Literal["bytes", "canon"]
+"""How a request went on: as the bytes that came, or read and written again."""
+
+
+@dataclass(slots=True)
+class Report:
+    """What became of one request; filled while it is served."""
+
+    id: str
+    tenant: str
+    dialect: str
+    """The client's dialect."""
+    asked: str = ""
+    """The model's name as the client wrote it."""
+    provider: str = ""
+    model: str = ""
+    """The model that was asked at last, as its host spells it."""
+    account: str = ""
+    """The name of the upstream account, never its key."""
+    way: Way = "canon"
+    stream: bool = False
+    status: int = 0
+    """The HTTP status that the client got; 0 while there is none, 499 if it left before."""
+    error: str | None = None
+    """The kind of error that the answer ended in."""
+    attempts: int = 0
+    kept: int = 0
+    """Pieces of reasoning in the history that went upstream as they came."""
+    restored: int = 0
+    """Those among them that the client had lost, and the gateway put back."""
+    omitted: int = 0
+    """Pieces of reasoning that were left out."""
+    rules: tuple[str, ...] = ()
+    """The rules by which they were left out, as H2."""
+    store: str = "ok"
+    """"ok", "off", or "degraded" if the store could not be asked."""
+    notes: list[Note] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    begun: float = 0.0
+    """When the request came, in seconds since 1970."""
+    first_byte: float | None = None
+    """Seconds until the first piece of the answer left for the client."""
+    total: float | None = None
+    """Seconds until the answer was over."""
+
+    @property
+    def reasoning(self) -> str:
+        """The value of the header `x-innervoice-reasoning`."""
+        rules = f"({','.join(self.rules)})" if self.rules else ""
+        said = f"kept={self.kept} restored={self.restored} omitted={self.omitted}{rules}"
+        return said if self.store == "ok" else f"{said} store={self.store}"
