@@ -24,7 +24,7 @@ from innervoice.wire.dialects import dialect_named, request_reader_of
 from innervoice.wire.serve_request import ReceivedMembers
 from innervoice.wire.write import dropped_members
 
-__all__ = ["decode_request", "encode", "encoded"]
+__all__ = ["decode_request", "encode", "encoded", "encoded_plan"]
 
 
 def encode(request: Request) -> Wire:
@@ -34,7 +34,12 @@ def encode(request: Request) -> Wire:
 
 def encoded(request: Request, target: Target | None = None) -> Wire:
     """Like `encode`, for a request whose target may be resolved already."""
-    return _Encoding(planned(request, target, checked=True)).wire()
+    return encoded_plan(planned(request, target, checked=True))
+
+
+def encoded_plan(planned: Planned) -> Wire:
+    """Like `encode`, for a request that is planned already."""
+    return _Encoding(planned).wire()
 
 
 def decode_request(body: Any, dialect: str) -> Request:

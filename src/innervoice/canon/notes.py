@@ -92,6 +92,9 @@ SENTENCES: dict[str, str] = {
     "reasoning_filled": "The host requires the reasoning of every turn with tool calls; it is unknown and was sent empty.",
     "setting_ignored": "The response does not show that the reasoning setting was applied.",
     "stop_in_reasoning": "This host also applies stop strings to the reasoning; the response may end before the answer starts.",
+    # turns that a program sends back
+    "thinking_restored": "Reasoning that the program had lost was put back from the store.",
+    "envelope_unreadable": "The program carried reasoning in an envelope that does not open here: it is damaged, or of another owner; it was dropped.",
     # sending a request
     "retried": "The host was busy, or the connection failed before any output; the request was sent again.",
     "recovered_after_refusal": "The host refused reasoning of an earlier turn; the request was sent again without it.",

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-__all__ = ["AsyncClient", "AsyncEvents"]
+__all__ = ["AsyncClient", "AsyncEvents", "pull"]
 
 
 class AsyncClient:
@@ -348,3 +348,8 @@ class AsyncEvents:
         finally:
             await self.close()
         return body
+
+
+async def pull(events: AsyncEvents) -> None:
+    """Waits for the next bytes of an answer, for code that reads the exchange itself."""
+    await events._pull()

@@ -19,7 +19,7 @@ from innervoice.canon.answer_type import AnswerType
 from innervoice.canon.events import Finish
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.notes import Notebook
-from innervoice.canon.request import Request
+from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.structured import StructuredResponse
 from innervoice.client.answer import is_output
@@ -65,12 +65,15 @@ class Exchange:
     is_over = False
     """Whether the whole answer has arrived."""
     failure: InnervoiceError | None = None
+    refusal = b""
+    """The body of the last error response."""
+    has_output = False
+    """Whether something of the answer has arrived, so that the request is not sent again."""
     _tries = 0
     _recovered = False
     _status = 0
     _decoder: StreamDecoder | None = None
     _first = b""
-    _has_output = False
     _response: Response | None = None
 
     def __init__(
@@ -84,12 +87,16 @@ class Exchange:
         deadline: Deadline,
         inline: str | None = None,
         answer_type: AnswerType | None = None,
+        wire: Wire | None = None,
+        body: bytes | None = None,
     ) -> None:
+        """`wire` is the request as encoded already, `body` what is sent of it in place of its own body."""
         self.deadline = deadline
         self.events = Log()
         """All events so far."""
         self._request = request
-        self._wire = encoded(request, destination.target)
+        self._wire = wire or encoded(request, destination.target)
+        self._body = body
         self._destination = destination
         self._keyring = keyring
         self._extra_headers = headers
@@ -112,7 +119,8 @@ class Exchange:
         wire, destination = self._wire, self._destination
         headers = {"user-agent": _AGENT, **wire.headers, **self._extra_headers}
         url = with_quoted_model(wire.url, destination.target.model, wire.dialect)
-        outgoing = Outgoing(wire.method, url, headers, dump_json(wire.body))
+        body = dump_json(wire.body) if self._body is None else self._body
+        outgoing = Outgoing(wire.method, url, headers, body)
         if self._needs_key:
             for name, value in self._keyring.headers(destination, outgoing).items():
                 headers.setdefault(name, value)
@@ -138,7 +146,7 @@ class Exchange:
         self._status = status
         self._received_headers = headers
         self._first = b""
-        self._has_output = False
+        self.has_output = False
         if not self._request.stream:
             self.events.clear()  # of an earlier attempt, which the caller has not seen
         self._decoder = StreamDecoder(
@@ -152,6 +160,7 @@ class Exchange:
 
     def refused(self, body: bytes) -> float:
         """Handles an error response; returns the seconds to wait before a retry, or raises."""
+        self.refusal = body
         error = refusal_error(
             self._status, self._lowercase_headers, body, now=time.time(), secrets=self._secrets
         ).with_facts(provider=self._destination.provider)
@@ -163,7 +172,7 @@ class Exchange:
                 and (wire := encoded(reduced, self._destination.target)).body != sent
             ):
                 self._recovered = True
-                self._request, self._wire = reduced, wire
+                self._request, self._wire, self._body = reduced, wire, None
                 self._notebook.add("recovered_after_refusal", (error.message or "")[:200])
                 return 0.0
         kind = f"{error.type} {error.code}"
@@ -178,8 +187,8 @@ class Exchange:
         if len(self._first) < SHOWN:
             self._first += chunk[:SHOWN]
         events = decoder.feed(chunk)
-        if not self._has_output:
-            self._has_output = any(map(is_output, events))
+        if not self.has_output:
+            self.has_output = any(map(is_output, events))
         self.events.add(events)
         return not decoder.failed
 
@@ -194,11 +203,16 @@ class Exchange:
         assert isinstance(finish, Finish)
         problem, transient = self._verdict(finish.response, error)
         if problem is not None:
-            delivered = self._has_output and self._request.stream
+            delivered = self.has_output and self._request.stream
             return self._again(problem, transient=transient and not delivered)
         self._response, self.is_over = self._typed(self._noted(finish.response)), True
         self.events.add([*events, Finish(self._response)])
         return None
+
+    @property
+    def attempts(self) -> int:
+        """How often the request was sent."""
+        return 1 + self._tries + self._recovered
 
     @property
     def bound(self) -> Place | None:
