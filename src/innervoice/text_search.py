@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from innervoice.canon.rows import Card, Host
+from innervoice.canon.target import Target
 from innervoice.catalog.lookup import card_of
 from innervoice.inline.formats import DEFAULT_TAGS
 from innervoice.inline.head import HeadStage
@@ -18,7 +19,7 @@ from innervoice.inline.vocabulary import vocabulary
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.protocol import Reader
 
-__all__ = ["stage_for"]
+__all__ = ["is_searched", "stage_for"]
 
 _DEFAULT_CARD = Card(family="unknown", match=(), source="defaults")
 
@@ -32,6 +33,11 @@ def stage_for(reader: Reader, model: str, host: Host | None, inline: str | None)
     separates = host is not None and card is not None and host.id in card.leaks
     search = _search_for(model, inline == "all", separates)
     return InlineStage(search, reader.origin, reader.notebook)
+
+
+def is_searched(target: Target) -> bool:
+    """Whether reasoning may stand in the text of this model's answers."""
+    return _searches_all(target.dialect, card_of(target.model), target.host, None)
 
 
 @lru_cache(maxsize=256)

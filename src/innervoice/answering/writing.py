@@ -11,22 +11,28 @@ from innervoice.canon.events import Event, Finish, Recast
 from innervoice.canon.response import Response
 from innervoice.canon.tools import Tool
 from innervoice.inline.marks import Place
+from innervoice.wire.answer_writer import Seal
 
 __all__ = ["encode_events", "encode_response", "encode_stream"]
 
 
 def encode_response(
-    response: Response, dialect: str, model: str | None = None, *, tools: Iterable[Tool] = ()
+    response: Response,
+    dialect: str,
+    model: str | None = None,
+    *,
+    tools: Iterable[Tool] = (),
+    seal: Seal | None = None,
 ) -> dict[str, Any]:
     """Writes a whole answer: the other way of `decode`.
 
-    Its alternatives are written where the dialect has several choices. `tools` are those of the client's request, for its free-form ones.
-    `StreamEncoder` has notes about what the dialect had no place for.
+    Its alternatives are written where the dialect has several choices. `tools` are those of the client's request, for its free-form ones;
+    `seal` gives what a client is to carry in the opaque slot of a part that came in another dialect. `StreamEncoder` has notes about what the dialect had no place for.
     """
     name, known = model or response.model, _own_id(response, dialect)
     encoders: list[StreamEncoder] = []
     for choice, one in enumerate((response, *response.alternatives)):
-        encoder = StreamEncoder(dialect, name, id=known, choice=choice, tools=tools)
+        encoder = StreamEncoder(dialect, name, id=known, choice=choice, tools=tools, seal=seal)
         known = encoder.id
         encoder.feed(Finish(one))
         encoders.append(encoder)

@@ -95,6 +95,13 @@ SENTENCES: dict[str, str] = {
     # turns that a program sends back
     "thinking_restored": "Reasoning that the program had lost was put back from the store.",
     "envelope_unreadable": "The program carried reasoning in an envelope that does not open here: it is damaged, or of another owner; it was dropped.",
+    # what the gateway changes
+    "system_line_dropped": "A line of the system prompt that only the client's own provider reads was not sent.",
+    "effort_limited": "The configuration limits the effort; the limit was sent.",
+    "header_dropped": "A feature that the client asked for in a header is not known at this host; it was not asked for.",
+    "tokens_estimated": "The provider has no counter of tokens; the count is an estimate.",
+    "moved_on": "An upstream could not answer; the request went to the next one.",
+    "turn_not_stored": "The store could not be asked or written; the answer was served without it.",
     # sending a request
     "retried": "The host was busy, or the connection failed before any output; the request was sent again.",
     "recovered_after_refusal": "The host refused reasoning of an earlier turn; the request was sent again without it.",

@@ -105,7 +105,8 @@ class Exchange:
         self._answer_type = answer_type
         self._notebook = Notebook()
         self._sent_headers: dict[str, str] = {}
-        self._received_headers: Mapping[str, str] = {}
+        self.received_headers: Mapping[str, str] = {}
+        """The headers of the answer."""
 
     # ---- sending -------------------------------------------------------------------------------
 
@@ -144,7 +145,7 @@ class Exchange:
     def started(self, status: int, headers: Mapping[str, str]) -> bool:
         """Takes the head of an answer; returns whether its status is a success."""
         self._status = status
-        self._received_headers = headers
+        self.received_headers = headers
         self._first = b""
         self.has_output = False
         if not self._request.stream:
@@ -210,6 +211,11 @@ class Exchange:
         return None
 
     @property
+    def dialect(self) -> str:
+        """The dialect of the request and its answer."""
+        return self._wire.dialect
+
+    @property
     def attempts(self) -> int:
         """How often the request was sent."""
         return 1 + self._tries + self._recovered
@@ -242,7 +248,7 @@ class Exchange:
     @property
     def _lowercase_headers(self) -> dict[str, str]:
         """The headers of the answer; converted only when needed."""
-        return {name.lower(): value for name, value in self._received_headers.items()}
+        return {name.lower(): value for name, value in self.received_headers.items()}
 
     def _verdict(
         self, response: Response, error: Exception | None

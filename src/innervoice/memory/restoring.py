@@ -28,6 +28,7 @@ from innervoice.memory.turn_keys import (
     shown_calls,
     shown_text,
 )
+from innervoice.wire.gemini.replay import SKIP
 
 __all__ = ["RestoredRequest", "TurnRestorer", "seals_of"]
 
@@ -37,7 +38,7 @@ class RestoredRequest(NamedTuple):
 
     request: Request
     places: frozenset[tuple[int, int]]
-    """The number of the message and of the part, for each piece of reasoning that was put back."""
+    """The number of the message and of the part, for each piece of reasoning and each sealed part that was put back."""
 
 
 class TurnRestorer:
@@ -83,7 +84,7 @@ class TurnRestorer:
             had = {seal for part in message.parts for seal in seals_of(part)}
             said = {part.text for part in message.parts if isinstance(part, Thinking)}
             for position, part in enumerate(known.parts):
-                if isinstance(part, Thinking) and _is_lost(part, had, said):
+                if _is_lost(part, had, said):
                     places.add((number, position))
             for given, own in zip(message.tool_calls, known.tool_calls, strict=True):
                 if given.id != own.id:
@@ -118,13 +119,13 @@ class TurnRestorer:
 
 
 def seals_of(part: Part) -> Iterator[str]:
-    """The seals in the wire block of a part."""
+    """The seals in the wire block of a part; what Gemini CLI writes in place of a lost one is none."""
     origin = part.origin
     for path in origin.seals if origin else ():
         value: Any = origin.block if origin else None
         for name in path.split("."):
             value = value.get(name) if isinstance(value, dict) else None
-        if isinstance(value, str) and value:
+        if isinstance(value, str) and value and value != SKIP:
             yield value
 
 
@@ -148,10 +149,11 @@ def _shows(message: Message, known: Message) -> bool:
     return shown_calls(message) == shown_calls(known) and shown_text(message) == shown_text(known)
 
 
-def _is_lost(part: Thinking, had: set[str], said: set[str]) -> bool:
+def _is_lost(part: Part, had: set[str], said: set[str]) -> bool:
     """Whether a piece of reasoning did not come back: neither its seal nor, where it has none, its text."""
-    seals = set(seals_of(part))
-    return not seals <= had if seals else part.text not in said
+    if seals := set(seals_of(part)):
+        return not seals <= had
+    return isinstance(part, Thinking) and part.text not in said
 
 
 def _says_more(part: Part) -> bool:

@@ -1,0 +1,317 @@
+"""The answer on its way back: what the client gets of it, and when.
+
+    BytesAnswer      the upstream's own bytes; its last frames wait until the turn is stored
+    StreamedAnswer   events, as far as they are settled, in the client's dialect
+    WholeAnswer      nothing before the end, then one body
+
+Nothing leaves before the upstream has said something: until then the request can be sent again, or elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Protocol
+
+from innervoice.answering.stream_encoder import StreamEncoder
+from innervoice.answering.writing import encode_response
+from innervoice.canon.events import Finish, UsageUpdate
+from innervoice.canon.jsontext import dump_json
+from innervoice.canon.notes import Note
+from innervoice.canon.parts import Part
+from innervoice.canon.response import Failure, Response
+from innervoice.canon.usage import Usage
+from innervoice.client.exchange import Exchange
+from innervoice.gateway.byte_path import TERMINAL, whole_frames
+from innervoice.gateway.passage import Attempt, Passage
+from innervoice.inline.marks import UNSETTLED
+from innervoice.wire.dialects import dialect_named
+from innervoice.wire.refusals import Refusal
+
+__all__ = ["Answer", "GatewayExchange", "answer_for", "silent_ping"]
+
+_NUMBER = re.compile(rb'"sequence_number":\s*(\d+)')
+_CREATED = re.compile(rb'"created":\s*\d+')
+_SSE = "text/event-stream"
+_BATCH = 16 * 1024
+"""How much of an answer is read at once where nobody waits for its events."""
+
+
+class GatewayExchange(Exchange):
+    """An exchange whose bytes can be passed on. On the byte path they are read in batches: nobody waits for the events."""
+
+    tap: bytearray | None = None
+    """What has come and was not passed on; None where nobody passes bytes on."""
+    _unread = b""
+
+    def started(self, status: int, headers: Any) -> bool:
+        """Takes the head of an answer; what came of an earlier one was shown to nobody."""
+        if self.tap is not None:
+            self.tap.clear()
+        self._unread = b""
+        self.events.clear()
+        return super().started(status, headers)
+
+    def feed(self, chunk: bytes) -> bool:
+        """Takes bytes of the answer; returns whether to read on."""
+        if self.tap is None:
+            return super().feed(chunk)
+        self.tap += chunk
+        self._unread += chunk
+        if self.has_output and len(self._unread) < _BATCH:
+            return True
+        return self._read()
+
+    def end(self, error: Exception | None = None) -> float | None:
+        """Handles the end of an answer."""
+        if self._unread:
+            self._read()
+        return super().end(error)
+
+    def _read(self) -> bool:
+        unread, self._unread = self._unread, b""
+        return super().feed(unread)
+
+
+class Answer(Protocol):
+    """The answer in the client's dialect, in pieces."""
+
+    media_type: str
+
+    def take(self) -> bytes:
+        """What may leave now."""
+        ...
+
+    def last(self) -> bytes:
+        """The rest, once the answer is over and stored."""
+        ...
+
+    def fail(self, failure: Failure) -> bytes:
+        """A legal end for an answer that broke off."""
+        ...
+
+    def ping(self) -> bytes:
+        """A sign of life that may stand here; b"" where none may."""
+        ...
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What the client's dialect had no place for."""
+        ...
+
+
+def silent_ping(media_type: str) -> bytes:
+    """A sign of life that belongs to no answer: a comment, or white space before JSON; lines and binary frames have none."""
+    return {_SSE: b": ping\n\n", "application/json": b"\n"}.get(media_type, b"")
+
+
+def answer_for(
+    passage: Passage, attempt: Attempt, exchange: GatewayExchange, estimate: int
+) -> Answer:
+    """How the answer of an exchange goes back."""
+    if attempt.is_bytes:
+        exchange.tap = bytearray()
+        return BytesAnswer(passage, exchange)
+    if passage.stream:
+        return StreamedAnswer(passage, exchange, estimate)
+    return WholeAnswer(passage, exchange)
+
+
+class StreamedAnswer:
+    """Events in the client's dialect, as far as they are settled."""
+
+    def __init__(self, passage: Passage, exchange: GatewayExchange, estimate: int) -> None:
+        front = passage.front
+        self._exchange = exchange
+        self._position = exchange.events.new_position()
+        self._encoder = StreamEncoder(
+            front.dialect,
+            passage.name,
+            seal=_Sealing(passage),
+            tools=passage.request.tools,
+            array=front.array,
+        )
+        self._has_begun = False
+        self._estimate = Usage(input_tokens=estimate)
+        row = dialect_named(front.dialect)
+        self.media_type = "application/json" if front.array else row.media_type
+
+    def take(self) -> bytes:
+        """What may leave now; nothing before the upstream has said something."""
+        exchange, position = self._exchange, self._position
+        events = exchange.events
+        if not exchange.has_output or position.index == len(events):
+            return b""
+        pieces = [self._begun()]
+        while position.index < len(events):
+            event = events[position.index]
+            position.index += 1
+            if type(event) is Finish:
+                break
+            bound = exchange.bound if position.index == len(events) else UNSETTLED
+            pieces.append(self._encoder.feed(event, bound))
+        return b"".join(pieces)
+
+    def last(self) -> bytes:
+        """The end of the answer."""
+        before = self.take()
+        return before + self._begun() + self._encoder.feed(Finish(self._exchange.response))
+
+    def fail(self, failure: Failure) -> bytes:
+        """The end of an answer that broke off."""
+        return self._begun() + self._encoder.feed(Finish(_broken(self._exchange.response, failure)))
+
+    def ping(self) -> bytes:
+        """A sign of life. Before the first event it says nothing of the answer, which may still come from elsewhere."""
+        return self._encoder.ping() if self._has_begun else silent_ping(self.media_type)
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What the client's dialect had no place for."""
+        return self._encoder.notes
+
+    def _begun(self) -> bytes:
+        """The beginning, with an estimate of the input, which clients show until the count comes."""
+        if self._has_begun:
+            return b""
+        self._has_begun = True
+        return self._encoder.feed(UsageUpdate(self._estimate))
+
+
+class WholeAnswer:
+    """One body, at the end."""
+
+    media_type = "application/json"
+
+    def __init__(self, passage: Passage, exchange: GatewayExchange) -> None:
+        self._passage = passage
+        self._exchange = exchange
+
+    def take(self) -> bytes:
+        """Nothing before the end."""
+        return b""
+
+    def last(self) -> bytes:
+        """The body."""
+        passage, response = self._passage, self._exchange.response
+        body = encode_response(
+            response,
+            passage.front.dialect,
+            passage.name,
+            tools=passage.request.tools,
+            seal=_Sealing(passage),
+        )
+        return dump_json(body)
+
+    def fail(self, failure: Failure) -> bytes:
+        """The body of the error, behind the white space that was sent."""
+        return _error_body(self._passage.front.dialect, failure)
+
+    def ping(self) -> bytes:
+        """White space before the body, which JSON allows."""
+        return silent_ping(self.media_type)
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Nothing is known of it."""
+        return ()
+
+
+class BytesAnswer:
+    """The upstream's own bytes."""
+
+    def __init__(self, passage: Passage, exchange: GatewayExchange) -> None:
+        front = passage.front
+        row = dialect_named(front.dialect)
+        self._passage = passage
+        self._exchange = exchange
+        self._terminal = TERMINAL[front.dialect]
+        self._is_held = not passage.stream
+        self._has_begun = False
+        self._number: int | None = None
+        self._created = b""
+        is_stream = passage.stream and not front.array
+        self.media_type = row.media_type if is_stream else "application/json"
+
+    def take(self) -> bytes:
+        """What has come, up to the frames that end the answer."""
+        exchange = self._exchange
+        tap = exchange.tap
+        assert tap is not None
+        if self._is_held or not exchange.has_output or not tap:
+            return b""
+        if self._terminal in tap:
+            self._is_held = True
+            return b""
+        return self._taken(tap, whole_frames(tap, self.media_type))
+
+    def last(self) -> bytes:
+        """The rest."""
+        tap = self._exchange.tap
+        assert tap is not None
+        return self._taken(tap, len(tap))
+
+    def fail(self, failure: Failure) -> bytes:
+        """The end that the answer would have had in our own words: its events are written again, and only what ends it is sent."""
+        if not self._passage.stream:
+            return _error_body(self._passage.front.dialect, failure)
+        front, response = self._passage.front, self._exchange.response
+        encoder = StreamEncoder(front.dialect, response.model, id=response.id, array=front.array)
+        for event in self._exchange.events:
+            encoder.feed(event)
+        return self._numbered(encoder.feed(Finish(_broken(response, failure))))
+
+    def _numbered(self, data: bytes) -> bytes:
+        """Frames of ours that go on where the upstream's stopped: with its time, and its count of frames."""
+        if self._created:
+            data = _CREATED.sub(self._created, data)
+        numbers = [int(found[1]) for found in _NUMBER.finditer(data)]
+        if self._number is None or not numbers:
+            return data
+        more = self._number + 1 - numbers[0]
+        return _NUMBER.sub(lambda found: b'"sequence_number":%d' % (int(found[1]) + more), data)
+
+    def ping(self) -> bytes:
+        """A sign of life, in the dialect's own form once the answer has begun."""
+        if self._has_begun and self.media_type == _SSE:
+            return StreamEncoder(self._passage.front.dialect).ping()
+        return b"" if self._has_begun else silent_ping(self.media_type)
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Nothing was written, so nothing was left out."""
+        return ()
+
+    def _taken(self, tap: bytearray, end: int) -> bytes:
+        data = bytes(tap[:end])
+        del tap[:end]
+        if not self._has_begun and (found := _CREATED.search(data)):
+            self._created = found[0]
+        self._has_begun = self._has_begun or bool(data)
+        if (place := data.rfind(b'"sequence_number":')) >= 0 and (
+            found := _NUMBER.match(data, place)
+        ):
+            self._number = int(found[1])
+        return data
+
+
+class _Sealing:
+    """Seals parts for the client, each once: a writer may ask twice."""
+
+    def __init__(self, passage: Passage) -> None:
+        self._passage = passage
+        self._last: tuple[Part, str | None] | None = None
+
+    def __call__(self, part: Part) -> str | None:
+        if self._last is None or self._last[0] is not part:
+            self._last = (part, self._passage.seal(part))
+        return self._last[1]
+
+
+def _error_body(dialect: str, failure: Failure) -> bytes:
+    status = failure.code if isinstance(failure.code, int) else 502
+    refusal = Refusal(text=failure.message or "the answer broke off", status=status)
+    return dump_json(dialect_named(dialect).server.write_error(refusal))
+
+
+def _broken(response: Response, failure: Failure) -> Response:
+    return response.replace(ended=False, error=failure)

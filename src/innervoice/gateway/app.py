@@ -1,0 +1,208 @@
+"""The gateway as an ASGI application, without a framework: reads a request, finds its front, and serves it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeAlias
+
+from innervoice.canon.jsontext import dump_json
+from innervoice.errors import InnervoiceError
+from innervoice.gateway.client_stream import Receive, Send, reply
+from innervoice.gateway.counting import counted
+from innervoice.gateway.fronts import Front, Missing, front_of, given_key
+from innervoice.gateway.gateway import Gateway
+from innervoice.gateway.limits import check_head, checked_body
+from innervoice.gateway.looking_up import looked_up
+from innervoice.gateway.passage import Passage
+from innervoice.gateway.refusals import refused
+from innervoice.gateway.report import Report
+from innervoice.gateway.serving import Serving
+from innervoice.gateway.troubles import trouble
+from innervoice.wire.refusals import Refusal, Refused
+
+__all__ = ["Application", "Gateway", "create_app"]
+
+Scope: TypeAlias = dict[str, Any]
+_BODY_SECONDS = 60.0
+"""How long a client may take to send its request."""
+
+
+def create_app(gateway: Gateway) -> Application:
+    """The application of a gateway."""
+    return Application(gateway)
+
+
+class Incoming:
+    """One HTTP request of a client."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.method: str = scope["method"]
+        self.path: str = (
+            (scope.get("raw_path") or scope["path"].encode()).decode("latin-1").partition("?")[0]
+        )
+        self.query: str = scope.get("query_string", b"").decode("latin-1")
+        self.headers = {
+            name.decode("latin-1").lower(): value.decode("latin-1")
+            for name, value in scope["headers"]
+        }
+        self.receive = receive
+        self.send = send
+
+
+class Application:
+    """Serves one gateway."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self.gateway = gateway
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        if scope["type"] != "http":
+            return
+        incoming = Incoming(scope, receive, send)
+        front = front_of(incoming.method, incoming.path, incoming.query, incoming.headers)
+        if isinstance(front, Missing):
+            await reply(send, *refused(front.dialect, front.refusal))
+            return
+        try:
+            await self._serve(incoming, front)
+        except Refused as error:
+            await reply(send, *refused(front.dialect, error.refusal))
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                await self.gateway.close()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    async def _serve(self, incoming: Incoming, front: Front) -> None:
+        gateway, send = self.gateway, incoming.send
+        open_to_all: dict[str, Callable[[], tuple[str, bytes]]] = {
+            "live": lambda: ("application/json", b'{"status":"live"}'),
+            "hello": lambda: ("application/json", b"{}"),
+            "ready": lambda: ("application/json", dump_json(gateway.readiness())),
+            "metrics": lambda: ("text/plain; version=0.0.4", gateway.metrics.page().encode()),
+        }
+        if front.verb in open_to_all:
+            kind, body = open_to_all[front.verb]()
+            await reply(
+                send, 200, {"content-type": kind}, b"" if incoming.method == "HEAD" else body
+            )
+            return
+        tenant = gateway.tenant_of(given_key(incoming.headers, incoming.query))
+        if front.verb == "explain":
+            await reply(send, 200, {}, dump_json(gateway.explained(front.id or "", tenant)))
+        elif front.verb in ("answer", "count"):
+            check_head(incoming.headers, gateway.limits)
+            body = await _body_of(incoming, gateway.limits.body_bytes)
+            value = checked_body(body, gateway.limits)
+            work = self._answer if front.verb == "answer" else self._count
+            await work(incoming, front, body, value, tenant)
+        else:
+            await self._look_up(incoming, front)
+
+    async def _look_up(self, incoming: Incoming, front: Front) -> None:
+        """Answers what needs no model: lists of models, one of them, a version."""
+        body = await _body_of(incoming, self.gateway.limits.body_bytes)
+        value = checked_body(body, self.gateway.limits) if body else {}
+        try:
+            found = looked_up(front, value, self.gateway.routes)
+        except InnervoiceError as error:
+            raise Refused(trouble(error, front.dialect)) from None
+        await reply(incoming.send, 200, {}, b"" if incoming.method == "HEAD" else dump_json(found))
+
+    # ---- answers -------------------------------------------------------------------------------
+
+    async def _answer(
+        self, incoming: Incoming, front: Front, body: bytes, value: dict[str, Any], tenant: str
+    ) -> None:
+        gateway = self.gateway
+        report = gateway.new_report(tenant, front.dialect)
+        gateway.metrics.stream_opened()
+        serving: Serving | None = None
+        try:
+            passage = Passage(
+                front, body, value, report=report, secret=gateway.lookup_key, sealer=gateway.sealer
+            )
+            serving = Serving(gateway, passage, incoming.headers, incoming.send)
+            if not await _unless_gone(serving.serve(value), incoming.receive):
+                serving.left()
+        except InnervoiceError as error:
+            report.error = type(error).__name__
+            upstream = serving.upstream if serving else None
+            await self._refuse(incoming, front, report, trouble(error, front.dialect, upstream))
+        except Refused as error:
+            await self._refuse(incoming, front, report, error.refusal)
+        finally:
+            gateway.metrics.stream_closed()
+            gateway.done(report)
+
+    async def _refuse(
+        self, incoming: Incoming, front: Front, report: Report, refusal: Refusal
+    ) -> None:
+        status, headers, body = refused(front.dialect, refusal)
+        report.status = status
+        report.error = report.error or refusal.type or "refused"
+        own = {"x-innervoice-id": report.id, "x-innervoice-reasoning": report.reasoning}
+        await reply(incoming.send, status, {**headers, **own}, body)
+
+    async def _count(
+        self, incoming: Incoming, front: Front, body: bytes, value: dict[str, Any], tenant: str
+    ) -> None:
+        try:
+            headers, counts = await counted(self.gateway, front, body, value, tenant)
+        except InnervoiceError as error:
+            raise Refused(trouble(error, front.dialect)) from None
+        await reply(incoming.send, 200, headers, dump_json(counts))
+
+
+async def _body_of(incoming: Incoming, most: int) -> bytes:
+    """The body; raises `Refused` for one that is too large or too slow."""
+    message = await incoming.receive()
+    if not message.get("more_body"):
+        return bytes(message.get("body", b""))
+    body = bytearray(message.get("body", b""))
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            while message.get("more_body"):
+                message = await incoming.receive()
+                body += message.get("body", b"")
+                if len(body) > most:
+                    break  # said by the limits
+    except TimeoutError:
+        text = f"the body did not arrive within {_BODY_SECONDS:g} s"
+        raise Refused(Refusal(text=text, status=408)) from None
+    return bytes(body)
+
+
+async def _unless_gone(work: Coroutine[Any, Any, None], receive: Receive) -> bool:
+    """Does the work; returns whether it was done before the client left, which cancels it at once."""
+    task = asyncio.current_task()
+    assert task is not None
+    is_gone = False
+
+    async def watch() -> None:
+        nonlocal is_gone
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        is_gone = True
+        task.cancel()
+
+    watching = asyncio.get_running_loop().create_task(watch())
+    try:
+        await work
+    except asyncio.CancelledError:
+        if not is_gone:
+            raise
+        task.uncancel()
+        return False
+    finally:
+        watching.cancel()
+    return True

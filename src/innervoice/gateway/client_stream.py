@@ -1,0 +1,145 @@
+"""The answer to one client over ASGI: its head, its pieces, signs of life in silences, its time limits, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from innervoice.gateway.answers import Answer
+from innervoice.gateway.pings import Pings
+from innervoice.gateway.report import Report
+
+__all__ = ["ClientStream", "Receive", "Send", "TimeLimits", "reply"]
+
+Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
+Receive: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
+
+_UNBUFFERED = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
+"""Proxies between us and the client pass every piece on at once, and compress nothing."""
+
+
+class TimeLimits(NamedTuple):
+    """Limits of an answer, in seconds."""
+
+    ping: float
+    """The silence after which the client gets a sign of life."""
+    first_byte: float
+    """The wait for the beginning of an answer."""
+    idle: float
+    """The silence of an upstream in the middle of one."""
+    total: float
+
+
+async def reply(send: Send, status: int, headers: Mapping[str, str], body: bytes) -> None:
+    """Sends a whole reply."""
+    length = {"content-length": str(len(body))}
+    await send(_head(status, {"content-type": "application/json", **headers, **length}))
+    await send({"type": "http.response.body", "body": body})
+
+
+class ClientStream:
+    """Writes one answer. Its head leaves with the first piece, so that an error can still have a status of its own."""
+
+    def __init__(self, send: Send, report: Report, pings: Pings, limits: TimeLimits) -> None:
+        self.has_begun = False
+        self.answer: Answer | None = None
+        """Whose signs of life are sent."""
+        self.headers: dict[str, str] = {}
+        self.expired: str | None = None
+        """The limit that was exceeded, in words; its task is cancelled then."""
+        self._send = send
+        self._report = report
+        self._pings = pings
+        self._limits = limits
+        self._began = self._sent = self._heard = 0.0
+        self._has_heard = self._is_sending = False
+        self._task: asyncio.Task[Any] | None = None
+        self._pinging: asyncio.Task[None] | None = None
+
+    def open(self) -> None:
+        """The answer is waited for from now on."""
+        self._began = self._sent = self._heard = self._pings.now()
+        self._task = asyncio.current_task()
+        self._pings.add(self)
+
+    def close(self) -> None:
+        """It is not waited for any longer."""
+        self._pings.remove(self)
+
+    def ask_again(self) -> None:
+        """Another upstream is asked."""
+        self._has_heard, self._heard = False, self._pings.now()
+
+    async def write(self, data: bytes) -> None:
+        """Takes what came of an answer; waits while the client is slow."""
+        self._has_heard, self._heard = True, self._pings.now()
+        if not data:
+            return
+        self._sent = self._heard
+        self._is_sending = True
+        if self._report.first_byte is None:
+            self._report.first_byte = self._sent - self._began
+        if not self.has_begun:
+            await self._begin()
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+        self._is_sending = False
+
+    async def end(self, data: bytes = b"") -> None:
+        """Sends the last piece."""
+        self.close()
+        if self._report.first_byte is None:
+            self._report.first_byte = self._pings.now() - self._began
+        if not self.has_begun:
+            is_whole = not self._report.stream
+            await self._begin({"content-length": str(len(data))} if is_whole else {})
+        await self._send({"type": "http.response.body", "body": data})
+
+    # ---- silences ------------------------------------------------------------------------------
+
+    def look(self, now: float) -> None:
+        """Sends a sign of life if it is time for one, and ends the waiting if there is no time left."""
+        limits = self._limits
+        if self._is_sending:
+            return  # it is the client that is slow
+        if now - self._began > limits.total:
+            self._expire(f"not finished within {limits.total:g} s")
+        elif self._report.stream and not self._has_heard and now - self._heard > limits.first_byte:
+            self._expire(f"nothing of an answer within {limits.first_byte:g} s")
+        elif self._has_heard and now - self._heard > limits.idle:
+            self._expire(f"no data for {limits.idle:g} s")
+        elif now - self._sent >= limits.ping:
+            self._sent = now
+            self._ping()
+
+    def _expire(self, words: str) -> None:
+        self.close()
+        self.expired = words
+        if self._task is not None:
+            self._task.cancel()
+
+    def _ping(self) -> None:
+        """Sends a sign of life, without waiting for a client that does not read."""
+        data = self.answer.ping() if self.answer else b""
+        if data and (self._pinging is None or self._pinging.done()):
+            self._pinging = asyncio.get_running_loop().create_task(self._write_ping(data))
+
+    async def _write_ping(self, data: bytes) -> None:
+        if not self.has_begun:
+            await self._begin()
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+    async def _begin(self, more: Mapping[str, str] | None = None) -> None:
+        assert self.answer is not None
+        self.has_begun = True
+        unbuffered = _UNBUFFERED if self._report.stream else {}
+        headers = {"content-type": self.answer.media_type, **unbuffered, **self.headers}
+        await self._send(_head(200, {**headers, **(more or {})}))
+
+
+def _head(status: int, headers: Mapping[str, str]) -> dict[str, Any]:
+    pairs = [
+        (name.encode("latin-1"), value.encode("latin-1", "replace"))
+        for name, value in headers.items()
+    ]
+    return {"type": "http.response.start", "status": status, "headers": pairs}

@@ -1,0 +1,96 @@
+"""Counts of tokens: the provider's own, where it has a counter; an estimate elsewhere, marked as one.
+
+Clients count often, and some treat a failure as a broken model. So a counter that fails or is slow is replaced by the estimate.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.request import Wire
+from innervoice.client.auth import Outgoing
+from innervoice.client.base_urls import with_quoted_model
+from innervoice.gateway.fronts import Front
+from innervoice.gateway.listings import ESTIMATED, count_body, estimate
+from innervoice.gateway.passage import Passage
+from innervoice.gateway.routes import Candidate
+from innervoice.wire.json_access import as_dict
+
+if TYPE_CHECKING:
+    from innervoice.gateway.gateway import Gateway
+
+__all__ = ["counted"]
+
+_SECONDS = 5.0
+
+
+class _Counter(NamedTuple):
+    """How a provider counts: what stands in the URL in place of what, which members it reads, and where the count is."""
+
+    replaced: str
+    by: str
+    members: tuple[str, ...]
+    """Empty: the whole body, as the request that would be sent."""
+    count: str
+
+
+_COUNTERS = {
+    "anthropic": _Counter(
+        "/messages",
+        "/messages/count_tokens",
+        ("model", "messages", "system", "tools", "tool_choice", "thinking"),
+        "input_tokens",
+    ),
+    "gemini": _Counter(":generateContent", ":countTokens", (), "totalTokens"),
+}
+"""Providers that count."""
+
+
+async def counted(
+    gateway: Gateway, front: Front, body: bytes, value: dict[str, Any], tenant: str
+) -> tuple[Mapping[str, str], dict[str, Any]]:
+    """The headers and the body of the reply."""
+    inner = value.get("generateContentRequest")
+    value = as_dict(inner) if isinstance(inner, dict) else value
+    report = gateway.new_report(tenant, front.dialect)
+    whole = Front(front.dialect, "answer", front.model, stream=False)
+    passage = Passage(
+        whole, body, value, report=report, secret=gateway.lookup_key, sealer=gateway.sealer
+    )
+    route = gateway.routes.route(passage.name)
+    candidate = route.candidates[0]
+    counter = _COUNTERS.get(candidate.target.provider or "")
+    if (
+        counter is not None
+        and candidate.target.host
+        and candidate.target.dialect == candidate.target.host.dialect
+    ):
+        passage.restore(await gateway.found(passage))
+        tokens = await _asked(gateway, candidate, counter, passage.attempt(candidate, route).wire)
+        if tokens is not None:
+            return {}, count_body(front, tokens)
+    return ESTIMATED, count_body(front, estimate(value))
+
+
+async def _asked(
+    gateway: Gateway, candidate: Candidate, counter: _Counter, wire: Wire
+) -> int | None:
+    """What the provider counts; None if it does not answer."""
+    model = candidate.target.model
+    url = with_quoted_model(wire.url, model, wire.dialect).replace(counter.replaced, counter.by)
+    named = {"model": f"models/{model}", **wire.body}
+    held = {name: wire.body[name] for name in counter.members if name in wire.body}
+    body = dump_json(held or {"generateContentRequest": named})
+    headers = {**wire.headers, **candidate.headers}
+    outgoing = Outgoing("POST", url, headers, body)
+    headers |= candidate.account.keyring.headers(candidate.destination, outgoing)
+    try:
+        async with asyncio.timeout(_SECONDS):
+            status, answer = await gateway.posted(Outgoing("POST", url, headers, body))
+            count = as_dict(load_json(answer)).get(counter.count) if status == 200 else None
+    except Exception:  # noqa: BLE001 - whatever happens, there is an estimate
+        return None
+    return count if isinstance(count, int) else None

@@ -1,0 +1,177 @@
+"""What all requests of one process share: names, upstreams, the store, the journal."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+from hmac import compare_digest
+from secrets import token_bytes, token_hex
+from typing import Any
+
+from innervoice.canon.response import Response
+from innervoice.client.aio import AsyncClient
+from innervoice.client.auth import Outgoing
+from innervoice.client.over_aiohttp import OverAiohttp
+from innervoice.gateway.circuits import Circuits
+from innervoice.gateway.client_stream import TimeLimits
+from innervoice.gateway.config import GatewayConfig, secret
+from innervoice.gateway.journal import Journal, explain
+from innervoice.gateway.limits import Limits
+from innervoice.gateway.metrics import Metrics
+from innervoice.gateway.passage import Passage
+from innervoice.gateway.pings import Pings
+from innervoice.gateway.refusals import NO_KEY, WRONG_KEY
+from innervoice.gateway.report import Report
+from innervoice.gateway.routes import Routes
+from innervoice.memory.envelopes import EnvelopeSealer, derived
+from innervoice.memory.records import FoundTurns, RamStore, TurnStore
+from innervoice.wire.refusals import Refusal, Refused
+
+__all__ = ["Gateway"]
+
+_ANYBODY = "local"
+_STORE_SECONDS = 0.05
+"""How long a store may take; a slow one is as good as none, and fails no request."""
+
+
+class Gateway:
+    """The gateway of one process. `http` sends in place of aiohttp, and `base_url_of` says where providers are; tests and
+    `--emulated` pass both. `key` is what envelopes and look-ups are keyed with: processes that share it can read each other's."""
+
+    def __init__(
+        self,
+        config: GatewayConfig,
+        environ: Mapping[str, str],
+        *,
+        http: Any = None,
+        base_url_of: Callable[[str], str | None] | None = None,
+        log: Callable[[Report], None] | None = None,
+        key: bytes | None = None,
+        store: TurnStore | None = None,
+        metrics: Metrics | None = None,
+    ) -> None:
+        key = key or token_bytes(32)
+        self._environ = environ
+        self._base_url_of = base_url_of
+        self.circuits = Circuits()
+        self.pings = Pings()
+        self.journal = Journal(line=log)
+        self.metrics = metrics or Metrics()
+        self.lookup_key = derived(key, "look-up")
+        self.sealer = EnvelopeSealer(key)
+        self.store: TurnStore = store or RamStore()
+        self.http = http or OverAiohttp()
+        self.client = AsyncClient(http=self.http)
+        self.reload(config)
+
+    def reload(self, config: GatewayConfig) -> None:
+        """Takes a new configuration; requests that are under way keep the old one."""
+        self.routes = Routes(config, self._environ, base_url_of=self._base_url_of)
+        self.config = config
+        self._tenants = {
+            tenant: digest_of(secret(reference, self._environ))
+            for tenant, reference in config.keys.items()
+        }
+        self.limits = Limits(body_bytes=config.server.body_bytes)
+        server = config.server
+        self.time_limits = TimeLimits(
+            server.ping_seconds,
+            server.first_byte_seconds,
+            server.idle_seconds,
+            server.total_seconds,
+        )
+
+    def new_report(self, tenant: str, dialect: str) -> Report:
+        """The report of a request that has just come."""
+        return Report(id=f"iv_{token_hex(12)}", tenant=tenant, dialect=dialect, begun=time.time())
+
+    def tenant_of(self, key: str | None) -> str:
+        """Whose key this is; raises `Refused` for one that nobody has. Without keys everybody on this machine is one tenant."""
+        if not self._tenants:
+            return _ANYBODY
+        if key is None:
+            raise Refused(NO_KEY)
+        given, found = digest_of(key), None
+        for tenant, known in self._tenants.items():
+            if compare_digest(given, known):
+                found = tenant
+        if found is None:
+            raise Refused(WRONG_KEY)
+        return found
+
+    def explained(self, id: str, tenant: str) -> dict[str, Any]:  # noqa: A002 - as in the path
+        """What became of a request; raises `Refused` for one that is unknown here."""
+        report = self.journal.get(id, tenant)
+        if report is None:
+            text = f"no request {id[:80]!r} is known here; the last ones are kept"
+            raise Refused(Refusal(text=text, status=404))
+        return explain(report)
+
+    def readiness(self) -> dict[str, Any]:
+        """Whether requests can be served, and in which state the upstreams are."""
+        states = [state._asdict() for state in self.circuits.states()]
+        return {"status": "ready", "upstreams": states}
+
+    def done(self, report: Report) -> None:
+        """A request is over."""
+        report.total = time.time() - report.begun
+        self.metrics.add(report)
+        self.journal.add(report)
+
+    # ---- the store -----------------------------------------------------------------------------
+
+    async def found(self, passage: Passage) -> FoundTurns:
+        """The stored turns that a request may contain."""
+        report, wanted = passage.report, passage.wanted
+        if self.config.server.remember == "off":
+            report.store = "off"
+            return {}
+        if not wanted:
+            return {}
+        if isinstance(self.store, RamStore):
+            return await self.store.get(report.tenant, wanted)
+        try:
+            async with asyncio.timeout(_STORE_SECONDS):
+                return await self.store.get(report.tenant, wanted)
+        except Exception:  # noqa: BLE001 - no failure of a store may fail a request
+            report.store = "degraded"
+            return {}
+
+    async def remember(self, passage: Passage, response: Response) -> None:
+        """Stores the turn of an answer."""
+        if self.config.server.remember == "off" or not (made := passage.record(response.message)):
+            return
+        try:
+            async with asyncio.timeout(_STORE_SECONDS):
+                await self.store.put(*made)
+        except Exception:  # noqa: BLE001 - no failure of a store may fail a request
+            passage.report.store = "degraded"
+
+    # ---- upstreams -----------------------------------------------------------------------------
+
+    async def posted(self, outgoing: Outgoing) -> tuple[int, bytes]:
+        """Sends a request that is not one for an answer; returns the status and the body."""
+        request = self.http.build_request(
+            outgoing.method,
+            outgoing.url,
+            headers=outgoing.headers,
+            content=outgoing.body,
+            extensions={"timeout": {"connect": self.config.server.connect_seconds}},
+        )
+        answer = await self.http.send(request, stream=True)
+        try:
+            body = b"".join([piece async for piece in answer.aiter_bytes()])
+        finally:
+            await answer.aclose()
+        return int(answer.status_code), body
+
+    async def close(self) -> None:
+        """Closes the connections to the upstreams."""
+        await self.http.aclose()
+
+
+def digest_of(key: str) -> bytes:
+    """What is compared in place of a key."""
+    return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=32).digest()

@@ -1,0 +1,39 @@
+"""What needs no model: the list of models, one of them, a version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from innervoice.errors import UsageError
+from innervoice.gateway.fronts import Front
+from innervoice.gateway.listings import model_body, models_body, shown_model, version_body
+from innervoice.gateway.refusals import not_stored, unknown_model
+from innervoice.gateway.routes import Routes, UnknownModelError
+from innervoice.wire.refusals import Refused
+
+__all__ = ["looked_up"]
+
+
+def looked_up(front: Front, value: Mapping[str, Any], routes: Routes) -> dict[str, Any]:
+    """The reply; raises `Refused` for what is not there."""
+    if front.verb == "models":
+        names = routes.names()
+        return models_body(front, names, {name: _reached(name, routes) for name in names})
+    if front.verb == "version":
+        return version_body(front)
+    if front.verb in ("model", "show"):
+        name = front.model or shown_model(value) or ""
+        try:
+            return model_body(front, name, {name: routes.route(name).candidates[0].name})
+        except UnknownModelError as error:
+            refusal = unknown_model(front.dialect, name, error.nearest, looked_up=True)
+            raise Refused(refusal) from None
+    raise Refused(not_stored(front.id or ""))
+
+
+def _reached(name: str, routes: Routes) -> str:
+    try:
+        return routes.route(name).candidates[0].name
+    except UsageError:
+        return name

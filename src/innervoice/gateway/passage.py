@@ -1,0 +1,208 @@
+"""One request on its way through the gateway, without input and output.
+
+    body ──► read ──► restore ──► for each candidate: plan ──► bytes or canon ──► an exchange
+
+The request goes on as the bytes that came if the client speaks the upstream's dialect and nothing has to change: no reasoning was put
+back, and neither the settings nor the history had to be fitted. Every change that the library makes has a note, so a request without
+notes is one without changes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from innervoice.canon.messages import Message
+from innervoice.canon.notes import Note, Notebook
+from innervoice.canon.parts import Part, Text, Thinking
+from innervoice.canon.reasoning import Reasoning
+from innervoice.canon.request import Request, Wire
+from innervoice.canon.target import Target
+from innervoice.catalog.home import is_home
+from innervoice.encoding import decode_request, encoded_plan
+from innervoice.gateway.byte_path import with_model
+from innervoice.gateway.fronts import Front
+from innervoice.gateway.report import Report
+from innervoice.gateway.routes import Candidate, Route
+from innervoice.history.plan import Plan, planned
+from innervoice.memory.envelopes import EnvelopeSealer
+from innervoice.memory.records import FoundTurns, TurnRecord
+from innervoice.memory.restoring import TurnRestorer, seals_of
+from innervoice.text_search import is_searched
+from innervoice.wire.dialects import dialect_named
+
+__all__ = ["Attempt", "Passage"]
+
+_WARNINGS = frozenset(
+    {"control_unknown", "reasoning_missing", "stop_in_reasoning", "unknown_model"}
+)
+"""Notes about something that is sent as it came."""
+_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+_BILLING = "x-anthropic-billing-header:"
+"""How the first line of Claude Code's system prompt begins; its number differs in every request, which ends prompt caches."""
+_BILLED_BY = "anthropic"
+
+
+class Attempt(NamedTuple):
+    """A request as it is sent to one candidate."""
+
+    candidate: Candidate
+    request: Request
+    wire: Wire
+    body: bytes | None
+    """The client's own bytes, on the byte path."""
+
+    @property
+    def is_bytes(self) -> bool:
+        """Whether the client's bytes go on, and the answer's bytes come back."""
+        return self.body is not None
+
+
+class Passage:
+    """One request of a client."""
+
+    def __init__(
+        self,
+        front: Front,
+        body: bytes,
+        value: dict[str, Any],
+        *,
+        report: Report,
+        secret: bytes,
+        sealer: EnvelopeSealer,
+    ) -> None:
+        self.front = front
+        self.report = report
+        self.name = front.model or str(value.get("model") or "")
+        """The model's name as the client wrote it."""
+        dialect = dialect_named(front.dialect)
+        asked = value.get("stream", dialect.streams_unasked)
+        self.stream = bool(asked) if front.stream is None else front.stream
+        self._body, self._value = body, value
+        self._sealer = sealer
+        self.request = decode_request(value, front.dialect)
+        self._notebook = Notebook()
+        self._restorer = TurnRestorer(self.request, report.tenant, secret, self._opened)
+        self._places: frozenset[tuple[int, int]] = frozenset()
+        self._restored = self.request
+        report.asked, report.stream = self.name, self.stream
+
+    # ---- what was lost -------------------------------------------------------------------------
+
+    @property
+    def wanted(self) -> list[bytes]:
+        """The keys of the turns in the request."""
+        return self._restorer.wanted
+
+    def restore(self, found: FoundTurns) -> None:
+        """Puts back what a store found under these keys."""
+        self._restored, self._places = self._restorer.restored(found)
+
+    def record(self, message: Message) -> tuple[TurnRecord, list[bytes]] | None:
+        """The record of the answer and its keys; None if there is nothing that a client could lose."""
+        made = self._restorer.record(message)
+        return (made[0], list(made[1])) if made else None
+
+    def seal(self, part: Part) -> str | None:
+        """What the client carries for us in the opaque slot of a foreign part."""
+        return self._sealer.seal(part, self.report.tenant, self.front.dialect)
+
+    def _opened(self, text: str) -> Part | None:
+        return self._sealer.open(text, self.report.tenant, self.front.dialect)
+
+    # ---- sending -------------------------------------------------------------------------------
+
+    def attempt(self, candidate: Candidate, route: Route) -> Attempt:
+        """The request as it is sent to a candidate; raises `UsageError` if it cannot be."""
+        target = candidate.target
+        request, changes = self._fitted(target, route.at_most)
+        request = request.replace(
+            model=candidate.name,
+            dialect=target.dialect,
+            base_url=candidate.base_url,
+            scope=target.scope,
+            stream=self.stream or target.row.stream_only,
+        )
+        made = planned(request, target, checked=True)
+        wire = encoded_plan(made)
+        self._report(
+            candidate, made.plan, (*changes, *self._restorer.notebook.notes(), *wire.notes)
+        )
+        is_same = (
+            target.dialect == self.front.dialect
+            and not self._places
+            and not self._is_changed(wire, changes)
+            and request.stream == self.stream
+            # Reasoning in the text must be taken out of it.
+            and not is_searched(target)
+        )
+        body = with_model(self._body, self._value, target.model) if is_same else None
+        self.report.way = "canon" if body is None else "bytes"
+        return Attempt(candidate, request, wire, body)
+
+    def _is_changed(self, wire: Wire, changes: tuple[Note, ...]) -> bool:
+        """Whether the body that is sent says something else than the one that came."""
+        notes = (*changes, *self._restorer.notebook.notes(), *wire.notes)
+        if any(note.code not in _WARNINGS for note in notes):
+            return True
+        # What is asked for so that reasoning comes back at all.
+        unstored = dialect_named(wire.dialect).unstored
+        return any(wire.body.get(name) != self._value.get(name) for name in unstored)
+
+    def _fitted(self, target: Target, at_most: str | None) -> tuple[Request, tuple[Note, ...]]:
+        """The request without what only its client's own provider understands, and with what the configuration limits."""
+        request, notebook = self._restored, Notebook()
+        if target.provider != _BILLED_BY and (messages := _unbilled(request.messages)):
+            request = request.replace(messages=messages)
+            notebook.add("system_line_dropped", _BILLING)
+        asked = request.reasoning
+        if at_most and asked and asked.effort and _is_above(asked.effort, at_most):
+            request = request.replace(
+                reasoning=Reasoning.from_any({**_members(asked), "effort": at_most})
+            )
+            notebook.add("effort_limited", f"{asked.effort}, at most {at_most}")
+        return request, notebook.notes()
+
+    def _report(self, candidate: Candidate, plan: Plan, notes: tuple[Note, ...]) -> None:
+        report, target = self.report, candidate.target
+        thoughts = [item for item in plan.decisions if item.kind == "thinking"]
+        kept = [(item.message, item.part) for item in thoughts if item.action == "kept"]
+        # Gemini seals its calls and texts.
+        kept += [
+            (number, position)
+            for number, message in enumerate(self._restored.messages)
+            for position, part in enumerate(message.parts)
+            if not isinstance(part, Thinking)
+            and any(seals_of(part))
+            and is_home(part.origin, target)
+        ]
+        left = [item for item in thoughts if item.action == "omitted"]
+        report.provider, report.model = target.provider or "", target.model
+        report.account = candidate.account.name
+        report.kept, report.omitted = len(kept), len(left)
+        report.restored = sum(place in self._places for place in kept)
+        report.rules = tuple(sorted({item.rule for item in left}))
+        report.notes = list(notes)
+
+
+def _is_above(effort: str, limit: str) -> bool:
+    return _EFFORTS.index(effort) > _EFFORTS.index(limit)
+
+
+def _members(asked: Reasoning) -> dict[str, Any]:
+    return {"budget": asked.budget, "show": asked.show}
+
+
+def _unbilled(messages: tuple[Message, ...]) -> tuple[Message, ...] | None:
+    """The messages without the billing line of Claude Code; None if there is none."""
+    for number, message in enumerate(messages):
+        if message.role != "system":
+            continue
+        parts = tuple(part for part in message.parts if not _is_billing(part))
+        if len(parts) < len(message.parts):
+            rest = (message.replace(parts=parts),) if parts else ()
+            return (*messages[:number], *rest, *messages[number + 1 :])
+    return None
+
+
+def _is_billing(part: Part) -> bool:
+    return isinstance(part, Text) and part.text.startswith(_BILLING)

@@ -1,0 +1,207 @@
+"""Serves one request for an answer: asks one candidate after the other until one answers, and passes the answer on.
+
+A request is sent again, or elsewhere, only as long as the client has got nothing of an answer. What a provider refuses for the request's
+own sake is not tried elsewhere: it would be refused there, too, and its words help the client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from innervoice.canon.notes import Notebook
+from innervoice.canon.response import Failure
+from innervoice.client.aio import AsyncEvents, pull
+from innervoice.client.deadline import Deadline
+from innervoice.client.retry import Backoff
+from innervoice.errors import (
+    AuthenticationError,
+    ConnectionFailedError,
+    InnervoiceError,
+    ProviderError,
+    RateLimitError,
+    ServerError,
+    TimedOutError,
+    TransportError,
+)
+from innervoice.gateway.answers import Answer, GatewayExchange, answer_for
+from innervoice.gateway.client_stream import ClientStream, Send
+from innervoice.gateway.headers import AFFINITY, passed_back, passed_on
+from innervoice.gateway.listings import estimate
+from innervoice.gateway.passage import Attempt, Passage
+from innervoice.gateway.report import Report
+from innervoice.gateway.routes import Candidate, Route
+
+if TYPE_CHECKING:
+    from innervoice.gateway.gateway import Gateway
+
+__all__ = ["Serving"]
+
+_ELSEWHERE = (AuthenticationError, RateLimitError, ServerError, ConnectionFailedError)
+"""Errors of one upstream, which another may not have."""
+
+
+class Serving:
+    """One request for an answer."""
+
+    def __init__(
+        self, gateway: Gateway, passage: Passage, headers: Mapping[str, str], send: Send
+    ) -> None:
+        self._gateway = gateway
+        self._passage = passage
+        self._given = headers
+        self._report: Report = passage.report
+        self._stream = ClientStream(send, passage.report, gateway.pings, gateway.time_limits)
+        self._estimate = 0
+        self._exchange: GatewayExchange | None = None
+
+    @property
+    def upstream(self) -> str | None:
+        """The dialect of the upstream that was asked last."""
+        return self._exchange.dialect if self._exchange else None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the client has got something."""
+        return self._stream.has_begun
+
+    async def serve(self, value: dict[str, Any]) -> None:
+        """Sends the answer; raises if there is none and the client has got nothing yet."""
+        gateway, passage = self._gateway, self._passage
+        route = gateway.routes.route(passage.name)
+        passage.restore(await gateway.found(passage))
+        self._estimate = estimate(value)
+        conversation = self._conversation()
+        candidates = gateway.circuits.order(route, conversation)
+        self._stream.open()
+        try:
+            for number, candidate in enumerate(candidates):
+                is_last = number == len(candidates) - 1
+                try:
+                    await self._ask(candidate, route, is_last=is_last)
+                except (ProviderError, TransportError) as error:
+                    gateway.circuits.failed(
+                        candidate, status=error.status, retry_after=error.retry_after
+                    )
+                    if is_last or self.has_begun or not _may_go_elsewhere(error):
+                        raise
+                    self._report.notes.append(_moved(candidate, error))
+                else:
+                    gateway.circuits.succeeded(candidate, conversation)
+                    return
+        finally:
+            self._stream.close()
+
+    # ---- one candidate -------------------------------------------------------------------------
+
+    async def _ask(self, candidate: Candidate, route: Route, *, is_last: bool) -> None:
+        passage, stream = self._passage, self._stream
+        attempt = passage.attempt(candidate, route)
+        exchange = self._exchange = self._exchange_for(attempt, is_last=is_last)
+        answer = stream.answer = answer_for(passage, attempt, exchange, self._estimate)
+        stream.headers = self._headers()
+        stream.ask_again()
+        try:
+            await self._pass_on(exchange, answer)
+            await self._gateway.remember(passage, exchange.response)
+            last = answer.last()
+            self._finish(exchange, answer.notes)
+            await stream.end(last)
+        except InnervoiceError as error:
+            self._report.attempts += exchange.attempts
+            if not stream.has_begun:
+                raise
+            self._report.error = type(error).__name__
+            self._report.usage = exchange.response.usage
+            await stream.end(answer.fail(_failure_of(error)))
+            if isinstance(error, (ProviderError, TransportError)):
+                self._gateway.circuits.failed(candidate, status=error.status, retry_after=None)
+
+    async def _pass_on(self, exchange: GatewayExchange, answer: Answer) -> None:
+        """Passes on what may leave before the end; raises if the answer breaks off or takes too long."""
+        stream = self._stream
+        try:
+            async with AsyncEvents(self._gateway.client, exchange) as events:
+                stream.headers = {**passed_back(exchange.received_headers), **stream.headers}
+                while not exchange.is_over:
+                    await pull(events)
+                    await stream.write(answer.take())
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if stream.expired is None or task is None:
+                raise
+            task.uncancel()
+            late = TimedOutError(stream.expired)
+            raise late.with_facts(provider=self._report.provider) from None
+
+    def _exchange_for(self, attempt: Attempt, *, is_last: bool) -> GatewayExchange:
+        server = self._gateway.config.server
+        notebook = Notebook()
+        given = passed_on(
+            self._given, attempt.candidate.target, notebook, is_bytes=attempt.is_bytes
+        )
+        self._report.notes += notebook.notes()
+        return GatewayExchange(
+            attempt.request,
+            attempt.candidate.destination,
+            keyring=attempt.candidate.account.keyring,
+            headers={**given, **attempt.candidate.headers},
+            # Where another upstream can answer, waiting long for this one helps nobody.
+            backoff=Backoff(server.retries if is_last else min(server.retries, 1)),
+            # The other limits are kept by one timer for all answers (`client_stream.py`).
+            deadline=Deadline(None, server.connect_seconds, server.total_seconds),
+            wire=attempt.wire,
+            body=attempt.body,
+        )
+
+    def _headers(self) -> dict[str, str]:
+        return {
+            "x-innervoice-id": self._report.id,
+            "x-innervoice-reasoning": self._report.reasoning,
+        }
+
+    def _finish(self, exchange: GatewayExchange, notes: tuple[Any, ...]) -> None:
+        report, response = self._report, exchange.response
+        report.status = 200
+        report.attempts += exchange.attempts
+        report.usage = response.usage
+        known = set(report.notes)
+        report.notes += [note for note in (*response.notes, *notes) if note not in known]
+
+    def left(self) -> None:
+        """The client is gone: what is known of the answer is booked."""
+        self._report.status = 499
+        if self._exchange is not None:
+            self._report.attempts += self._exchange.attempts
+            self._report.usage = self._exchange.response.usage
+
+    def _conversation(self) -> bytes | None:
+        """What the requests of one conversation have in common: a header of the client, else how the conversation begins."""
+        hint = next((self._given[name] for name in AFFINITY if self._given.get(name)), None)
+        if hint is None:
+            first = next(
+                (one for one in self._passage.request.messages if one.role == "user"), None
+            )
+            hint = first.text if first else ""
+        facts = f"{self._report.tenant}\0{self._passage.name}\0{hint}"
+        return blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _may_go_elsewhere(error: InnervoiceError) -> bool:
+    return isinstance(error, _ELSEWHERE) or (
+        isinstance(error, TimedOutError) and error.limit == "connect"
+    )
+
+
+def _failure_of(error: InnervoiceError) -> Failure:
+    if isinstance(error, ProviderError):
+        return Failure(type=error.type, code=error.status or error.code, message=error.message)
+    return Failure(type="upstream_error", code=502, message=str(error))
+
+
+def _moved(candidate: Candidate, error: InnervoiceError) -> Any:
+    notebook = Notebook()
+    notebook.add("moved_on", f"{candidate.name}: {type(error).__name__}")
+    return notebook.notes()[0]

@@ -1,0 +1,147 @@
+"""Streams through the gateway: silences, breaks, clients that are slow or leave."""
+
+import asyncio
+import json
+from contextlib import suppress
+
+import pytest
+from innervoice.gateway.config import GatewayConfig, ServerSettings
+
+import innervoice as iv
+from gateway.harness import BEHIND, URLS, Served, body_of, read
+from gateway.upstreams import Answer, BrokenError, Scripted, Wait, frames
+from innervoice.emulator.core import Emulator
+from innervoice.frames.sniff import AnyFraming
+from innervoice.wire.dialects import DIALECTS, dialect_named
+
+ASKED = "What is 15 * 23?"
+
+
+def recorded(dialect) -> bytes:
+    """A stream of the emulator in a dialect."""
+    model = BEHIND[dialect]
+    request = iv.Request(
+        model, (iv.user(ASKED),), stream=True, reasoning="high", max_tokens=4000,
+        base_url=URLS[model.partition("/")[0]],
+    )  # fmt: skip
+    wire = iv.encode(request)
+    path = wire.url.removeprefix("http://emulator")
+    reply = Emulator().reply(
+        "POST", path, {"authorization": "Bearer x"}, json.dumps(wire.body).encode()
+    )
+    assert reply.status == 200, reply.body
+    return reply.body
+
+
+def config(**server):
+    return GatewayConfig(server=ServerSettings(**server))
+
+
+def serve(http, **server):
+    served = Served(config(**server), http=http)
+    served.gateway.pings._step = 0.01
+    return served
+
+
+def ask(served, dialect, model, **how):
+    path, body = body_of(dialect, model, [iv.user(ASKED)], stream=True)
+    return served.call("POST", path, body, **how)
+
+
+def complaints(dialect, data):
+    framing = AnyFraming()
+    frames = [*framing.feed(data), *framing.finish()]
+    return [str(found) for found in dialect_named(dialect).grammar(None).check(frames)]
+
+
+@pytest.mark.parametrize("front", ["anthropic", "openai-chat", "openai-responses", "gemini"])
+@pytest.mark.parametrize("behind", ["anthropic", "openai-chat", "gemini"])
+def test_silences_have_signs_of_life(front, behind):
+    pieces = frames(recorded(behind))
+    half = len(pieces) // 2
+    http = Scripted(Answer(Wait(0.2), *pieces[:half], Wait(0.2), *pieces[half:]))
+    reply = asyncio.run(ask(serve(http, ping_seconds=0.05), front, BEHIND[behind]))
+    signs = [piece for piece in reply.pieces if piece.startswith((b": ", b":\n", b"event: ping"))]
+    assert len(signs) >= 2
+    assert reply.pieces.index(signs[0]) == 0, "the first silence is before the answer"
+    answer = read(reply, front)
+    assert answer.text == "15 * 23 = 345."
+    assert answer.ended
+
+
+@pytest.mark.parametrize("front", DIALECTS)
+@pytest.mark.parametrize("behind", DIALECTS)
+def test_a_cut_has_a_legal_end(front, behind):
+    data = recorded(behind)
+    http = Scripted(Answer(data[: len(data) * 2 // 3], BrokenError("reset by peer")))
+    served = serve(http, retries=0)
+    reply = asyncio.run(ask(served, front, BEHIND[behind]))
+    if reply.status == 200:
+        assert complaints(front, reply.body) == []
+        with suppress(iv.ProviderError):
+            assert read(reply, front).error is not None, "an answer that was cut says so"
+    else:
+        assert reply.status == 502, "nothing had been sent"
+    assert served.reports[-1].error == "AnswerInterruptedError"
+
+
+@pytest.mark.parametrize("behind", ["anthropic", "openai-chat"])
+def test_a_client_that_leaves_ends_the_answer_upstream(behind):
+    pieces = frames(recorded(behind))
+
+    async def leave():
+        gone = asyncio.Event()
+        answer = Answer(*pieces[:4], Wait())
+        served = serve(Scripted(answer))
+        asking = asyncio.ensure_future(ask(served, "anthropic", BEHIND[behind], leaves=gone))
+        await answer.waits.wait()
+        gone.set()
+        await asyncio.wait_for(asking, 2)
+        return served, answer
+
+    served, answer = asyncio.run(leave())
+    assert answer.is_closed
+    assert served.reports[-1].status == 499
+
+
+def test_a_slow_client_slows_the_upstream():
+    pieces = frames(recorded("anthropic"))
+
+    async def crawl():
+        answer = Answer(*pieces)
+        served = serve(Scripted(answer))
+        stuck = asyncio.Event()
+
+        async def reads(message):
+            if message["type"] == "http.response.body":
+                await stuck.wait()
+
+        asking = asyncio.ensure_future(ask(served, "openai-chat", BEHIND["anthropic"], reads=reads))
+        await asyncio.sleep(0.1)
+        given = answer.given
+        stuck.set()
+        await asking
+        return given, answer.given
+
+    given, in_the_end = asyncio.run(crawl())
+    assert given < in_the_end, "the upstream is read only as fast as the client reads"
+    assert given <= 5
+
+
+@pytest.mark.parametrize(
+    ("steps", "limit", "words"),
+    [
+        ((Wait(),), {"first_byte_seconds": 0.1}, "nothing of an answer within 0.1 s"),
+        ((b"", Wait()), {"idle_seconds": 0.1}, "no data for 0.1 s"),
+        ((Wait(),), {"total_seconds": 0.1}, "not finished within 0.1 s"),
+    ],
+)
+def test_limits_are_apart(steps, limit, words):
+    first, *_ = frames(recorded("anthropic"))
+    answer = Answer(*(first if step == b"" else step for step in steps))
+    reply = asyncio.run(
+        ask(serve(Scripted(answer), retries=0, **limit), "anthropic", BEHIND["anthropic"])
+    )
+    assert words in reply.body.decode()
+    assert answer.is_closed
+    assert reply.status == 504
