@@ -478,6 +478,22 @@ def test_secrets_of_the_environment_and_of_files(tmp_path):
     assert SECRET == text_or_secret("env:A", ENVIRON)
 
 
+@pytest.mark.parametrize("key", [SECRET, "AIzaSyA1234567890", "0123456789abcdef0123456789abcdef"])
+def test_a_key_behind_env_is_not_shown(key):
+    with pytest.raises(UsageError) as caught:
+        secret(f"env:{key}", {})
+
+    assert "expected the name of an environment variable after 'env:'" == str(caught.value)
+
+
+def test_long_names_of_variables():
+    name = "OUR_TEAM_AZURE_OPENAI_PRODUCTION_API_KEY"
+
+    assert "x" == secret(f"env:{name}", {name: "x"})
+    with pytest.raises(UsageError, match=f"the environment variable {name} is not set"):
+        secret(f"env:{name}", {})
+
+
 @pytest.mark.parametrize("reference", [SECRET, "", "env:", "file:", "ENV:A", "http://x"])
 def test_a_value_is_not_a_reference(reference):
     with pytest.raises(UsageError, match="expected a reference") as caught:

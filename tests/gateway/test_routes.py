@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import innervoice as iv
 from innervoice.client.auth import Outgoing
 from innervoice.errors import UsageError
-from innervoice.gateway.config import GatewayConfig, NamedModel, UpstreamSettings
+from innervoice.gateway.config import GatewayConfig, NamedModel, ServerSettings, UpstreamSettings
 from innervoice.gateway.names import filled, matched
 from innervoice.gateway.routes import (
     AmbiguousModelError,
@@ -405,6 +405,27 @@ def test_cloud_credentials_are_not_looked_for_before_they_are_needed():
     assert "bedrock" not in found.providers_with_keys
 
 
+def test_a_secret_that_went_away_is_said_before_anything_changes():
+    with pytest.raises(UsageError, match="the environment variable GONE is not set"):
+        routes(openai={"keys": ["env:GONE"]})
+
+
+def test_servers_of_the_own_machine_are_for_callers_of_the_own_machine():
+    """Whoever comes from elsewhere cannot reach into the gateway's machine, unless the config says so."""
+
+    def at(host, **upstreams):
+        server = ServerSettings(host=host)
+        return Routes(
+            GatewayConfig(server=server, keys={"team": "env:A"}, upstreams=upstreams), ENVIRON
+        )
+
+    assert ["ollama/qwen3:8b"] == reached(at("127.0.0.1"), "ollama/qwen3:8b")
+    assert ["ollama/qwen3"] == reached(at("0.0.0.0", ollama=UpstreamSettings()), "ollama/qwen3")
+    with pytest.raises(NotConfiguredError, match=r"list it as \[upstreams.ollama\]"):
+        at("0.0.0.0").route("ollama/qwen3")
+    assert ["openai/x"] == reached(at("0.0.0.0"), "openai/x")
+
+
 # ---- lists -----------------------------------------------------------------------------------------
 
 
@@ -428,6 +449,13 @@ def test_providers_with_keys():
     )
 
     assert ("mistral", "anthropic", "openai", "gemini") == found.providers_with_keys
+
+
+def test_an_upstream_with_an_address_is_listed_without_a_key():
+    found = routes(openai={"base_url": "http://10.0.0.5/v1"})
+
+    assert ("anthropic", "gemini") == found.providers_with_keys
+    assert "openai/gpt-5.6" in found.names()
 
 
 def test_nothing_is_listed_without_keys():

@@ -49,7 +49,7 @@ _TOP = {
     "keys": Kind("a table [keys]", lambda value: isinstance(value, dict)),
 }
 _SERVER = {
-    "host": text("a host name or an address, as '127.0.0.1'", r"[A-Za-z0-9._:\[\]-]+"),
+    "host": text("a host name or an address, as '127.0.0.1'", r"[A-Za-z0-9._:-]+"),
     "port": number("a port from 0 to 65535", least=0, most=65535, whole=True),
     "store": text("'ram', 'sqlite:FILE', 'redis://...', 'postgresql://...' or a reference", _STORE),
     "remember": word("off", "ram", "seals", "full"),
@@ -132,7 +132,7 @@ def exposure_problem(host: str, keys: Mapping[str, str]) -> str | None:
 
 def _is_loopback(host: str) -> bool:
     try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
+        return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host.lower() == "localhost"
 

@@ -91,7 +91,7 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 _SECRET = re.compile(
     r"(?i:bearer |basic )|(?:sk|pk|rk|xai|gsk|hf|ghp|github_pat|pplx|nvapi|r8|fw|csk|iv)[-_]|AIza|AKIA|ya29\.|eyJ"
 )
-_LONG = re.compile(r"[A-Za-z0-9+=_]{24,}")
+_LONG = re.compile(r"[A-Za-z0-9+=]{24,}")
 
 
 def is_shown(value: str) -> bool:

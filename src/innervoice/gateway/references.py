@@ -38,12 +38,12 @@ def secret(reference: str, environ: Mapping[str, str]) -> str:
 
 
 def _variable(name: str, environ: Mapping[str, str]) -> str:
+    if name in environ:
+        return environ[name].strip()
     # Someone may have written the key itself behind `env:`.
     if not _VARIABLE.fullmatch(name) or not is_shown(name):
         raise UsageError("expected the name of an environment variable after 'env:'")
-    if name not in environ:
-        raise UsageError(f"the environment variable {name} is not set")
-    return environ[name].strip()
+    raise UsageError(f"the environment variable {name} is not set")
 
 
 def _content(path: Path) -> str:

@@ -9,7 +9,8 @@ A name is, in this order:
 Claude Code appends words as `[1m]` to a name. They are cut, unless `[[models]]` has the name with them.
 
 A caller names a model and never a host: addresses come from the config and from the providers' rows, and a name with an address in it is
-unknown. With `base_url` in an upstream only the keys listed there are sent to it, not those of the environment.
+unknown. Servers at the gateway's own machine, as Ollama, must be listed in `[upstreams]` as soon as other machines can reach the gateway.
+With `base_url` in an upstream only the keys listed there are sent to it, not those of the environment.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from functools import lru_cache
 from innervoice.catalog.lookup import all_hosts, host_of
 from innervoice.catalog.makers import hosts_that_know, maker_of, names_at
 from innervoice.errors import UsageError
-from innervoice.gateway.config import GatewayConfig, NamedModel
+from innervoice.gateway.config import GatewayConfig, NamedModel, exposure_problem
 from innervoice.gateway.names import ModelName, filled, is_safe, matched, split_name, without_suffix
 from innervoice.gateway.upstreams import (
     Account,
@@ -97,6 +98,7 @@ class Routes:
         globs = (model for model in config.models if model.is_glob)
         self._globs = sorted(globs, key=lambda model: -len(model.name.replace("*", "")))
         self._environ = environ
+        self._is_exposed = exposure_problem(config.server.host, {}) is not None
         self._emulated = base_url_of
         self._upstreams = {
             _id_of(name): Upstream.of_settings(_id_of(name), settings, environ, base_url_of)
@@ -113,10 +115,14 @@ class Routes:
         return self._cached(name)
 
     def names(self) -> tuple[str, ...]:
-        """The names that a list of models shows: those of `[[models]]` without globs, and the own models of providers with a key."""
+        """The names that a list of models shows: those of `[[models]]` without globs, and the own models of providers with a key.
+
+        The same for an upstream whose address the config has.
+        """
         listed = (
             f"{upstream.name}/{model}"
-            for upstream in self._usable()
+            for upstream in self._all()
+            if upstream.has_key or upstream.base_url
             for model in names_at(upstream.provider)
         )
         return tuple(dict.fromkeys((*self._exact, *listed)))
@@ -124,7 +130,7 @@ class Routes:
     @property
     def providers_with_keys(self) -> tuple[str, ...]:
         """The providers and upstreams that have a key, or need none because the emulator answers."""
-        return tuple(upstream.name for upstream in self._usable())
+        return tuple(upstream.name for upstream in self._all() if upstream.has_key)
 
     def candidates_of(self, target: str) -> tuple[Candidate, ...]:
         """The candidates of one `provider/model`, one for each account; raises as `route` does."""
@@ -133,6 +139,12 @@ class Routes:
         # What a glob matched may be safe in the name and not at its place in the target.
         if parsed is None or upstream is None or not is_safe(parsed.model):
             raise UnknownModelError(target)
+        if self._is_exposed and upstream.is_own_machine and upstream.name not in self._upstreams:
+            raise NotConfiguredError(
+                (
+                    f"{upstream.name} is a server at the gateway's machine: list it as [upstreams.{upstream.name}]",
+                )
+            )
         return upstream.candidates(parsed.model)
 
     # ---- which entry -----------------------------------------------------------------------------
@@ -192,12 +204,11 @@ class Routes:
             return found
         return Upstream.of_row(host, self._environ, self._emulated)
 
-    def _usable(self) -> Iterator[Upstream]:
+    def _all(self) -> Iterator[Upstream]:
+        """The upstreams of the config, then all other providers."""
         rows = (host.id for host in all_hosts())
-        for name in dict.fromkeys((*self._upstreams, *rows)):
-            upstream = self._upstream(name)
-            if upstream and upstream.has_key:
-                yield upstream
+        names = dict.fromkeys((*self._upstreams, *rows))
+        return filter(None, map(self._upstream, names))
 
     # ---- names that are near ---------------------------------------------------------------------
 

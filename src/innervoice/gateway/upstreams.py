@@ -144,6 +144,11 @@ class Upstream:
             return True
         return self.base_url is None and self.host is not None and bool(self._variable())
 
+    @property
+    def is_own_machine(self) -> bool:
+        """Whether it is a server at this machine, as Ollama, by the provider's row."""
+        return self.base_url is None and bool(self.host and self.host.base_url.startswith("http:"))
+
     def candidates(self, model: str) -> tuple[Candidate, ...]:
         """A candidate for each account; raises a `NotConfiguredError` if a key or the address is missing."""
         base_url, is_default_url = self._place()
