@@ -96,6 +96,8 @@ class Host(Row, frozen=True, kw_only=True):
     """Members of a body that its dialects have and it does not."""
     models: tuple[str, ...] | None = None
     """Patterns of models that it serves beside those with a row of their own; None: it serves any name."""
+    makes: tuple[str, ...] = ()
+    """Patterns of the models that are its own, in the names that it gives them; other hosts may serve them too."""
     says: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Messages of its refusals, where they differ from those of the dialect: `unknown_member`, `unknown_model`."""
     exclusive: tuple[tuple[str, str], ...] = ()

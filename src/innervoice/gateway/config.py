@@ -1,0 +1,153 @@
+"""gateway.toml and the environment -> a `GatewayConfig`, or one `ConfigError` with every problem of the file.
+
+    [server]                 where the gateway listens, what it keeps, its limits
+    [[models]]               names that callers may ask for, and what each of them reaches
+    [upstreams.NAME]         accounts and addresses of providers, and servers of one's own
+    [keys]                   the callers' keys: TENANT = "env:..."
+
+Secrets are references, `env:NAME` or `file:PATH`. They are read here once to see that they are there, and again by `routes.py`, which
+puts them into a keyring; a config holds the references alone.
+
+A name of `[[models]]` may contain `*`, which stands for anything, and then `to` may contain it as well: `name = "claude-*"`, `to =
+"anthropic/claude-*"`. What `to` names is always a model at a provider or an upstream, never another entry of `[[models]]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from innervoice.canon.rows import Row
+from innervoice.errors import UsageError
+from innervoice.gateway.config_checks import LOOPBACK, checked_tables, exposure_problem
+from innervoice.gateway.config_reading import Problems
+from innervoice.gateway.references import is_reference, secret, text_or_secret
+
+__all__ = [
+    "ConfigError",
+    "GatewayConfig",
+    "NamedModel",
+    "ReasoningLimit",
+    "ServerSettings",
+    "UpstreamSettings",
+    "exposure_problem",
+    "is_reference",
+    "load_config",
+    "secret",
+    "text_or_secret",
+]
+
+
+class ConfigError(UsageError):
+    """A configuration that cannot be used; `problems` has all that is wrong with it."""
+
+    def __init__(self, source: str, problems: tuple[str, ...]) -> None:
+        self.source = source
+        self.problems = problems
+        count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}"
+        super().__init__("\n  ".join((f"{source}: {count}", *problems)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.source, self.problems)
+
+
+class ServerSettings(Row, frozen=True, kw_only=True):
+    """Where the gateway listens, what it keeps, and its limits."""
+
+    host: str = LOOPBACK
+    port: int = 8807
+    store: str | None = None
+    """Where turns are kept, as `sqlite:gateway.db` or `redis://...`, or a reference to such a text; None: the embedded store."""
+    remember: Literal["off", "ram", "seals", "full"] = "seals"
+    log: Literal["none", "shape", "full"] = "shape"
+    """What is kept of requests for the viewer."""
+    ping_seconds: float = 10
+    """The silence after which a client gets a ping."""
+    connect_seconds: float = 5
+    first_byte_seconds: float = 600
+    idle_seconds: float = 300
+    """The longest silence of an upstream in the middle of an answer."""
+    total_seconds: float = 3600
+    retries: int = 2
+    longest_wait: float = 60
+    """The longest Retry-After, in seconds, that is waited out before another candidate is asked."""
+    body_bytes: int = 32 * 1024 * 1024
+    streams_per_key: int = 1000
+    """How many answers one caller's key may have under way."""
+
+
+class ReasoningLimit(Row, frozen=True, kw_only=True):
+    """How much a model may reason, whatever a caller asks for."""
+
+    at_most: str | None = None
+
+
+class NamedModel(Row, frozen=True, kw_only=True):
+    """A name that callers may ask for."""
+
+    name: str
+    to: tuple[str, ...]
+    """What is asked, the first that works."""
+    reasoning: ReasoningLimit = ReasoningLimit()
+
+    @property
+    def is_glob(self) -> bool:
+        """Whether the name stands for many."""
+        return "*" in self.name
+
+
+class UpstreamSettings(Row, frozen=True, kw_only=True):
+    """The accounts and the address of a provider, or of a server of one's own."""
+
+    # Values are references or harmless; a repr need not decide which.
+    hidden: ClassVar[frozenset[str]] = frozenset({"headers"})
+
+    keys: tuple[str, ...] = ()
+    """References to keys, one for each account."""
+    base_url: str | None = None
+    provider: str | None = None
+    """The provider whose row says how it behaves; by default the one with the upstream's name."""
+    dialect: str | None = None
+    headers: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    """Headers that are added to each request; a value may be a reference."""
+
+
+class GatewayConfig(Row, frozen=True, kw_only=True):
+    """All settings of a gateway. It holds no secrets, only references to them."""
+
+    server: ServerSettings = ServerSettings()
+    models: tuple[NamedModel, ...] = ()
+    upstreams: dict[str, UpstreamSettings] = {}  # noqa: RUF012 - msgspec copies it
+    keys: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    """Tenants -> references to their keys."""
+
+
+def load_config(
+    path: Path | None, environ: Mapping[str, str], *, emulated: bool = False
+) -> GatewayConfig:
+    """Reads a file; None gives the defaults. Raises a `ConfigError` with every problem of the file.
+
+    With `emulated`, the keys of upstreams need not exist.
+    """
+    if path is None:
+        return GatewayConfig()
+    problems = Problems()
+    tables = checked_tables(_tables(path, problems), environ, problems, emulated=emulated)
+    if problems.found:
+        raise ConfigError(str(path), tuple(problems.found))
+    return GatewayConfig.from_row(tables)
+
+
+def _tables(path: Path, problems: Problems) -> dict[str, Any]:
+    import tomllib  # noqa: PLC0415 - only a gateway with a file needs it
+
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        problems.add("", f"the file cannot be read: {error.strerror or type(error).__name__}")
+    except UnicodeDecodeError:
+        problems.add("", "expected TOML in UTF-8, got other bytes")
+    except tomllib.TOMLDecodeError as error:
+        problems.add("", f"expected TOML: {error}")
+    return {}

@@ -1,0 +1,219 @@
+"""The tables of gateway.toml -> the same tables with what is right in them, and a list of what is wrong.
+
+Each problem has its place (`models[2].to[0]`), what was expected and what came. Nothing here shows a secret.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from typing import Any, get_args
+from urllib.parse import urlsplit
+
+from innervoice.canon.reasoning import Effort
+from innervoice.canon.request import check_base_url
+from innervoice.catalog.lookup import host_of
+from innervoice.catalog.makers import maker_of
+from innervoice.gateway.config_reading import (
+    Kind,
+    Problems,
+    did_you_mean,
+    number,
+    shown,
+    text,
+    word,
+)
+from innervoice.gateway.config_upstreams import (
+    check_keys,
+    check_secret,
+    check_upstream_names,
+    checked_upstream,
+    provider_ids,
+)
+from innervoice.gateway.names import MODEL_NAME, is_safe, split_name
+from innervoice.gateway.references import is_reference
+
+__all__ = ["LOOPBACK", "checked_tables", "exposure_problem"]
+
+LOOPBACK = "127.0.0.1"
+"""Where the gateway listens if nothing else is said."""
+
+_ANY = Kind("a value", lambda _: True)
+_SECONDS = number("a number of seconds above 0", least=0.001, most=1e9)
+_STORE = r"(?:env:|file:|sqlite:|rediss?://|valkeys?://|postgres(?:ql)?://).+|ram"
+
+_TOP = {
+    "server": Kind("a table [server]", lambda value: isinstance(value, dict)),
+    "models": Kind("a list of tables [[models]]", lambda value: isinstance(value, list)),
+    "upstreams": Kind("tables [upstreams.NAME]", lambda value: isinstance(value, dict)),
+    "keys": Kind("a table [keys]", lambda value: isinstance(value, dict)),
+}
+_SERVER = {
+    "host": text("a host name or an address, as '127.0.0.1'", r"[A-Za-z0-9._:-]+"),
+    "port": number("a port from 0 to 65535", least=0, most=65535, whole=True),
+    "store": text("'ram', 'sqlite:FILE', 'redis://...', 'postgresql://...' or a reference", _STORE),
+    "remember": word("off", "ram", "seals", "full"),
+    "log": word("none", "shape", "full"),
+    "ping_seconds": _SECONDS,
+    "connect_seconds": _SECONDS,
+    "first_byte_seconds": _SECONDS,
+    "idle_seconds": _SECONDS,
+    "total_seconds": _SECONDS,
+    "retries": number("a whole number from 0 to 10", least=0, most=10, whole=True),
+    "longest_wait": number("a number of seconds, 0 or more", least=0, most=1e9),
+    "body_bytes": number("a number of bytes, 1024 or more", least=1024, whole=True),
+    "streams_per_key": number("a whole number, 1 or more", least=1, whole=True),
+}
+_MODEL = {
+    "name": text("a name", r"[^\s\x00-\x1f](?:[^\x00-\x1f]{0,254}[^\s\x00-\x1f])?"),
+    "to": Kind(
+        "'provider/model' or a list of these",
+        lambda value: isinstance(value, str) or (isinstance(value, list) and bool(value)),
+    ),
+    "reasoning": _ANY,
+}
+_REASONING = {"at_most": word(*get_args(Effort))}
+
+
+def checked_tables(
+    tables: Mapping[str, Any], environ: Mapping[str, str], problems: Problems, *, emulated: bool
+) -> dict[str, Any]:
+    """The tables, in the form of a `GatewayConfig` if no problem was found."""
+    top = problems.members(tables, "", _TOP)
+    server = _server(top.get("server", {}), environ, problems)
+    upstreams = {
+        name: checked_upstream(name, value, environ, problems, emulated=emulated)
+        for name, value in top.get("upstreams", {}).items()
+    }
+    check_upstream_names(upstreams, problems)
+    models = _models(top.get("models", []), upstreams, problems)
+    exposed = exposure_problem(server.get("host", LOOPBACK), {})
+    keys = top.get("keys", {})
+    check_keys(keys, environ, problems, exposed=exposed is not None)
+    if exposed and not keys:
+        problems.add("server.host", exposed)
+    return {"server": server, "models": models, "upstreams": upstreams, "keys": keys}
+
+
+# ---- the server ------------------------------------------------------------------------------------
+
+
+def _server(value: Any, environ: Mapping[str, str], problems: Problems) -> dict[str, Any]:
+    server = problems.members(value, "server", _SERVER)
+    store = server.get("store", "")
+    if is_reference(store):
+        check_secret(store, environ, "server.store", problems)
+    elif _has_password(store):
+        problems.add(
+            "server.store", "expected an address without a password; write 'env:NAME' for one with"
+        )
+    return server
+
+
+def _has_password(url: str) -> bool:
+    """Whether an address has a password; the name of a user alone is none."""
+    try:
+        address = urlsplit(url)
+        check_base_url(address._replace(netloc=address.netloc.rpartition("@")[2]).geturl())
+        return bool(address.password)
+    except ValueError:
+        return True
+
+
+def exposure_problem(host: str, keys: Mapping[str, str]) -> str | None:
+    """What is wrong with listening at a host; None if nothing is."""
+    if keys or _is_loopback(host):
+        return None
+    return (
+        f"{host!r} can be reached from other machines, and without [keys] everyone there could use your providers' keys;"
+        " add callers to [keys], or listen on 127.0.0.1"
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+# ---- models ----------------------------------------------------------------------------------------
+
+
+def _models(
+    values: list[Any], upstreams: Mapping[str, Any], problems: Problems
+) -> list[dict[str, Any]]:
+    names: dict[str, int] = {}
+    for index, value in enumerate(values):
+        name = value.get("name") if isinstance(value, dict) else None
+        if not isinstance(name, str):
+            continue
+        if name in names:
+            what = "this glob can never match" if "*" in name else "the name is not unique"
+            problems.add(
+                f"models[{index}].name", f"{what}: models[{names[name]}] is {shown(name)} as well"
+            )
+        names.setdefault(name, index)
+    return [
+        _model(value, f"models[{index}]", names, upstreams, problems)
+        for index, value in enumerate(values)
+    ]
+
+
+def _model(
+    value: Any,
+    place: str,
+    names: Mapping[str, int],
+    upstreams: Mapping[str, Any],
+    problems: Problems,
+) -> dict[str, Any]:
+    model = problems.members(value, place, _MODEL, required=("name", "to"))
+    name, to = model.get("name"), model.get("to", [])
+    if name is not None and ("**" in name or "?" in name):
+        problems.add(f"{place}.name", "expected one `*` for any text; other wildcards are unknown")
+    targets = [to] if isinstance(to, str) else to
+    for index, target in enumerate(targets):
+        problem = _target_problem(target, name, names, upstreams)
+        if problem is None and target in targets[:index]:
+            problem = f"{shown(target)} is in the list twice"
+        if problem:
+            at = "" if isinstance(to, str) else f"[{index}]"
+            problems.add(f"{place}.to{at}", problem)
+    if "reasoning" in model:
+        model["reasoning"] = problems.members(model["reasoning"], f"{place}.reasoning", _REASONING)
+    return {**model, "to": targets}
+
+
+def _target_problem(
+    target: Any, name: str | None, names: Mapping[str, int], upstreams: Mapping[str, Any]
+) -> str | None:
+    """What is wrong with one of `to`; None if nothing is."""
+    if not isinstance(target, str):
+        return f"expected 'provider/model', got {shown(target)}"
+    if target in names and target != name:
+        return (
+            f"{shown(target)} is models[{names[target]}]; an entry cannot lead to another one,"
+            " write the provider and the model"
+        )
+    parsed = split_name(target)
+    if parsed is None:
+        maker = maker_of(target)
+        hint = f"; did you mean '{maker.id}/{target}'?" if maker else ""
+        return f"expected 'provider/model', got {shown(target)}{hint}"
+    if parsed.provider not in upstreams and host_of(parsed.provider) is None:
+        known = [*upstreams, *provider_ids()]
+        return (
+            f"expected a provider or one of [upstreams], got {shown(parsed.provider)}"
+            f"{did_you_mean(parsed.provider, known)}"
+        )
+    return _model_problem(parsed.model, name)
+
+
+def _model_problem(model: str, name: str | None) -> str | None:
+    if not is_safe(model.replace("*", "x")):
+        return f"expected {MODEL_NAME}, got {shown(model)}"
+    stars = (name or "").count("*")
+    if name is not None and model.count("*") not in (0, stars):
+        allowed = f"no `*`, or {stars} as in the name" if stars else "no `*`: the name has none"
+        return f"expected {allowed}, got {shown(model)}"
+    return None

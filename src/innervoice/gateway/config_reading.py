@@ -1,0 +1,121 @@
+"""Tables of a TOML file -> checked members, with every problem of the file in one list.
+
+A member that is wrong is left out and its problem is noted, so that reading goes on and all problems are said at once. A problem has the
+place of the member, what was expected, and what came; a value that may be a secret is described, never shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+__all__ = ["Kind", "Problems", "did_you_mean", "is_shown", "number", "shown", "text", "word"]
+
+
+class Kind(NamedTuple):
+    """What a member must be: in words, and as a test."""
+
+    expected: str
+    fits: Callable[[Any], bool]
+    words: tuple[str, ...] = ()
+    """The words that are allowed, if they are few."""
+
+
+def text(expected: str = "a text", pattern: str = r".+") -> Kind:
+    """A text that a pattern matches."""
+    compiled = re.compile(pattern)
+    return Kind(expected, lambda value: isinstance(value, str) and bool(compiled.fullmatch(value)))
+
+
+def word(*words: str) -> Kind:
+    """One of a few words."""
+    return Kind(f"one of {', '.join(words)}", lambda value: value in words, words)
+
+
+def number(expected: str, *, least: float, most: float = float("inf"), whole: bool = False) -> Kind:
+    """A number in a range."""
+    kinds = int if whole else (int, float)
+    return Kind(
+        expected,
+        lambda value: (
+            isinstance(value, kinds) and not isinstance(value, bool) and least <= value <= most
+        ),
+    )
+
+
+@dataclass
+class Problems:
+    """The problems that were found so far."""
+
+    found: list[str] = field(default_factory=list)
+
+    def add(self, place: str, problem: str) -> None:
+        """Notes a problem; the place is written as in `models[2].to[0]`."""
+        self.found.append(f"{place}: {problem}" if place else problem)
+
+    def members(
+        self, value: Any, place: str, kinds: Mapping[str, Kind], required: Iterable[str] = ()
+    ) -> dict[str, Any]:
+        """The members of a table that are as they must be."""
+        if not isinstance(value, dict):
+            self.add(place, f"expected a table, got {shown(value)}")
+            return {}
+        for name in required:
+            if name not in value:
+                self.add(_below(place, name), f"expected {kinds[name].expected}, got nothing")
+        good = {}
+        for name, member in value.items():
+            kind = kinds.get(name)
+            where = _below(place, name)
+            if kind is None:
+                known = ", ".join(kinds)
+                hint = did_you_mean(name, kinds)
+                self.add(where, f"there is no such setting{hint or f'; expected one of {known}'}")
+            elif not kind.fits(member):
+                hint = did_you_mean(member, kind.words) if isinstance(member, str) else ""
+                self.add(where, f"expected {kind.expected}, got {shown(member)}{hint}")
+            else:
+                good[name] = member
+        return good
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """A question with the nearest of the known words; empty if none is near."""
+    close = get_close_matches(given.lower()[:200], list(known), 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+_SECRET = re.compile(
+    r"(?i:bearer |basic )|(?:sk|pk|rk|xai|gsk|hf|ghp|github_pat|pplx|nvapi|r8|fw|csk|iv)[-_]|AIza|AKIA|ya29\.|eyJ"
+)
+_LONG = re.compile(r"[A-Za-z0-9+=]{24,}")
+
+
+def is_shown(value: str) -> bool:
+    """Whether a text may be shown: it does not look like a secret."""
+    return not (_SECRET.match(value) or _LONG.search(value) or "@" in value)
+
+
+def shown(value: Any) -> str:
+    """A value for an error message: texts and numbers as they are, but nothing that may be a secret."""
+    match value:
+        case str():
+            short = value if len(value) <= 60 else value[:60] + "..."
+            return repr(short) if is_shown(value) else f"a text of {len(value)} characters"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return f"{value}"
+        case list():
+            return f"a list of {len(value)}"
+        case _:
+            return "a table" if isinstance(value, dict) else f"a {type(value).__name__}"
+
+
+def _below(place: str, name: str) -> str:
+    plain = re.fullmatch(r"[\w-]{1,40}", name) and is_shown(name)
+    member = name if plain else shown(name)
+    return f"{place}.{member}" if place else member

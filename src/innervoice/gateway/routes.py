@@ -1,0 +1,247 @@
+"""A model's name, as a caller writes it -> the candidates that can answer, in the order of the config.
+
+A name is, in this order:
+
+1. a name of `[[models]]`; names without `*` first, then globs, those with more characters besides `*` first;
+2. `provider/model`, for providers with a row and for `[upstreams]`;
+3. a bare name that belongs to one provider (`catalog/makers.py` has the rule).
+
+Claude Code appends words as `[1m]` to a name. They are cut, unless `[[models]]` has the name with them.
+
+A caller names a model and never a host: addresses come from the config and from the providers' rows, and a name with an address in it is
+unknown. Servers at the gateway's own machine, as Ollama, must be listed in `[upstreams]` as soon as other machines can reach the gateway.
+With `base_url` in an upstream only the keys listed there are sent to it, not those of the environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+
+from innervoice.catalog.lookup import all_hosts, host_of
+from innervoice.catalog.makers import hosts_that_know, maker_of, names_at
+from innervoice.errors import UsageError
+from innervoice.gateway.config import GatewayConfig, NamedModel, exposure_problem
+from innervoice.gateway.names import ModelName, filled, is_safe, matched, split_name, without_suffix
+from innervoice.gateway.upstreams import (
+    Account,
+    Candidate,
+    NotConfiguredError,
+    Upstream,
+)
+
+__all__ = [
+    "Account",
+    "AmbiguousModelError",
+    "Candidate",
+    "NotConfiguredError",
+    "Route",
+    "Routes",
+    "UnknownModelError",
+]
+
+_MOST_NAMED = 5
+_MOST_NEAREST = 3
+
+
+@dataclass(frozen=True)
+class Route:
+    """What a name reaches."""
+
+    asked: str
+    candidates: tuple[Candidate, ...]
+    at_most: str | None = None
+    """The highest effort that the config allows."""
+
+
+class UnknownModelError(UsageError):
+    """A caller asked for a model that nobody here has; `nearest` has names that do exist."""
+
+    def __init__(self, model: str, nearest: tuple[str, ...] = ()) -> None:
+        self.model = model
+        self.nearest = nearest
+        hint = f"; the nearest are {', '.join(nearest)}" if nearest else ""
+        super().__init__(f"unknown model {_short(model)!r}{hint}")
+
+    def __reduce__(self) -> tuple[type, tuple[str, tuple[str, ...]]]:
+        return type(self), (self.model, self.nearest)
+
+
+class AmbiguousModelError(UsageError):
+    """A caller asked by a bare name for a model that several providers have; `names` has some of them in full."""
+
+    def __init__(self, model: str, names: tuple[str, ...]) -> None:
+        self.model = model
+        self.names = names
+        super().__init__(
+            f"several providers have the model {_short(model)!r}; name one, as {', '.join(names)}"
+        )
+
+    def __reduce__(self) -> tuple[type, tuple[str, tuple[str, ...]]]:
+        return type(self), (self.model, self.names)
+
+
+class Routes:
+    """The names of a gateway. Made once for a config; another config needs another one."""
+
+    def __init__(
+        self,
+        config: GatewayConfig,
+        environ: Mapping[str, str],
+        *,
+        base_url_of: Callable[[str], str | None] | None = None,
+    ) -> None:
+        """`base_url_of` says where the emulator answers for a provider; no key is needed there."""
+        self._exact = {model.name: model for model in config.models if not model.is_glob}
+        globs = (model for model in config.models if model.is_glob)
+        self._globs = sorted(globs, key=lambda model: -len(model.name.replace("*", "")))
+        self._environ = environ
+        self._is_exposed = exposure_problem(config.server.host, {}) is not None
+        self._emulated = base_url_of
+        self._upstreams = {
+            _id_of(name): Upstream.of_settings(_id_of(name), settings, environ, base_url_of)
+            for name, settings in config.upstreams.items()
+        }
+        # Callers choose the names, so what is remembered of them is bounded.
+        self._cached = lru_cache(maxsize=1024)(self._found)
+
+    def route(self, name: str) -> Route:
+        """The candidates for a name.
+
+        Raises an `UnknownModelError`, an `AmbiguousModelError`, or a `NotConfiguredError` if no candidate has a key and an address.
+        """
+        return self._cached(name)
+
+    def names(self) -> tuple[str, ...]:
+        """The names that a list of models shows: those of `[[models]]` without globs, and the own models of providers with a key.
+
+        The same for an upstream whose address the config has.
+        """
+        listed = (
+            f"{upstream.name}/{model}"
+            for upstream in self._all()
+            if upstream.has_key or upstream.base_url
+            for model in names_at(upstream.provider)
+        )
+        return tuple(dict.fromkeys((*self._exact, *listed)))
+
+    @property
+    def providers_with_keys(self) -> tuple[str, ...]:
+        """The providers and upstreams that have a key, or need none because the emulator answers."""
+        return tuple(upstream.name for upstream in self._all() if upstream.has_key)
+
+    def candidates_of(self, target: str) -> tuple[Candidate, ...]:
+        """The candidates of one `provider/model`, one for each account; raises as `route` does."""
+        parsed = split_name(target)
+        upstream = self._upstream(parsed.provider) if parsed else None
+        # What a glob matched may be safe in the name and not at its place in the target.
+        if parsed is None or upstream is None or not is_safe(parsed.model):
+            raise UnknownModelError(target)
+        if self._is_exposed and upstream.is_own_machine and upstream.name not in self._upstreams:
+            raise NotConfiguredError(
+                (
+                    f"{upstream.name} is a server at the gateway's machine: list it as [upstreams.{upstream.name}]",
+                )
+            )
+        return upstream.candidates(parsed.model)
+
+    # ---- which entry -----------------------------------------------------------------------------
+
+    def _found(self, asked: str) -> Route:
+        name = asked if asked in self._exact else without_suffix(asked)
+        if entry := self._exact.get(name):
+            return self._route(asked, entry.to, entry)
+        if not is_safe(name):
+            raise UnknownModelError(asked, self._nearest(name))
+        for entry in self._globs:
+            texts = matched(entry.name, name)
+            if texts is not None:
+                return self._route(asked, tuple(filled(to, texts) for to in entry.to), entry)
+        target = name if split_name(name) else f"{self._provider_of(name)}/{name}"
+        return self._route(asked, (target,))
+
+    def _route(
+        self, asked: str, targets: tuple[str, ...], entry: NamedModel | None = None
+    ) -> Route:
+        """The candidates of all targets; one that cannot be asked is left out as long as another can."""
+        candidates: list[Candidate] = []
+        problems: list[str] = []
+        for target in targets:
+            try:
+                candidates += self.candidates_of(target)
+            except UnknownModelError:
+                raise UnknownModelError(asked, self._nearest(without_suffix(asked))) from None
+            except NotConfiguredError as error:
+                problems += error.problems
+        if not candidates:
+            raise NotConfiguredError(tuple(problems))
+        return Route(asked, tuple(candidates), entry.reasoning.at_most if entry else None)
+
+    def _provider_of(self, name: str) -> str:
+        """The provider that a bare name belongs to."""
+        known = hosts_that_know(name)
+        maker = maker_of(name)
+        if maker is not None and maker in known:
+            return maker.id
+        if not known or maker is not None:
+            raise UnknownModelError(name, self._nearest(name))
+        if len(known) > 1:
+            ids = [host.id for host in known]
+            ready = [provider for provider in self.providers_with_keys if provider in ids]
+            names = (f"{provider}/{name}" for provider in dict.fromkeys((*ready, *ids)))
+            raise AmbiguousModelError(name, tuple(names)[:_MOST_NAMED])
+        return known[0].id
+
+    # ---- upstreams -------------------------------------------------------------------------------
+
+    def _upstream(self, provider: str) -> Upstream | None:
+        """An upstream of the config, else one out of a provider's row."""
+        found = self._upstreams.get(_id_of(provider))
+        host = host_of(provider)
+        if found is not None or host is None:
+            return found
+        return Upstream.of_row(host, self._environ, self._emulated)
+
+    def _all(self) -> Iterator[Upstream]:
+        """The upstreams of the config, then all other providers."""
+        rows = (host.id for host in all_hosts())
+        names = dict.fromkeys((*self._upstreams, *rows))
+        return filter(None, map(self._upstream, names))
+
+    # ---- names that are near ---------------------------------------------------------------------
+
+    def _nearest(self, asked: str) -> tuple[str, ...]:
+        """Names that look like a name: of those that can be asked, else of all that the catalog has.
+
+        The last is the name at its maker: it may be newer than the catalog.
+        """
+        name = asked[:100].lower()
+        maker = maker_of(name) if is_safe(name) else None
+        own = (f"{maker.id}/{name}",) if maker else ()
+        every = (f"{host.id}/{model}" for host in all_hosts() for model in names_at(host.id))
+        close = _closest(name, self.names()) or _closest(name, (*self._exact, *every))
+        others = [found for found in close if found not in own]
+        return (*others[: _MOST_NEAREST - len(own)], *own)
+
+
+def _closest(name: str, known: tuple[str, ...]) -> list[str]:
+    """The nearest names; a name without a provider is compared with the models alone."""
+    full: dict[str, str] = {}
+    for candidate in known:
+        parsed = split_name(candidate) or ModelName("", candidate)
+        full.setdefault(candidate.lower(), candidate)
+        if "/" not in name:
+            full.setdefault(parsed.model.lower(), candidate)
+    found = get_close_matches(name, full, _MOST_NEAREST * 2)
+    return list(dict.fromkeys(full[key] for key in found))
+
+
+def _id_of(provider: str) -> str:
+    host = host_of(provider)
+    return host.id if host else provider
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 100 else name[:100] + "..."

@@ -1,0 +1,234 @@
+"""Where requests of the gateway can go: an upstream has an address and accounts, and gives candidates for a model.
+
+Keys are read here, out of the references of the config, straight into keyrings. An account's name is its reference, as `env:OPENAI_KEY_A`.
+
+Sealed reasoning is bound to an account. So a candidate's target has a scope where its provider is reached in more than one way: the account,
+if the upstream has several, and the upstream's name, if it is not the provider's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Self
+
+from innervoice.canon.rows import Host
+from innervoice.canon.target import Target
+from innervoice.catalog.lookup import host_of
+from innervoice.catalog.targets import target_at
+from innervoice.client.auth import Destination, Keyring, Outgoing
+from innervoice.client.base_urls import base_url_of
+from innervoice.errors import UsageError
+from innervoice.gateway.config import UpstreamSettings, secret, text_or_secret
+from innervoice.wire.dialects import DEFAULT
+
+__all__ = ["Account", "Candidate", "NotConfiguredError", "Upstream"]
+
+Emulator = Callable[[str], str | None]
+
+_AWS_VARIABLES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+_OWN_SERVER = "custom"
+"""The emulator's name for servers without a row."""
+
+
+class NotConfiguredError(UsageError):
+    """A model is known, and no key or no address to ask it with; `problems` says what is missing for each candidate."""
+
+    def __init__(self, problems: tuple[str, ...]) -> None:
+        self.problems = problems
+        super().__init__("; ".join(problems))
+
+    def __reduce__(self) -> tuple[type, tuple[tuple[str, ...]]]:
+        return type(self), (self.problems,)
+
+
+@dataclass(frozen=True)
+class Account:
+    """An account at an upstream."""
+
+    name: str
+    """The reference of its key, as `env:OPENAI_KEY_A`; never the key."""
+    keyring: Keyring = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A model at a place, asked with an account."""
+
+    target: Target
+    base_url: str
+    is_default_url: bool
+    account: Account
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def destination(self) -> Destination:
+        """What the keyring needs to know."""
+        return Destination(self.target, self.is_default_url)
+
+    @property
+    def name(self) -> str:
+        """`provider/model`, as a `Request` takes it."""
+        return f"{self.target.provider}/{self.target.model}"
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What makes it the same candidate, also after the config was read again: the address and the account, then the model and the dialect."""
+        return self.base_url, self.account.name, self.name, self.target.dialect
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """An address and its accounts."""
+
+    name: str
+    host: Host | None
+    environ: Mapping[str, str] = field(repr=False)
+    base_url: str | None = None
+    dialect: str | None = None
+    accounts: tuple[Account, ...] = ()
+    """The accounts of the config; empty: the environment has the key."""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    is_emulated: bool = False
+
+    @classmethod
+    def of_settings(
+        cls,
+        name: str,
+        settings: UpstreamSettings,
+        environ: Mapping[str, str],
+        emulator: Emulator | None,
+    ) -> Self:
+        """The upstream of a table [upstreams.NAME]."""
+        host = host_of(settings.provider or name)
+        provider = host.id if host else name
+        url = _emulated(emulator, host.id if host else _OWN_SERVER)
+        accounts = tuple(
+            Account(
+                reference,
+                _keyring(provider, "emulated" if url else secret(reference, environ)),
+            )
+            for reference in settings.keys
+        )
+        return cls(
+            name,
+            host,
+            environ,
+            base_url=url or settings.base_url,
+            dialect=settings.dialect,
+            accounts=accounts,
+            headers={}
+            if url
+            else {
+                header.lower(): text_or_secret(value, environ)
+                for header, value in settings.headers.items()
+            },
+            is_emulated=url is not None,
+        )
+
+    @classmethod
+    def of_row(cls, host: Host, environ: Mapping[str, str], emulator: Emulator | None) -> Self:
+        """The upstream of a provider that the config does not mention."""
+        url = _emulated(emulator, host.id)
+        return cls(host.id, host, environ, base_url=url, is_emulated=url is not None)
+
+    @property
+    def provider(self) -> str:
+        """The provider's id; for a server of one's own its name."""
+        return self.host.id if self.host else self.name
+
+    @property
+    def has_key(self) -> bool:
+        """Whether a key is set; credentials that would have to be looked for do not count."""
+        if self.accounts or self.is_emulated:
+            return True
+        return self.base_url is None and self.host is not None and bool(self._variable())
+
+    @property
+    def is_own_machine(self) -> bool:
+        """Whether it is a server at this machine, as Ollama, by the provider's row."""
+        return self.base_url is None and bool(self.host and self.host.base_url.startswith("http:"))
+
+    def candidates(self, model: str) -> tuple[Candidate, ...]:
+        """A candidate for each account; raises a `NotConfiguredError` if a key or the address is missing."""
+        base_url, is_default_url = self._place()
+        dialect = self.dialect or (None if self.host else DEFAULT)
+        target = target_at(self.provider, model, dialect)
+        accounts = self.accounts or (self._account(target, base_url),)
+        return tuple(
+            Candidate(
+                target.replace(scope=self._scope(account)),
+                base_url,
+                is_default_url,
+                account,
+                self.headers,
+            )
+            for account in accounts
+        )
+
+    def _place(self) -> tuple[str, bool]:
+        if self.base_url:
+            return self.base_url, False
+        assert self.host is not None  # the config requires an address elsewhere
+        try:
+            return base_url_of(self.host, self.environ), True
+        except UsageError as error:
+            told = str(error).replace(
+                "pass base_url=", f"write base_url in [upstreams.{self.name}]"
+            )
+            raise NotConfiguredError((told,)) from None
+
+    def _scope(self, account: Account) -> str | None:
+        words = [] if self.name == self.provider else [self.name]
+        if len(self.accounts) > 1:
+            words.append(account.name)
+        return " ".join(words) or None
+
+    # ---- the account of the environment ------------------------------------------------------------
+
+    def _account(self, target: Target, base_url: str) -> Account:
+        """The account for which the config lists no key."""
+        if self.is_emulated:
+            return Account("emulated", _keyring(self.provider, "emulated"))
+        if self.base_url or self.host is None:
+            return Account("none", _keyring(self.provider, None))
+        keyring = Keyring(api_key=None, provider=None, keys={}, environ=self.environ)
+        destination = Destination(target, is_default_url=True)
+        variable = self._variable()
+        if variable is None and keyring.may_block(destination):
+            found = "AWS" if self.host.aws_service else "Google"
+            return Account(f"{found} credentials", keyring)
+        try:
+            keyring.headers(destination, Outgoing("POST", base_url, {}, b""))
+        except UsageError as error:
+            raise NotConfiguredError((self._missing(error, variable),)) from None
+        return Account(f"env:{variable}" if variable else "none", keyring)
+
+    def _variable(self) -> str | None:
+        """The environment variable that has the key."""
+        assert self.host is not None
+        found = next((name for name in self.host.keys if self._is_set(name)), None)
+        if found is None and self.host.aws_service and all(map(self._is_set, _AWS_VARIABLES)):
+            return _AWS_VARIABLES[0]
+        return found
+
+    def _is_set(self, variable: str) -> bool:
+        return bool(self.environ.get(variable, "").strip())
+
+    def _missing(self, error: UsageError, variable: str | None) -> str:
+        if variable or self.host is None:
+            return f"{self.name}: {error}"
+        return f"no key for {self.name}: set {' or '.join(self.host.keys)}, or list one in [upstreams.{self.name}] keys"
+
+
+def _keyring(provider: str, key: str | None) -> Keyring:
+    """A keyring with one key, or none, that sees nothing of the environment."""
+    keys = {} if key is None else {provider: key}
+    return Keyring(api_key=None, provider=None, keys=keys, environ={})
+
+
+def _emulated(emulator: Emulator | None, provider: str) -> str | None:
+    try:
+        return emulator(provider) if emulator else None
+    except LookupError:
+        return None
