@@ -37,6 +37,7 @@ _ERRORS = {
     501: "UNIMPLEMENTED",
     503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
+    529: "UNAVAILABLE",
 }
 _PLAIN = {"text", "thought"}
 

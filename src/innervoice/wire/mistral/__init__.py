@@ -7,6 +7,7 @@ from typing import Any
 
 from innervoice.wire import chat
 from innervoice.wire.dialect import Dialect
+from innervoice.wire.refusals import Refusal
 
 __all__ = ["DIALECT"]
 
@@ -30,6 +31,8 @@ DIALECT = Dialect(
         "seed": ("random_seed",),
         **{name: (name,) for name in ("top_k", "presence_penalty", "frequency_penalty")},
     },
+    endpoints={"GET /models": "models", "GET /models/{model}": "model"},
+    unknown_model=Refusal(text="Invalid model: {model}", type="invalid_model", code="1500"),
     home="mistral",
     path="/chat/completions",
     kin=chat.DIALECT.name,
