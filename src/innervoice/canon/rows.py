@@ -182,3 +182,8 @@ class ModelRow(Row, frozen=True, kw_only=True):
     guess: bool = False
     """A fallback for model names that no other row matches."""
     source: str
+
+    @property
+    def reasons(self) -> bool:
+        """Whether a model of this row is known to reason."""
+        return not self.guess and (self.control != "none" or self.default != "none")
