@@ -248,6 +248,20 @@ def test_arguments_named_like_files_are_text():
         assert len(TEXT) // 4 <= count < len(TEXT) // 4 + 50
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_names_in_a_schema_count(dialect):
+    """A model reads them, too."""
+    members = {f"a_rather_long_name_{number:03}": {"type": "string"} for number in range(100)}
+    tool = iv.Tool("f", "x", {"type": "object", "properties": members})
+    assert estimate(body_of(dialect, tools=[tool])) > 100 * (22 + 10) // 4
+
+
+@pytest.mark.parametrize("member", ["messages", "contents", "input"])
+def test_a_message_has_a_frame(member):
+    message = {"role": "user", "parts": [{"text": "a"}]}
+    assert 4 * 200 < estimate({member: [message] * 200}) < 6 * 200
+
+
 def test_gemini_may_wrap_the_request_that_is_counted():
     inner = {"contents": [{"role": "user", "parts": [{"text": TEXT}]}], "systemInstruction": {"parts": [{"text": TEXT}]}}  # fmt: skip
     assert estimate(inner) == estimate({"generateContentRequest": inner})

@@ -224,6 +224,15 @@ def test_when_to_come_back_is_passed_on(dialect, upstream):
     assert 13 == read(reply).retry_after
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_server_that_lists_what_is_wrong_with_a_body(dialect):
+    """As FastAPI does: vLLM and others."""
+    details = [{"loc": ["body", "model"], "msg": "Field required"}, {"loc": ["body"], "msg": "Extra inputs"}]  # fmt: skip
+    error = refusal_error(400, {}, json.dumps({"detail": details}).encode(), now=0, secrets=())
+    reply = refused(dialect, refusal_of(error, dialect, "openai-chat"))
+    assert "Field required; Extra inputs" == read(reply).message
+
+
 def openai_error():
     body = {"error": {"message": "Too long.", "type": "tokens", "code": "context_length_exceeded", "param": "input"}}  # fmt: skip
     return refusal_error(400, {}, json.dumps(body).encode(), now=0, secrets=())
