@@ -61,7 +61,7 @@ class TestModels:
             body["last_id"],
         )
 
-    @pytest.mark.parametrize("dialect", ["openai-chat", "openai-responses", "mistral"])
+    @pytest.mark.parametrize("dialect", ["openai-chat", "openai-responses"])
     def test_openai(self, dialect):
         first = {
             "id": NAMES[0], "object": "model", "created": 0, "owned_by": "anthropic", "context_length": 1_000_000,
@@ -70,6 +70,13 @@ class TestModels:
         body = listed(dialect)
         assert "list" == body["object"]
         assert first == body["data"][0] == card(dialect)
+
+    def test_mistral(self):
+        first = {
+            "id": NAMES[0], "object": "model", "created": 0, "owned_by": "anthropic", "type": "base", "name": NAMES[0],
+            "capabilities": {"completion_chat": True, "function_calling": True, "reasoning": True}, "max_context_length": 1_000_000,
+        }  # fmt: skip
+        assert first == listed("mistral")["data"][0] == card("mistral")
 
     def test_gemini(self):
         first = {
@@ -115,7 +122,10 @@ def test_what_is_unknown_is_left_out_and_not_null(dialect):
     assert len(NAMES) == len(models)
     for model in (*models, card(dialect, "wide/model")):
         assert "null" not in json.dumps(model)
-        assert not {"inputTokenLimit", "context_window", "max_input_tokens"} & model.keys()
+        assert (
+            not {"inputTokenLimit", "context_window", "max_input_tokens", "max_context_length"}
+            & model.keys()
+        )
 
 
 def test_no_models():
