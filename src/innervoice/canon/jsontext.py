@@ -14,10 +14,14 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["dump_json", "load_damaged_json", "load_json"]
+__all__ = ["NestedTooDeeplyError", "dump_json", "load_damaged_json", "load_json"]
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _DECODER = msgspec.json.Decoder()
+
+
+class NestedTooDeeplyError(ValueError):
+    """The JSON has more objects and lists inside each other than can be held."""
 
 
 def load_json(data: bytes | bytearray | memoryview | str) -> Any:
@@ -50,7 +54,7 @@ def _load_leniently(data: bytes | bytearray | memoryview | str) -> Any:
     try:
         return json.loads(text, parse_float=_number, parse_constant=Decimal)
     except RecursionError:
-        raise ValueError("the JSON is nested too deeply") from None
+        raise NestedTooDeeplyError("the JSON is nested too deeply") from None
 
 
 def _number(literal: str) -> float | Decimal:

@@ -161,6 +161,8 @@ class ModelRow(Row, frozen=True, kw_only=True):
     """The parameter that limits its output."""
     max_output: int | None = None
     """Its maximum output, for APIs that require a limit."""
+    context: int | None = None
+    """The tokens that its context window holds; None: unknown."""
     replay: Literal["must", "loop", "ignored", "never", "tags"] = "must"
     """What it does with reasoning that is sent back."""
     replay_field: str | None = None
@@ -182,3 +184,8 @@ class ModelRow(Row, frozen=True, kw_only=True):
     guess: bool = False
     """A fallback for model names that no other row matches."""
     source: str
+
+    @property
+    def reasons(self) -> bool:
+        """Whether a model of this row is known to reason."""
+        return not self.guess and (self.control != "none" or self.default != "none")

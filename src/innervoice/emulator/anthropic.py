@@ -53,6 +53,4 @@ DESK = Desk(
     parts=parts,
     carried=_carried,
     overloaded=Refusal(text="Overloaded", status=529, type="overloaded_error"),
-    no_model=Refusal(text="model: Field required"),
-    unknown_model=Refusal(text="model: {model}", status=404),
 )

@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from innervoice.emulator.bounds import MOST_BYTES
 from innervoice.emulator.core import Emulator, Reply
 from innervoice.emulator.routes import base_urls
+from innervoice.wire.bounds import MOST_BYTES
 
 __all__ = ["app", "create_app"]
 

@@ -6,7 +6,6 @@ from innervoice.emulator.call import EmulatedCall
 from innervoice.emulator.desk import Desk
 from innervoice.emulator.unsealed import no_refusals, parts
 from innervoice.wire.json_access import as_dict
-from innervoice.wire.refusals import Refusal
 
 __all__ = ["DESK"]
 
@@ -20,8 +19,4 @@ DESK = Desk(
     is_on=_is_on,
     check=no_refusals,
     parts=parts,
-    unknown_model=Refusal(
-        text="model '{model}' not found, make sure the correct model ID was used and that you have access to the model.",
-        status=404,
-    ),
 )

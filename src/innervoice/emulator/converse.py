@@ -12,7 +12,6 @@ from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall
 from innervoice.emulator.desk import Desk
 from innervoice.wire.controls import is_claude
-from innervoice.wire.converse.serve_response import error_type
 from innervoice.wire.json_access import arguments_of, as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal
 
@@ -109,16 +108,9 @@ def _carried(text: str, seal: str) -> dict[str, Any] | None:
     return {"reasoningContent": {"reasoningText": {"text": text, "signature": seal}}}
 
 
-def _error_headers(refusal: Refusal) -> dict[str, str]:
-    # botocore reads the kind of an error from this header and nowhere else.
-    return {"x-amzn-errortype": error_type(refusal)}
-
-
 DESK = Desk(
     is_on=is_on,
     check=check,
     parts=parts,
-    error_headers=_error_headers,
     carried=_carried,
-    unknown_model=Refusal(text="The provided model identifier is invalid."),
 )

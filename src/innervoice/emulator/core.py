@@ -16,7 +16,6 @@ from innervoice.catalog.lookup import is_served
 from innervoice.catalog.targets import target_at
 from innervoice.emulator import responses
 from innervoice.emulator.behaviour import HEADER, behaviour_of
-from innervoice.emulator.bounds import Refused, bounded
 from innervoice.emulator.brain import AnswerDraft, think
 from innervoice.emulator.call import EmulatedCall, ServerMemory, tokens, tools_of
 from innervoice.emulator.desk import Desk, desk_of
@@ -29,9 +28,11 @@ from innervoice.errors import DecodeError
 from innervoice.frames.frame import Frame
 from innervoice.frames.lines import JsonArray
 from innervoice.wire.answers import write_answer, write_stream
+from innervoice.wire.bounds import bounded
+from innervoice.wire.dialect import Dialect
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
-from innervoice.wire.refusals import Refusal
+from innervoice.wire.refusals import Refusal, Refused
 from innervoice.wire.rules import is_forced
 
 __all__ = ["Emulator", "Reply"]
@@ -102,7 +103,9 @@ class Emulator:
         if behaviour.unverified:
             headers = {**headers, "verified": "no"}
         target = target_at(route.provider, name, route.dialect)
-        refusal = _model_refusal(target, desk) or next(dialect.rules(body, target, headers), None)
+        refusal = _model_refusal(target, dialect) or next(
+            dialect.rules(body, target, headers), None
+        )
         if refusal:
             raise Refused(refusal)
         body = desk.spelled(body)
@@ -140,13 +143,13 @@ class Emulator:
         return Reply(200, dialect.media_type, pieces, call.behaviour.slow)
 
 
-def _model_refusal(target: Target, desk: Desk) -> Refusal | None:
+def _model_refusal(target: Target, dialect: Dialect) -> Refusal | None:
     """What a host says of a model that it does not have."""
     if target.host is None or is_served(target.model, target.host):
         return None
     if not target.model:
-        return desk.no_model
-    refusal = desk.unknown_model
+        return dialect.no_model
+    refusal = dialect.unknown_model
     text = target.host.says.get("unknown_model", refusal.text)
     return refusal.replace(text=text.replace("{model}", target.model[:200]))
 
@@ -277,7 +280,7 @@ def _refusal(at: Route | str, refusal: Refusal) -> Reply:
     desk = desk_of(dialect)
     own = desk.error_body(refusal, provider) if desk.error_body else None
     reply = _json(refusal.status, own or dialect_named(dialect).server.write_error(refusal))
-    reply.headers.update(desk.error_headers(refusal))
+    reply.headers.update(dialect_named(dialect).error_headers(refusal))
     return reply
 
 

@@ -40,10 +40,6 @@ def _one(_call: EmulatedCall) -> int:
     return 1
 
 
-def _no_headers(_refusal: Refusal) -> dict[str, str]:
-    return {}
-
-
 def _no_place(_text: str, _seal: str) -> dict[str, Any] | None:
     return None
 
@@ -70,17 +66,8 @@ class Desk:
     """How many answers are asked for."""
     error_body: Callable[[Refusal, str], Any] | None = None
     """The body of a refusal by a provider, where it is not the dialect's own; None: it always is."""
-    error_headers: Callable[[Refusal], dict[str, str]] = _no_headers
     carried: Callable[[str, str], dict[str, Any] | None] = _no_place
     """The block that a program without a plan makes of a foreign thought and seal; None: it has no place for them."""
-    no_model: Refusal = Refusal(text="you must provide a model parameter")  # noqa: RUF009 - a frozen value
-    """What is said of a request without a model."""
-    unknown_model: Refusal = Refusal(  # noqa: RUF009 - a frozen value
-        text="The model `{model}` does not exist or you do not have access to it.",
-        status=404,
-        code="model_not_found",
-    )
-    """What is said of a model that the host does not have."""
     overloaded: Refusal = Refusal(  # noqa: RUF009 - a frozen value
         text="The model is overloaded. Please try again later.", status=503
     )

@@ -104,8 +104,4 @@ DESK = Desk(
     spelled=camel_case,
     carried=_carried,
     choices=_choices,
-    unknown_model=Refusal(
-        text="models/{model} is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.",
-        status=404,
-    ),
 )

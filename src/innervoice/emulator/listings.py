@@ -6,12 +6,14 @@ Each is answered in the dialect of the path it came on. Counts are the emulator'
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 from innervoice.catalog.lookup import all_model_rows, host_of, is_served
 from innervoice.emulator.call import tokens
 from innervoice.emulator.routes import near_dialect
 from innervoice.wire.dialects import DIALECTS, dialect_named
+from innervoice.wire.model_list import ModelFacts
 
 __all__ = ["asked", "count_of"]
 
@@ -32,9 +34,20 @@ def asked(path: str) -> dict[str, Any] | None:
 def count_of(path: str, body: Any) -> dict[str, Any] | None:
     """The count of a request's tokens; None for a path that asks for something else."""
     for dialect in map(dialect_named, DIALECTS):
-        if dialect.counts and re.fullmatch(rf"(?:/[\w.-]+)*{dialect.counts[0]}", path):
-            return {dialect.counts[1]: tokens(str(body))}
+        if dialect.counts and any(pattern.fullmatch(path) for pattern in _counting(dialect.name)):
+            return {dialect.counts: tokens(str(body))}
     return None
+
+
+@cache
+def _counting(dialect: str) -> tuple[re.Pattern[str], ...]:
+    """The paths at which a dialect counts tokens, behind any base URL."""
+    asked_for = dialect_named(dialect).endpoints.items()
+    paths = (row.partition(" ")[2] for row, verb in asked_for if verb == "count")
+    return tuple(
+        re.compile(r"(?:/[\w.-]+)*" + re.escape(path).replace(r"\{model\}", "[^/]+"))
+        for path in paths
+    )
 
 
 def _models(path: str) -> dict[str, Any]:
@@ -49,4 +62,4 @@ def _models(path: str) -> dict[str, Any]:
     names = {
         name for name in names if name and "*" not in name and (not host or is_served(name, host))
     }
-    return dialect.model_list(sorted(names), owner)
+    return dialect.model_list([ModelFacts(name, owner) for name in sorted(names)])

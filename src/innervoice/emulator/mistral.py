@@ -41,5 +41,4 @@ DESK = Desk(
     is_on=_is_on,
     check=_check,
     parts=_parts,
-    unknown_model=Refusal(text="Invalid model: {model}", type="invalid_model", code="1500"),
 )

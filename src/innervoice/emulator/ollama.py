@@ -5,7 +5,6 @@ from __future__ import annotations
 from innervoice.emulator.call import EmulatedCall
 from innervoice.emulator.desk import Desk
 from innervoice.emulator.unsealed import no_refusals, parts
-from innervoice.wire.refusals import Refusal
 
 __all__ = ["DESK"]
 
@@ -18,5 +17,4 @@ DESK = Desk(
     is_on=_is_on,
     check=no_refusals,
     parts=parts,
-    unknown_model=Refusal(text="model '{model}' not found", status=404),
 )

@@ -263,7 +263,4 @@ DESK = Desk(
     conversation=conversation,
     echo=_echo,
     carried=_carried,
-    unknown_model=Refusal(
-        text="The requested model '{model}' does not exist.", code="model_not_found", param="model"
-    ),
 )

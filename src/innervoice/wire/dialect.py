@@ -7,7 +7,7 @@ folder, and imported when it is first used, so that knowing a dialect costs noth
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from innervoice.canon.value import Value
 from innervoice.frames.frame import Frame
 from innervoice.frames.sse import sse_bytes
+from innervoice.wire.model_list import ModelFacts, openai_model, openai_models
+from innervoice.wire.refusals import Refusal
 
 if TYPE_CHECKING:
     from innervoice.canon.request import Request
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from innervoice.wire.grammar import Grammar
     from innervoice.wire.media import MediaModule
     from innervoice.wire.protocol import Reader
-    from innervoice.wire.refusals import Headers, Refusal
+    from innervoice.wire.refusals import Headers
     from innervoice.wire.replay import Replay
     from innervoice.wire.response_schema import SchemaProfile
     from innervoice.wire.serve_request import Server
@@ -53,11 +55,6 @@ class Rules(Protocol):
     ) -> Iterator[Refusal]: ...
 
 
-def _openai_models(names: list[str], owner: str) -> dict[str, Any]:
-    listed = [{"id": name, "object": "model", "created": 0, "owned_by": owner} for name in names]
-    return {"object": "list", "data": listed}
-
-
 class Dialect(Value, frozen=True, kw_only=True):
     """One wire format."""
 
@@ -80,6 +77,11 @@ class Dialect(Value, frozen=True, kw_only=True):
     """The header that carries the key, for servers without a row; None: a bearer token."""
     kin: str | None = None
     """The dialect whose answers look the same; only the host's row tells the two apart."""
+    endpoints: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    """What its servers offer beside answers: method and path -> what is asked for. A path has no version where one usually stands
+    in the base URL; `{model}` and `{id}` stand for names."""
+    versions: tuple[str, ...] = ("v1",)
+    """The versions of the API that a path may begin with."""
 
     # ---- requests
 
@@ -142,8 +144,10 @@ class Dialect(Value, frozen=True, kw_only=True):
     """A body that does not mention `stream` asks for one."""
     thinks_visibly: bool = False
     """Models show their reasoning in every turn that they think in, so that a turn without any has lost it."""
-    counts: tuple[str, str] | None = None
-    """Where tokens are counted: an expression for the path, and the member of the reply that holds the count."""
+    counts: str | None = None
+    """The member of a reply that holds the count of tokens, where a server counts them."""
+    about: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    """What a server says of its version, where clients ask for it."""
     id_start: str = ""
     """What a server's ids of answers begin with."""
     inline_reasoning: bool = False
@@ -152,8 +156,18 @@ class Dialect(Value, frozen=True, kw_only=True):
     """Whether a message of a stream, or a whole answer, is of this dialect; the second argument is the event's name."""
     history_looks_like: Callable[[list[dict[str, Any]]], bool] = _never
     """Whether the messages of a history are of this dialect, and of no other."""
-    model_list: Callable[[list[str], str], dict[str, Any]] = _openai_models
-    """The list of models as a server sends it: names and the owner of the models -> body."""
+    model_list: Callable[[Sequence[ModelFacts]], dict[str, Any]] = openai_models
+    """The list of models as a server sends it."""
+    model_card: Callable[[ModelFacts], dict[str, Any]] = openai_model
+    """What a server says of one model."""
+    no_model: Refusal = Refusal(text="you must provide a model parameter")
+    """What is said of a request without a model."""
+    unknown_model: Refusal = Refusal(
+        text="The model `{model}` does not exist or you do not have access to it.",
+        status=404,
+        code="model_not_found",
+    )
+    """What is said of a model that a server does not have."""
     turn_of: Callable[[dict[str, Any]], list[Any]] = _message_of
     """The model's turn as a history holds it, out of the body of a whole answer."""
 
@@ -169,6 +183,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     obeys: str = ""
     refuses: str = "rules:problems"
     shapes: str = "members:shape_problems"
+    heads_errors: str | None = None
+    """Writes the headers of a refusal; None: there are none."""
     holds_files: str = "media"
     replays: str | None = None
     """None: everything goes back as it came."""
@@ -208,6 +224,13 @@ class Dialect(Value, frozen=True, kw_only=True):
         """The server's side: writes answers, streams and errors."""
         server: Server = _resolved(self.package, self.serves)
         return server
+
+    def error_headers(self, refusal: Refusal) -> dict[str, str]:
+        """The headers of a refusal, its own among them."""
+        if self.heads_errors is None:
+            return dict(refusal.headers)
+        headers: dict[str, str] = _resolved(self.package, self.heads_errors)(refusal)
+        return {**headers, **refusal.headers}
 
     @property
     def answer_writer(self) -> type[AnswerWriter]:

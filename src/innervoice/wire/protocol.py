@@ -26,9 +26,10 @@ from innervoice.canon.parts import Form, Media, Opaque, Part, Text, Thinking, To
 from innervoice.canon.response import Failure, FinishReason
 from innervoice.canon.usage import Usage
 from innervoice.canon.value import Value
-from innervoice.wire.json_access import as_count, as_dict, as_text
+from innervoice.wire.failures import failure_of
+from innervoice.wire.json_access import as_text
 
-__all__ = ["Context", "Reader", "Slot", "failure_of"]
+__all__ = ["Context", "Reader", "Slot"]
 
 
 class Context(Value, frozen=True, kw_only=True):
@@ -358,41 +359,3 @@ class Reader(ABC):
     def fail(self, error: Any) -> None:
         """Takes an error that the provider sent inside the answer."""
         self.error = failure_of(error)
-
-
-def _code_of(code: Any) -> str | int | None:
-    """A provider's code, if it is a text or a number that fits."""
-    if isinstance(code, str) or (type(code) is int and abs(code) < 2**63):
-        return code
-    return as_count(code)
-
-
-def failure_of(error: Any) -> Failure:
-    """A provider's error, in any shape."""
-    detail = error
-    if isinstance(error, list) and error:
-        return failure_of(error[0])
-    if isinstance(error, dict):
-        inner = error.get("error", error)
-        detail = inner if inner is not None else error
-    if isinstance(detail, dict):
-        code = detail.get("code", detail.get("errorCode"))
-        kind = (
-            as_text(detail.get("type"))
-            or as_text(detail.get("status"))
-            or as_text(detail.get("__type"))
-        )
-        message = (
-            as_text(detail.get("message"))
-            or as_text(detail.get("Message"))
-            or as_text(detail.get("errorMessage"))
-            or as_text(as_dict(error).get("message"))
-            or as_text(as_dict(error).get("detail"))
-        )
-        return Failure(
-            type=kind,
-            code=_code_of(code),
-            message=message,
-            raw=error,
-        )
-    return Failure(message=as_text(detail), raw=error)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from innervoice.canon.value import Value
 
-__all__ = ["NO_HEADERS", "Headers", "Refusal"]
+__all__ = ["NO_HEADERS", "Headers", "Refusal", "Refused"]
 
 Headers: TypeAlias = Mapping[str, str]
 """Headers of a request, their names in lower case."""
@@ -24,3 +24,13 @@ class Refusal(Value, frozen=True, kw_only=True):
     """The provider's word for the kind of error; None: the usual one of the dialect for the status."""
     code: str | int | None = None
     param: str | None = None
+    headers: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    """What the head of the reply says in addition: `retry-after`, `allow`."""
+
+
+class Refused(Exception):  # noqa: N818 - it is what happened to a request
+    """A request is refused; the words are in `refusal`."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.text)
+        self.refusal = refusal

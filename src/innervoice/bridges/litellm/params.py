@@ -158,7 +158,7 @@ def place(body: dict[str, Any], path: str, value: Any) -> None:
 def reasons(target: ResolvedModel, dialect: str) -> bool:
     """Whether a model reasons, according to models.toml."""
     row = model_row_of(target.model, target.host, dialect)
-    return row is not None and not row.guess and (row.control != "none" or row.default != "none")
+    return row is not None and row.reasons
 
 
 def get_supported_openai_params(

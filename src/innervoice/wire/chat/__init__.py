@@ -47,6 +47,7 @@ DIALECT = Dialect(
     schema_if_strict=True,
     free_form_hosts=("openai", "azure"),
     places={name: (name,) for name in ("seed", "presence_penalty", "frequency_penalty")},
+    endpoints={"GET /models": "models", "GET /models/{model}": "model"},
     home="openai",
     path="/chat/completions",
     id_start="chatcmpl-",

@@ -12,11 +12,7 @@ from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request
 from innervoice.wire.converse.media import read_media
 from innervoice.wire.converse.read import ConverseReader
-from innervoice.wire.converse.serve_response import (
-    error_type,
-    write_error,
-    write_stream_error,
-)
+from innervoice.wire.converse.serve_response import write_error, write_stream_error
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.protocol import Context
 from innervoice.wire.serve_request import (
@@ -30,7 +26,6 @@ from innervoice.wire.serve_request import (
 )
 
 __all__ = [
-    "error_type",
     "read_request",
     "write_error",
     "write_stream_error",

@@ -15,7 +15,7 @@ from innervoice.wire.refusals import Refusal
 from innervoice.wire.serve_response import own_word
 
 __all__ = [
-    "METRICS", "counted", "error_type", "stop_reason", "write_error", "write_stream_error",
+    "METRICS", "counted", "error_headers", "stop_reason", "write_error", "write_stream_error",
 ]  # fmt: skip
 
 _DIALECT = "bedrock-converse"
@@ -38,6 +38,7 @@ _ERRORS = {
     429: "ThrottlingException",
     500: "InternalServerException",
     503: "ServiceUnavailableException",
+    529: "ServiceUnavailableException",
 }
 # A stream knows these alone.
 _STREAM_ERRORS = (
@@ -51,19 +52,23 @@ METRICS = {"latencyMs": 0}  # there is no clock here
 
 
 def write_error(refusal: Refusal) -> dict[str, Any]:
-    """The body of a refusal; `error_type` is for its header."""
+    """The body of a refusal; its kind stands in a header."""
     return {"message": refusal.text}
 
 
-def error_type(refusal: Refusal) -> str:
-    """The kind of a refusal, as the header `x-amzn-errortype` of an answer has it."""
+def error_headers(refusal: Refusal) -> dict[str, str]:
+    """The kind of a refusal; botocore reads it from this header and nowhere else."""
+    return {"x-amzn-errortype": _error_type(refusal)}
+
+
+def _error_type(refusal: Refusal) -> str:
     usual = "ValidationException" if refusal.status < 500 else "InternalServerException"
     return refusal.type or _ERRORS.get(refusal.status, usual)
 
 
 def write_stream_error(refusal: Refusal) -> Frame:
     """An error in the middle of a stream."""
-    kind = error_type(refusal)
+    kind = _error_type(refusal)
     name = kind[:1].lower() + kind[1:]
     if name not in _STREAM_ERRORS:
         name = "modelStreamErrorException"

@@ -37,7 +37,9 @@ _ERRORS = {
     501: "UNIMPLEMENTED",
     503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
+    529: "UNAVAILABLE",
 }
+_RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"
 _PLAIN = {"text", "thought"}
 
 
@@ -45,7 +47,11 @@ def write_error(refusal: Refusal) -> dict[str, Any]:
     """The body of a refusal."""
     usual = "INVALID_ARGUMENT" if refusal.status < 500 else "INTERNAL"
     kind = refusal.type or _ERRORS.get(refusal.status, usual)
-    return {"error": {"code": refusal.status, "message": refusal.text, "status": kind}}
+    error: dict[str, Any] = {"code": refusal.status, "message": refusal.text, "status": kind}
+    if wait := refusal.headers.get("retry-after"):
+        # Google's clients read it here, and not in the header.
+        error["details"] = [{"@type": _RETRY_INFO, "retryDelay": f"{wait}s"}]
+    return {"error": error}
 
 
 def write_stream_error(refusal: Refusal) -> Frame:

@@ -6,6 +6,7 @@ from typing import Any
 
 from innervoice.wire.dialect import Dialect
 from innervoice.wire.json_access import as_text
+from innervoice.wire.refusals import Refusal
 
 __all__ = ["DIALECT"]
 
@@ -36,7 +37,19 @@ def _turn_of(body: dict[str, Any]) -> list[Any]:
 DIALECT = Dialect(
     name="openai-responses",
     package=__name__,
-    counts=("/responses/input_tokens", "input_tokens"),
+    counts="input_tokens",
+    endpoints={
+        "POST /responses/input_tokens": "count",
+        "GET /responses/{id}": "stored",
+        "DELETE /responses/{id}": "delete",
+        "POST /responses/{id}/cancel": "cancel",
+        "GET /responses/{id}/input_items": "input_items",
+        "GET /models": "models",
+        "GET /models/{model}": "model",
+    },
+    unknown_model=Refusal(
+        text="The requested model '{model}' does not exist.", code="model_not_found", param="model"
+    ),
     open_tools=True,
     tool_members=frozenset({"defer_loading"}),
     schema="OPENAI_STRICT",

@@ -1,0 +1,268 @@
+"""Method and path of a request -> the front that it came to: which dialect, what is asked for, and of which model.
+
+The rows are facts of the dialects (`path`, `verbs` and `endpoints` in `wire/dialect.py`); only the gateway's own are here. A base URL may
+have a version or none, so versions are no part of a row. Nothing but the raw path decides, never the header `host`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Literal, NamedTuple, TypeAlias, cast
+from urllib.parse import parse_qs, unquote
+
+from innervoice.wire.dialects import DEFAULT, DIALECTS, dialect_named
+from innervoice.wire.refusals import Headers, Refusal
+
+__all__ = ["Front", "Missing", "Verb", "front_of", "given_key"]
+
+Verb: TypeAlias = Literal[
+    "answer", "count", "models", "model", "stored", "delete", "cancel", "input_items", "version", "show", "hello",
+    "live", "ready", "metrics", "explain",
+]  # fmt: skip
+"""What is asked for."""
+
+_OWN: dict[str, str] = {
+    "GET /health/live": "live",
+    "GET /health/ready": "ready",
+    "GET /metrics": "metrics",
+    "GET /explain/{report}": "explain",
+}
+"""What the gateway offers in no dialect."""
+_PLACES = {
+    "model": r"(?P<model>.+)",
+    # A word is another path: responses/compact.
+    "id": r"(?P<id>(?![a-z]+(?:/|$))[^/]+)",
+    "report": r"(?P<report>[^/]+)",
+}
+_LONGEST_PATH = 4096
+_MOST_VERSIONS = 2
+"""A base URL that ends in /v1, and a client that adds it once more."""
+_VERB_OF_A_MODEL = re.compile(r".*(?::|%3[Aa])[a-z]+[A-Z][A-Za-z]*")
+"""A name that ends like models/M:embedContent is a verb that is not served, and no model."""
+_KEY_HEADERS = ("x-api-key", "authorization", "x-goog-api-key", "api-key")
+
+
+class Front(NamedTuple):
+    """What a request asks for, and in which dialect."""
+
+    dialect: str
+    verb: Verb
+    model: str | None = None
+    """The model's name, if it is in the path."""
+    stream: bool | None = None
+    """Whether the answer is streamed, if the path says so."""
+    id: str | None = None
+    """The id in the path: of a stored response, or of a request."""
+    array: bool = False
+    """The stream is one JSON array."""
+
+
+class Missing(NamedTuple):
+    """A path or a method that is not served, with words for it in the dialect that the path looks like."""
+
+    dialect: str
+    refusal: Refusal
+
+
+class _Row(NamedTuple):
+    method: str
+    path: str
+    pattern: re.Pattern[str]
+    verb: Verb
+    dialects: tuple[str, ...]
+    """Those that share the path; the first is meant where nothing tells them apart. Empty: the gateway's own."""
+    stream: bool | None
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return ("GET", "HEAD") if self.method == "GET" else (self.method,)
+
+
+class _Path(NamedTuple):
+    """A path in its pieces."""
+
+    prefix: str | None
+    """The dialect that it begins with."""
+    version: str | None
+    rest: str
+    """What is left, without slashes around it."""
+
+
+def front_of(method: str, path: str, query: str, headers: Headers) -> Front | Missing:
+    """The front of a request; `path` is the raw one, percent-encoded as it came, and the names of headers are in lower case."""
+    method = method.upper()
+    if len(path) > _LONGEST_PATH:
+        text = f"the path has {len(path)} characters; at most {_LONGEST_PATH} are served"
+        return Missing(DEFAULT, Refusal(text=text, status=414))
+    pieces = _pieces(path)
+    found = list(_matches(pieces, headers))
+    if not found:
+        return _not_found(method, path, pieces, headers)
+    _, dialect, _ = found[0]
+    if headers.get("upgrade", "").lower() == "websocket":
+        # Codex goes on over HTTP when it reads this status, and gives up at others.
+        text = f"{_shown(path)} is not served over WebSocket; send an HTTP {found[0][0].method}"
+        refusal = Refusal(text=text, status=426, headers={"upgrade": "HTTP/1.1"})
+        return Missing(dialect, refusal)
+    for row, spoken, named in found:
+        if method in row.methods:
+            return _front(row, spoken, named, query)
+    allowed = dict.fromkeys(name for row, _, _ in found for name in row.methods)
+    text = f"{method} is not allowed for {_shown(path)}; use {' or '.join(allowed)}"
+    return Missing(dialect, Refusal(text=text, status=405, headers={"allow": ", ".join(allowed)}))
+
+
+def given_key(headers: Headers, query: str) -> str | None:
+    """The key that a caller sent, in a header or as `?key=`; None if there is none.
+
+    A signature of AWS is none: it proves a secret that only AWS knows. Converse's clients send a bearer token all the same, if
+    AWS_BEARER_TOKEN_BEDROCK is set.
+    """
+    for name in _KEY_HEADERS:
+        key = headers.get(name, "").strip()
+        kind, _, token = key.partition(" ")
+        if kind.lower() == "bearer":
+            key = token.strip()
+        if key and not kind.startswith("AWS4-"):
+            return key
+    return next((key for key in parse_qs(query).get("key", ()) if key), None)
+
+
+# ---- rows -----------------------------------------------------------------------------------------------
+
+
+@cache
+def _rows() -> tuple[_Row, ...]:
+    """Every row; answers come first."""
+    shared: dict[tuple[str, str, str, bool | None], list[str]] = {}
+    answers = ((name, *row) for name in DIALECTS for row in _answers(name))
+    others = (
+        (name, *_split(row), verb, None)
+        for name in DIALECTS
+        for row, verb in dialect_named(name).endpoints.items()
+    )
+    for name, method, path, verb, stream in (*answers, *others):
+        shared.setdefault((method, path, verb, stream), []).append(name)
+    for row, verb in _OWN.items():
+        shared[(*_split(row), verb, None)] = []
+    return tuple(
+        _Row(method, path, _pattern(path), cast("Verb", verb), tuple(dialects), stream)
+        for (method, path, verb, stream), dialects in shared.items()
+    )
+
+
+def _answers(name: str) -> Iterator[tuple[str, str, str, bool | None]]:
+    """The rows at which a dialect answers."""
+    dialect = dialect_named(name)
+    path = _pieces(dialect.path).rest
+    if not any(dialect.verbs):
+        yield "POST", path, "answer", None
+        return
+    for stream, verb in enumerate(dialect.verbs):
+        yield "POST", path.replace("{verb}", verb.partition("?")[0]), "answer", bool(stream)
+
+
+def _split(row: str) -> tuple[str, str]:
+    method, _, path = row.partition(" ")
+    return method, path.strip("/")
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    escaped = re.escape(path).replace(":", "(?::|%3[Aa])")
+    for name, place in _PLACES.items():
+        escaped = escaped.replace(rf"\{{{name}\}}", place)
+    return re.compile(escaped)
+
+
+@cache
+def _versions() -> frozenset[str]:
+    return frozenset(version for name in DIALECTS for version in dialect_named(name).versions)
+
+
+# ---- matching -------------------------------------------------------------------------------------------
+
+
+def _pieces(path: str) -> _Path:
+    """A path without empty segments, its dialect and its versions apart."""
+    segments = [segment for segment in path.split("/") if segment]
+    prefix = segments.pop(0) if segments and segments[0] in DIALECTS else None
+    version = None
+    for _ in range(_MOST_VERSIONS):
+        if segments and segments[0] in _versions():
+            version = segments.pop(0)
+    return _Path(prefix, version, "/".join(segments))
+
+
+def _matches(path: _Path, headers: Headers) -> Iterator[tuple[_Row, str, Mapping[str, str]]]:
+    """The rows of a path for any method, each with its dialect and the names in the path."""
+    for row in _rows():
+        if path.prefix and path.prefix not in row.dialects:
+            continue
+        found = row.pattern.fullmatch(path.rest)
+        if not found:
+            continue
+        named = {name: unquote(value) for name, value in found.groupdict().items()}
+        if row.verb == "model" and _VERB_OF_A_MODEL.fullmatch(found["model"]):
+            continue
+        if all(map(_is_name, named.values())):
+            yield row, path.prefix or _told(row.dialects, path.version, headers) or DEFAULT, named
+
+
+def _is_name(name: str) -> bool:
+    """Whether it can be a name: it may stand in the URL of an upstream, so it must not climb in a path."""
+    return name.isprintable() and not {"", ".", ".."} & set(name.split("/"))
+
+
+def _told(dialects: tuple[str, ...], version: str | None, headers: Headers) -> str | None:
+    """Which of the dialects that share a path is meant: told by a version that the first has not, or by headers."""
+    usual = dialects[0] if dialects else None
+    if usual is None or len(dialects) == 1:
+        return usual
+    if version and version not in dialect_named(usual).versions:
+        return next((name for name in dialects if version in dialect_named(name).versions), usual)
+    return _by_headers(dialects, headers) or usual
+
+
+def _by_headers(dialects: tuple[str, ...], headers: Headers) -> str | None:
+    for name in dialects:
+        dialect = dialect_named(name)
+        if (dialect.key_header or "") in headers or any(own in headers for own in dialect.headers):
+            return name
+    return None
+
+
+def _front(row: _Row, dialect: str, named: Mapping[str, str], query: str) -> Front:
+    array = False
+    if row.stream and dialect_named(dialect).streams_lists:
+        asked = parse_qs(query)
+        array = "sse" not in (*asked.get("alt", ()), *asked.get("$alt", ()))
+    wanted = named.get("id") or named.get("report")
+    return Front(dialect, row.verb, named.get("model"), row.stream, wanted, array)
+
+
+# ---- what is not served ---------------------------------------------------------------------------------
+
+
+def _not_found(method: str, path: str, pieces: _Path, headers: Headers) -> Missing:
+    dialect = pieces.prefix or _near(pieces, headers)
+    rows = (row for row in _rows() if dialect in row.dialects)
+    served = ", ".join(f"{row.method} /{row.path}" for row in rows)
+    versions = " or ".join(f"/{version}" for version in dialect_named(dialect).versions)
+    text = f"{method} {_shown(path)} is not served here; for {dialect} there are {served}, also behind {versions}"
+    return Missing(dialect, Refusal(text=text, status=404))
+
+
+def _near(path: _Path, headers: Headers) -> str:
+    """The dialect that a path without a front looks like: told by its version, by headers, or by its first word."""
+    told = _told(DIALECTS, path.version, headers)
+    if told not in (None, DEFAULT):
+        return told
+    word = path.rest.partition("/")[0]
+    alike = (row.dialects[0] for row in _rows() if row.dialects and row.path.split("/")[0] == word)
+    return next(alike, DEFAULT)
+
+
+def _shown(path: str) -> str:
+    return path if len(path) <= 200 else f"{path[:200]}..."

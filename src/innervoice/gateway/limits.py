@@ -1,0 +1,110 @@
+"""How much of a request the gateway takes on, and what it must look like: checked before any work is done with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from innervoice.wire.bounds import DEEPEST, MOST_BYTES, bounded
+from innervoice.wire.dialects import HISTORY_MEMBERS
+from innervoice.wire.refusals import Headers, Refusal, Refused
+
+__all__ = ["Limits", "check_head", "checked_body"]
+
+_ODD_TYPES = frozenset({"", "text/plain", "application/x-www-form-urlencoded", "application/octet-stream"})  # fmt: skip
+"""What programs send with JSON that do not say so: nothing, curl -d, HTTP libraries with their default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What is larger is refused."""
+
+    body_bytes: int = MOST_BYTES
+    depth: int = DEEPEST
+    """Objects and lists inside each other."""
+    messages: int = 10_000
+    header_bytes: int = 64 * 1024
+
+
+def check_head(headers: Headers, limits: Limits) -> None:
+    """Raises `Refused` for a request with a body whose headers say already that it cannot be served; their names are in lower case."""
+    size = sum(len(name) + len(value) for name, value in headers.items())
+    if size > limits.header_bytes:
+        text = f"the headers have {size} bytes; at most {limits.header_bytes} are accepted"
+        raise Refused(Refusal(text=text, status=431))
+    if "transfer-encoding" in headers and "content-length" in headers:
+        # Servers on the way may disagree about where such a request ends.
+        text = "a request has either content-length or transfer-encoding, not both"
+        raise Refused(Refusal(text=text))
+    length = headers.get("content-length", "0").strip()
+    if not (length.isascii() and length.isdecimal()):
+        raise Refused(Refusal(text="content-length must be a number"))
+    # The number is compared by its digits first: one of many is not worth reading.
+    if len(length.lstrip("0")) > 18 or int(length) > limits.body_bytes:
+        raise _too_large(limits)
+    _check_type(headers)
+    encoding = headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("", "identity"):
+        # A small body may become a huge one.
+        text = f"the body must not be compressed; content-encoding is {_quoted(encoding)}"
+        raise Refused(Refusal(text=text, status=415, headers={"accept-encoding": "identity"}))
+
+
+def _check_type(headers: Headers) -> None:
+    given = headers.get("content-type", "")
+    kind = given.partition(";")[0].strip().lower()
+    if kind.endswith(("/json", "+json")):
+        return
+    if kind not in _ODD_TYPES:
+        text = f"content-type must be application/json, not {_quoted(given)}"
+        raise Refused(Refusal(text=text, status=415))
+    if "origin" in headers:
+        # A web page may send these types to any address without asking it first, also to the reader's own computer.
+        text = "content-type must be application/json in a request from a web page"
+        raise Refused(Refusal(text=text, status=415))
+
+
+def checked_body(body: bytes, limits: Limits) -> dict[str, Any]:
+    """The JSON object of a body; raises `Refused` with the place where it is none, or for one that is larger than the limits."""
+    if len(body) > limits.body_bytes:
+        raise _too_large(limits)
+    if not body.strip():
+        raise Refused(Refusal(text="the body is empty; a JSON object is expected"))
+    try:
+        value = bounded(body, most=limits.body_bytes, deepest=limits.depth)
+    except ValueError as error:
+        text = f"the body is not valid JSON: {_place(error)}"
+        raise Refused(Refusal(text=text)) from None
+    if not isinstance(value, dict):
+        text = f"the body must be a JSON object, not {_KINDS.get(type(value), 'a number')}"
+        raise Refused(Refusal(text=text))
+    for name in HISTORY_MEMBERS:
+        held = value.get(name)
+        if isinstance(held, list) and len(held) > limits.messages:
+            text = f"{name} has {len(held)} items; at most {limits.messages} are accepted"
+            raise Refused(Refusal(text=text, status=413, param=name))
+    return value
+
+
+_KINDS: dict[type, str] = {
+    list: "a list",
+    str: "a string",
+    bool: "a boolean",
+    type(None): "null",
+}
+
+
+def _too_large(limits: Limits) -> Refused:
+    text = f"the body is too large; at most {limits.body_bytes} bytes are accepted"
+    return Refused(Refusal(text=text, status=413))
+
+
+def _place(error: ValueError) -> str:
+    """What is wrong and where: line, column and character, or the byte that is no UTF-8. Nothing of the body itself is said."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start} is not UTF-8"
+    return str(error)
+
+
+def _quoted(value: str) -> str:
+    return repr(value[:100])

@@ -1,0 +1,161 @@
+"""What clients ask beside answers: lists of models, one model, counts of tokens, a version; in the dialect of the front.
+
+For an estimate, a token is taken for four bytes of text: four letters of English and code, and fewer of other scripts, which cost more
+tokens, too. Where the truth is unknown it is rather too high: a client then shortens its history a little early, and not too late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from innervoice.canon.jsontext import dump_json
+from innervoice.catalog.targets import resolved
+from innervoice.errors import UsageError
+from innervoice.gateway.fronts import Front
+from innervoice.wire.dialects import dialect_named
+from innervoice.wire.json_access import as_dict, as_text
+from innervoice.wire.model_list import ModelFacts
+
+__all__ = ["ESTIMATED", "count_body", "estimate", "model_body", "models_body", "shown_model", "version_body"]  # fmt: skip
+
+_NOWHERE: Mapping[str, str] = MappingProxyType({})
+_OWNER = "innervoice"
+"""Who owns a name that is the gateway's own."""
+
+
+def models_body(
+    front: Front, names: Sequence[str], reaches: Mapping[str, str] = _NOWHERE
+) -> dict[str, Any]:
+    """The list of models; `reaches` says of names of the gateway's own which `provider/model` answers for them."""
+    facts = [_facts(name, reaches) for name in names]
+    return dialect_named(front.dialect).model_list(facts)
+
+
+def model_body(front: Front, name: str, reaches: Mapping[str, str] = _NOWHERE) -> dict[str, Any]:
+    """What there is to say of one model."""
+    return dialect_named(front.dialect).model_card(_facts(name, reaches))
+
+
+def shown_model(body: Mapping[str, Any]) -> str | None:
+    """The model that a request of the verb "show" asks about; older clients call it `name`."""
+    return as_text(body.get("model")) or as_text(body.get("name"))
+
+
+def count_body(front: Front, tokens: int) -> dict[str, Any]:
+    """The reply to a request that counts tokens."""
+    return {dialect_named(front.dialect).counts or "tokens": tokens}
+
+
+def version_body(front: Front) -> dict[str, Any]:
+    """What the server says of itself."""
+    return dict(dialect_named(front.dialect).about)
+
+
+def _facts(name: str, reaches: Mapping[str, str]) -> ModelFacts:
+    """What the catalog knows of the model that a name reaches."""
+    try:
+        target = resolved(reaches.get(name, name))
+    except UsageError:
+        return ModelFacts(name, _OWNER)
+    if not target.is_known:
+        return ModelFacts(name, target.provider or _OWNER)
+    row = target.row
+    return ModelFacts(
+        name,
+        target.provider or _OWNER,
+        row.context,
+        row.max_output,
+        reasons=row.reasons,
+    )
+
+
+# ---- counts ---------------------------------------------------------------------------------------------
+
+ESTIMATED = {"x-innervoice-count": "estimate"}
+"""The header of a count that no provider made."""
+
+_BYTES_PER_TOKEN = 4
+_FILE_TOKENS = 1600
+"""An image or another file. The largest image costs about 1,600 tokens at Anthropic, 1,100 at OpenAI (high detail, 1024 pixels) and
+1,120 at Gemini; the size of a file in bytes says nothing of this, and the pages of a PDF cannot be counted without reading it."""
+_MESSAGE_TOKENS = 4
+"""What stands around a message: its role, where it begins and where it ends."""
+
+_SAID = (
+    "system", "systemInstruction", "system_instruction", "instructions", "messages", "contents", "input", "prompt", "tools",
+    "toolConfig", "documents", "response_format", "output_config", "outputConfig", "format", "text", "generateContentRequest",
+)  # fmt: skip
+"""The members of a body, in any dialect, that a model reads."""
+_UNREAD = frozenset({
+    "signature", "thoughtSignature", "thought_signature", "encrypted_content", "redactedContent", "cache_control", "cachePoint",
+    "id", "call_id", "tool_use_id", "tool_call_id", "toolUseId", "tool_plan_id", "image_url", "file_data", "fileUri", "file_uri",
+    "file_id", "url", "bytes", "media_type", "mimeType", "mime_type", "role", "type",
+})  # fmt: skip
+"""Members that are seals, marks, names of calls, files, or words of the wire: a model reads none of their characters."""
+_JSON = frozenset({
+    "args", "arguments", "parameters", "parametersJsonSchema", "parameters_json_schema", "input_schema", "inputSchema", "schema",
+    "response", "json", "custom",
+})  # fmt: skip
+"""Members whose names a model reads, too: schemas, arguments and results."""
+_FILES = frozenset({"image", "image_url", "input_image", "document", "file", "input_file", "input_audio", "video", "audio"})  # fmt: skip
+"""Kinds of blocks that hold a file, as their type or as the name of their member."""
+_FILE_MEMBERS = frozenset({"inlineData", "inline_data", "fileData", "file_data", "image", "video", "audio", "document"})  # fmt: skip
+_BINARY_TYPES = frozenset({"base64", "redacted_thinking", "reasoning.encrypted"})
+_BINARY_SIGNS = frozenset({"mimeType", "mime_type", "format"})
+
+
+def estimate(body: Mapping[str, Any]) -> int:
+    """About how many tokens a request has: its system prompt, tools and messages, in any dialect. Never 0; more text is never fewer."""
+    size = sum(_size(body[name], name) for name in _SAID if name in body)
+    return max(1, -(-size // _BYTES_PER_TOKEN))
+
+
+def _size(value: Any, name: str) -> int:  # noqa: PLR0911 - one for each kind of value
+    """The bytes that a model reads of a value, by the member that holds it; a file counts as the text that costs as much."""
+    match value:
+        case None:
+            return 0
+        case str():
+            return len(value.encode("utf-8", "surrogatepass"))
+        case dict() | list() if name in _JSON or (name == "input" and isinstance(value, dict)):
+            # `input` are the arguments of a call; the conversation of that name is a list or a text.
+            return len(dump_json(value))
+        case list() if name == "images":
+            return len(value) * _FILE_TOKENS * _BYTES_PER_TOKEN
+        case list():
+            return sum(_size(item, "") for item in value)
+        case dict():
+            return _block_size(value)
+        case _:
+            return len(str(value))
+
+
+def _block_size(block: dict[str, Any]) -> int:
+    tokens = (_FILE_TOKENS if _is_file(block) else 0) + (_MESSAGE_TOKENS if "role" in block else 0)
+    size = tokens * _BYTES_PER_TOKEN
+    for name, value in block.items():
+        if name in _UNREAD or (name == "data" and _is_binary(value, block)):
+            continue
+        size += _size(value, name)
+    return size
+
+
+def _is_file(block: dict[str, Any]) -> bool:
+    """Whether a block is a file that is not text itself."""
+    if as_text(block.get("type")) not in _FILES and block.keys().isdisjoint(_FILE_MEMBERS):
+        return False
+    document = as_dict(block.get("document"))
+    source = as_dict(document.get("source", block.get("source")))
+    is_text = source.get("type") in ("text", "content") or not source.keys().isdisjoint(
+        ("text", "content")
+    )
+    return not is_text and "data" not in document
+
+
+def _is_binary(value: Any, block: dict[str, Any]) -> bool:
+    """Whether `data` holds a file or a seal; in documents it may be text."""
+    kind = as_text(block.get("type"))
+    signed = kind in _BINARY_TYPES or not block.keys().isdisjoint(_BINARY_SIGNS)
+    return isinstance(value, str) and (signed or ("media_type" in block and kind != "text"))

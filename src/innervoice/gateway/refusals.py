@@ -1,0 +1,161 @@
+"""Errors as the client's own API would write them: status, headers and body.
+
+What a provider said goes on word for word, with its status: programs read it (Claude Code shortens a request by the numbers in "input
+length and `max_tokens` exceed context limit"). Only the word for the kind of error is the client's dialect's own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.response import Failure
+from innervoice.client.error_mapping import status_of
+from innervoice.errors import (
+    DecodeError,
+    InnervoiceError,
+    ProviderError,
+    TimedOutError,
+    TransportError,
+    UsageError,
+)
+from innervoice.wire.dialects import dialect_named
+from innervoice.wire.json_access import as_dict, as_text
+from innervoice.wire.refusals import Refusal
+
+__all__ = [
+    "NO_KEY", "WRONG_KEY", "ErrorReply", "no_model", "no_upstream", "not_stored", "refusal_of", "refused", "too_many_streams",
+    "unknown_model",
+]  # fmt: skip
+
+_CHALLENGE = {"www-authenticate": "Bearer"}
+NO_KEY = Refusal(
+    text="no key was sent; send one of this gateway in x-api-key, Authorization (Bearer), x-goog-api-key or ?key=",
+    status=401,
+    headers=_CHALLENGE,
+)
+WRONG_KEY = Refusal(
+    text="the key is not one of this gateway, has expired, or was revoked",
+    status=401,
+    code="invalid_api_key",
+    headers=_CHALLENGE,
+)
+_LONGEST_NAME = 200
+_KINDS: tuple[tuple[type[InnervoiceError], int, str], ...] = (
+    (UsageError, 400, ""),
+    (TimedOutError, 504, "the answer took too long: "),
+    (TransportError, 502, ""),
+    (DecodeError, 502, "the answer cannot be read: "),
+)
+"""Errors that are no provider's words -> the status, and what is said before the message; the first that fits."""
+
+
+class ErrorReply(NamedTuple):
+    """An error as it is sent."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+def refused(dialect: str, refusal: Refusal) -> ErrorReply:
+    """A refusal in the shape of a dialect."""
+    spoken = dialect_named(dialect)
+    headers = {"content-type": "application/json", **spoken.error_headers(refusal)}
+    return ErrorReply(refusal.status, headers, dump_json(spoken.server.write_error(refusal)))
+
+
+# ---- our own words --------------------------------------------------------------------------------------
+
+
+def unknown_model(
+    dialect: str, name: str, nearest: Sequence[str] = (), *, looked_up: bool = False
+) -> Refusal:
+    """What the dialect says of a model that is not there, with the nearest names; `looked_up` if the model itself was asked for."""
+    refusal = dialect_named(dialect).unknown_model
+    shown = name[:_LONGEST_NAME]
+    text = refusal.text.replace("{model}", shown)
+    if shown not in text:
+        text = f"{text} There is no model {shown!r} here."
+    if nearest:
+        text = f"{text} (did you mean {' or '.join(nearest)}?)"
+    # Some APIs call it an invalid request when a model is to answer; a look-up is a 404 in all of them.
+    return refusal.replace(text=text, **({"status": 404, "type": None} if looked_up else {}))
+
+
+def no_model(dialect: str) -> Refusal:
+    """What the dialect says of a request that names no model."""
+    return dialect_named(dialect).no_model
+
+
+def not_stored(response_id: str) -> Refusal:
+    """There is no stored response of this id, or it is another's."""
+    shown = response_id[:_LONGEST_NAME]
+    return Refusal(text=f"Response with id '{shown}' not found.", status=404)
+
+
+def no_upstream(name: str) -> Refusal:
+    """Nothing is configured that could answer for a model."""
+    shown = name[:_LONGEST_NAME]
+    text = f"no provider with a key can be asked for {shown}; `innervoice serve --check` says what is missing"
+    return Refusal(text=text, status=503)
+
+
+def too_many_streams(most: int) -> Refusal:
+    """One key has as many answers under way as it may have."""
+    text = f"this key has {most} answers under way, which is its limit; wait for one of them to end"
+    return Refusal(text=text, status=429, headers={"retry-after": "1"})
+
+
+# ---- what happened on the way ---------------------------------------------------------------------------
+
+
+def refusal_of(error: InnervoiceError, dialect: str, upstream: str | None = None) -> Refusal:
+    """The refusal for an error, as a client of `dialect` gets it; `upstream` is the dialect that the provider was asked in."""
+    if isinstance(error, ProviderError):
+        return _of_provider(error, dialect, upstream)
+    text = str(error.args[0]) if error.args else type(error).__name__
+    provider = getattr(error, "provider", None)
+    if isinstance(error, DecodeError) and provider is None and error.status is None:
+        # Nothing was sent yet: it is the caller's request that cannot be read.
+        return Refusal(text=text)
+    known = ((status, words) for kind, status, words in _KINDS if isinstance(error, kind))
+    status, words = next(known, (500, ""))
+    return Refusal(text=f"{provider}: {words}{text}" if provider else words + text, status=status)
+
+
+def _of_provider(error: ProviderError, dialect: str, upstream: str | None) -> Refusal:
+    failure = Failure(type=error.type, code=error.code, message=error.message)
+    status = error.status or status_of(failure)
+    text = error.message or error.type or "the provider answered with an error"
+    refusal = Refusal(
+        text=text,
+        # No status of an error: a redirect, which is not followed, or none at all.
+        status=status if 400 <= status < 600 else 502,
+        headers=_waiting(error.retry_after),
+    )
+    if upstream is None or not _share_words(dialect, upstream):
+        return refusal
+    return refusal.replace(type=error.type, code=error.code, param=_param(error.body))
+
+
+def _share_words(dialect: str, upstream: str) -> bool:
+    """Whether two dialects have the same words for kinds of errors: they are of one provider."""
+    one, other = dialect_named(dialect), dialect_named(upstream)
+    return one.home == other.home
+
+
+def _param(body: str | None) -> str | None:
+    """The member that a provider complains about, where it says so."""
+    try:
+        value: Any = load_json(body or "null")
+    except ValueError:
+        return None
+    return as_text(as_dict(as_dict(value).get("error")).get("param"))
+
+
+def _waiting(seconds: float | None) -> dict[str, str]:
+    """The header that says when to come back; whole seconds, for not every client reads others."""
+    return {} if seconds is None else {"retry-after": str(math.ceil(seconds))}

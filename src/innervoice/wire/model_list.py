@@ -1,0 +1,46 @@
+"""What a server says of its models: the facts that any dialect can tell, and OpenAI's way to tell them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+__all__ = ["NO_TIME", "ModelFacts", "known", "openai_model", "openai_models"]
+
+NO_TIME = "1970-01-01T00:00:00Z"
+"""The wire wants a time, and we know none; Anthropic writes this one for an unknown date, too."""
+
+
+class ModelFacts(NamedTuple):
+    """What is known of a model."""
+
+    name: str
+    owner: str
+    context: int | None = None
+    """How many tokens its context window holds; None: unknown."""
+    output: int | None = None
+    """How many tokens it writes at most; None: unknown."""
+    reasons: bool = False
+
+
+def known(**members: Any) -> dict[str, Any]:
+    """The members that have a value: what is unknown is left out, not guessed."""
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def openai_model(model: ModelFacts) -> dict[str, Any]:
+    """One model; OpenAI says nothing of sizes, so they have the names that other servers of this API give them.
+
+    `context_length` is OpenRouter's, `context_window` and `max_completion_tokens` are Groq's.
+    """
+    sizes = known(
+        context_length=model.context,
+        context_window=model.context,
+        max_completion_tokens=model.output,
+    )
+    return {"id": model.name, "object": "model", "created": 0, "owned_by": model.owner, **sizes}
+
+
+def openai_models(models: Sequence[ModelFacts]) -> dict[str, Any]:
+    """The list of models."""
+    return {"object": "list", "data": [openai_model(model) for model in models]}
