@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from innervoice.canon.notes import SENTENCES, Note
 from innervoice.canon.usage import Usage
-from innervoice.gateway.journal import Journal, explain, json_line, terminal_line
+from innervoice.gateway.journal import Journal, explain, forget, json_line, terminal_line
 from innervoice.gateway.report import Report
 
 USAGE = Usage(input_tokens=1204, output_tokens=310, reasoning_tokens=96, cached_input_tokens=1000)
@@ -62,6 +62,65 @@ class TestJournal:
         kept = journal.get("1", "somebody")
         assert (100, None, 1204) == (len(kept.notes), kept.usage.raw, kept.usage.input_tokens)
         assert (100_000, usage) == (len(given.notes), given.usage)
+
+
+class TestSeveralWorkers:
+    """Each journal here stands for a worker: a process has one."""
+
+    @pytest.fixture
+    def workers(self, tmp_path, monkeypatch):
+        journals = []
+        for process in (71, 72):
+            monkeypatch.setattr("os.getpid", lambda process=process: process)
+            journals.append(Journal(most=2))
+            journals[-1].share(tmp_path)
+        return journals
+
+    def test_each_explains_the_requests_of_all(self, workers):
+        one, other = workers
+        one.add(report(id="1", tenant="somebody", kept=5))
+        other.add(report(id="2", tenant="somebody", kept=6))
+        for journal in workers:
+            assert [5, 6] == [
+                journal.explained(name, "somebody")["reasoning"]["kept"] for name in ("1", "2")
+            ]
+            assert journal.explained("1", "somebody else") is None
+            assert journal.explained("3", "somebody") is None
+        assert explain(report(id="1", kept=5)) == other.explained("1", "somebody")
+
+    def test_no_name_finds_the_line_of_another(self, workers):
+        one, other = workers
+        one.add(report(id="1", tenant="somebody", asked='","tenant":"thief","x":"'))
+        one.add(report(id="2", tenant='somebody","tenant":"thief'))
+        for name in ("1", "2", '1","tenant":"somebody', "", "\n", "*"):
+            for tenant in ("thief", "", 'somebody","tenant":"thief'):
+                found = other.explained(name, tenant)
+                assert found is None or (name, tenant) == (found["id"], found["tenant"])
+
+    def test_what_is_written_is_bounded_and_the_newest_is_there(self, workers, tmp_path):
+        one, other = workers
+        for number in range(8000):
+            one.add(report(id=str(number)))
+        assert 2_200_000 > sum(file.stat().st_size for file in tmp_path.iterdir()) > 1_000_000
+        assert "7999" == other.explained("7999", "somebody")["id"]
+        assert "7000" == other.explained("7000", "somebody")["id"]
+        assert other.explained("0", "somebody") is None
+
+    def test_a_worker_that_has_ended_leaves_nothing(self, workers, tmp_path):
+        one, other = workers
+        for number in range(3000):
+            one.add(report(id=str(number)))
+        other.add(report(id="x"))
+        forget(tmp_path, 71)
+        assert ["72.lines"] == [file.name for file in tmp_path.iterdir()]
+
+    def test_a_folder_that_is_gone_costs_no_request(self, workers, tmp_path):
+        one, other = workers
+        tmp_path.rmdir()
+        tmp_path.touch()  # no folder can be made there
+        one.add(report(id="1"))
+        assert "1" == one.explained("1", "somebody")["id"]
+        assert other.explained("1", "somebody") is None
 
 
 def test_explained():

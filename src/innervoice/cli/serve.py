@@ -132,8 +132,8 @@ class _ServedGateway:
             self.base_url_of = base_urls("http://emulator").get
         self._key = token_bytes(32)
         self.config = self.load()
-        self.counts: Path | None = None
-        """Where workers tell each other their counts."""
+        self.shared: Path | None = None
+        """Where workers tell each other what they count and explain."""
         self._gateway: Any = None
 
     def load(self) -> Any:
@@ -157,7 +157,7 @@ class _ServedGateway:
     def reload(self, config: Any) -> None:
         """Takes another configuration."""
         before, after = self.config.server, config.server
-        is_told_by_parent = self._gateway is not None and self.counts is not None
+        is_told_by_parent = self._gateway is not None and self.shared is not None
         if not is_told_by_parent and (before.host, before.port) != (after.host, after.port):
             self.output.say("Another host or port takes effect at the next start.")
         if self._gateway is not None:
@@ -171,8 +171,8 @@ class _ServedGateway:
 
         app = import_module("innervoice.gateway.app")
         metrics = Metrics()
-        if self.counts:
-            metrics.share(self.counts)
+        if self.shared:
+            metrics.share(self.shared)
         self._gateway = app.Gateway(
             self.config,
             os.environ,
@@ -182,6 +182,8 @@ class _ServedGateway:
             key=self._key,
             metrics=metrics,
         )
+        if self.shared:
+            self._gateway.journal.share(self.shared)
         return cast("Callable[..., Any]", app.create_app(self._gateway))
 
     def stop(self) -> None:
@@ -200,14 +202,13 @@ def _check(gateway: _ServedGateway) -> None:
 
 
 def _serve(gateway: _ServedGateway, workers: int) -> None:
-    from innervoice.gateway.metrics import retire
     from innervoice.gateway.server import serve
 
     import_module("innervoice.gateway.app")  # before workers are forked: they share what is loaded
     server = gateway.config.server
     with tempfile.TemporaryDirectory(prefix="innervoice-") as directory:
         if workers > 1:
-            gateway.counts = Path(directory)
+            gateway.shared = Path(directory)
         try:
             stopped_by = serve(
                 gateway.create_app,
@@ -219,7 +220,7 @@ def _serve(gateway: _ServedGateway, workers: int) -> None:
                 watched=gateway.file,
                 on_listening=lambda port: _greet(gateway, port, workers),
                 on_stop=gateway.stop,
-                on_lost=lambda process: retire(Path(directory), process),
+                on_lost=lambda process: _clean_up(Path(directory), process),
                 say=gateway.output.say,
             )
         except OSError as error:
@@ -229,6 +230,14 @@ def _serve(gateway: _ServedGateway, workers: int) -> None:
             ) from None
     if stopped_by == signal.SIGINT:
         raise click.exceptions.Exit(INTERRUPTED)
+
+
+def _clean_up(directory: Path, process: int) -> None:
+    from innervoice.gateway.journal import forget
+    from innervoice.gateway.metrics import retire
+
+    retire(directory, process)
+    forget(directory, process)
 
 
 def _greet(gateway: _ServedGateway, port: int, workers: int) -> None:

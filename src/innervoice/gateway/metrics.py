@@ -150,18 +150,20 @@ class Metrics:
     # ---- counting --------------------------------------------------------------------------------
 
     def _count(self, name: str, labels: tuple[str, ...], count: float = 1) -> None:
-        key = name, self._bounded(name, labels)
-        self._series.setdefault(key, [0])[0] += count
+        series = self._series.get((name, labels)) or self._new(name, labels, 1)
+        series[0] += count
 
     def _observe(self, name: str, labels: tuple[str, ...], value: float) -> None:
         bounds = _FAMILY[name].bounds
-        key = name, self._bounded(name, labels)
-        series = self._series.setdefault(key, [0] * (len(bounds) + 2))
+        series = self._series.get((name, labels)) or self._new(name, labels, len(bounds) + 2)
         series[bisect_left(bounds, value)] += 1
         series[-1] += value
 
     def _set(self, name: str, value: float) -> None:
         self._series[name, ()] = [value]
+
+    def _new(self, name: str, labels: tuple[str, ...], length: int) -> Series:
+        return self._series.setdefault((name, self._bounded(name, labels)), [0] * length)
 
     def _bounded(self, name: str, values: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(
