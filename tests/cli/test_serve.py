@@ -154,6 +154,9 @@ class TestServe:
                 status, headers, body = serve.ask(body={**asked, "messages": messages})
                 assert 200 == status
                 assert "omitted=0" in headers["x-innervoice-reasoning"]
+            name = headers["x-innervoice-id"]
+            found = {serve.ask("GET", f"/v1/explain/{name}")[0] for _ in range(20)}
+            assert {200} == found
             time.sleep(1.3)
             requests = 'innervoice_requests_total{dialect="anthropic",provider="gemini",status="2xx",way="canon"} 40'
             assert requests in serve.ask("GET", "/metrics")[2].splitlines()
@@ -224,17 +227,25 @@ class TestCheck:
         assert b"Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("package", ["uvicorn", "aiohttp", "cryptography"])
+@pytest.mark.parametrize(
+    ("package", "status", "said"),
+    [
+        ("uvicorn", 2, b'the gateway needs: pip install "innervoice[gateway]"'),
+        ("aiohttp", 2, b'the gateway needs: pip install "innervoice[gateway]"'),
+        ("cryptography", 2, b'the gateway needs: pip install "innervoice[gateway]"'),
+        ("opentelemetry", 1, b"pip install 'innervoice[otel]'"),
+    ],
+)
 @needs_core
-def test_without_a_package(package):
+def test_without_a_package(package, status, said):
     code = (
         f"import sys; sys.modules[{package!r}] = None;"
-        " sys.argv = ['innervoice', 'serve', '--emulated', '--port', '0'];"
+        " sys.argv = ['innervoice', 'serve', '--emulated', '--otel', '--port', '0'];"
         " from innervoice.cli import main; main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False)  # fmt: skip
-    assert 2 == done.returncode
-    assert b'the gateway needs: pip install "innervoice[gateway]"' in done.stderr
+    assert (status, True) == (done.returncode, said in done.stderr)
+    assert b"Traceback" not in done.stderr
 
 
 # ---- what is written -------------------------------------------------------------------------------

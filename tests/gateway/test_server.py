@@ -36,6 +36,7 @@ class Served:
                 [sys.executable, str(SCRIPT), json.dumps(self.settings)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,  # no traceback goes unseen
                 env={**os.environ, "PYTHONPATH": str(SOURCE)},
                 start_new_session=True,
             )
@@ -189,6 +190,17 @@ class TestStop:
             connection.getresponse().read()
             served.signal(signal.SIGTERM)
             assert 0 == served.ended()
+
+
+def test_a_signal_to_a_worker_that_stops_already_does_not_cut():
+    """With a signal to the whole group, the worker's own may come after the parent's word."""
+    with listening(workers=2) as served:
+        stream = served.stream(1)
+        served.signal(signal.SIGTERM)
+        served.refuses()
+        os.kill(stream.worker, signal.SIGTERM)
+        assert "end" == stream.rest()
+        assert 0 == served.ended()
 
 
 class TestFall:

@@ -10,13 +10,17 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_bytes
-from typing import Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import click
 
 from innervoice.cli.running import INTERRUPTED
 from innervoice.cli.serve_output import ServeOutput, client_lines, store_line
 from innervoice.errors import UsageError
+
+if TYPE_CHECKING:
+    from innervoice.bridges.otel.served import ServedSpans
+    from innervoice.gateway.journal import Journal
 
 __all__ = ["command"]
 
@@ -71,6 +75,11 @@ _PACKAGES = ("aiohttp", "cryptography", "httptools", "uvicorn")
     show_default=True,
     help="How each request is told on standard output.",
 )
+@click.option(
+    "--otel",
+    is_flag=True,
+    help="Make a span of each request, for the OpenTelemetry SDK that is set up, as by opentelemetry-instrument.",
+)
 def command(
     *,
     host: str | None,
@@ -81,6 +90,7 @@ def command(
     check: bool,
     demo: bool,
     log_format: LogFormat,
+    otel: bool,
 ) -> None:
     """Serve every model to any client, in the API that the client speaks.
 
@@ -97,6 +107,10 @@ def command(
         gateway = _ServedGateway(
             file, host, port, emulated=emulated, output=ServeOutput(log_format)
         )
+        if otel:
+            from innervoice.bridges.otel.served import ServedSpans
+
+            gateway.spans = ServedSpans()
         if check:
             _check(gateway)
         else:
@@ -134,6 +148,7 @@ class _ServedGateway:
         self.config = self.load()
         self.shared: Path | None = None
         """Where workers tell each other what they count and explain."""
+        self.spans: ServedSpans | None = None
         self._gateway: Any = None
 
     def load(self) -> Any:
@@ -167,6 +182,7 @@ class _ServedGateway:
     def create_app(self) -> Callable[..., Any]:
         """The application of a worker."""
         from innervoice.client.embedded import embedded_async_http
+        from innervoice.gateway.journal import explain
         from innervoice.gateway.metrics import Metrics
 
         app = import_module("innervoice.gateway.app")
@@ -182,8 +198,12 @@ class _ServedGateway:
             key=self._key,
             metrics=metrics,
         )
+        journal: Journal = self._gateway.journal
         if self.shared:
-            self._gateway.journal.share(self.shared)
+            journal.share(self.shared)
+        if self.spans:
+            add = self.spans.add
+            journal.listen(lambda report: add(explain(report)))
         return cast("Callable[..., Any]", app.create_app(self._gateway))
 
     def stop(self) -> None:
