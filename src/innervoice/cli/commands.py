@@ -15,7 +15,7 @@ class LazyGroup(click.Group):
     """A group whose subcommands are modules; only the module of the one that runs is imported."""
 
     modules: ClassVar[tuple[str, ...]] = (
-        "ask", "chat", "demo", "emulate", "split", "inspect", "lint", "repair", "models", "completion",
+        "ask", "chat", "serve", "demo", "emulate", "split", "inspect", "lint", "repair", "models", "completion",
     )  # fmt: skip
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -37,6 +37,7 @@ Examples:
   innervoice split answer.txt                            reasoning out of a text
   innervoice lint session.jsonl --for anthropic/claude-opus-5-5
   innervoice emulate --port 8808                         a local server that emulates the providers
+  innervoice serve --emulated                            a gateway: any client, any model
 
 Each command has a --help with examples of its own. Keys are read from the environment, as each provider names them.
 """

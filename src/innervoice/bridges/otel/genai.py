@@ -26,8 +26,10 @@ __all__ = [
     "finish_reasons",
     "input_messages",
     "level_of",
+    "operation_at",
     "operation_of",
     "output_messages",
+    "provider_name",
     "request_attributes",
     "response_attributes",
     "tool_definition",
@@ -45,7 +47,7 @@ def request_attributes(request: Request, wire: Wire | None = None) -> dict[str, 
     provider, model = names_of(None, request.model)
     attributes: dict[str, Any] = {
         "gen_ai.operation.name": operation_of(request, wire),
-        "gen_ai.provider.name": _provider_name(provider),
+        "gen_ai.provider.name": provider_name(provider),
         "gen_ai.request.model": model,
         "gen_ai.request.stream": True if request.stream else None,
         "gen_ai.request.reasoning.level": level_of(wire.body) if wire else None,
@@ -117,13 +119,17 @@ def output_messages(response: Response, show: Policy = "full") -> list[dict[str,
 def operation_of(request: Request, wire: Wire | None) -> str:
     """The `gen_ai.operation.name` of a request."""
     provider, model = names_of(None, request.model)
+    return operation_at(provider, model, wire.dialect if wire else request.dialect)
+
+
+def operation_at(provider: str | None, model: str | None, dialect: str | None = None) -> str:
+    """The `gen_ai.operation.name` of a request to a provider, in its usual dialect if none is named."""
     host = host_of(provider or _UNKNOWN) or host_of(_UNKNOWN)
     assert host is not None
-    dialect = (wire.dialect if wire else request.dialect) or dialect_at(host, model or "")
-    return host.otel_operations.get(dialect, "chat")
+    return host.otel_operations.get(dialect or dialect_at(host, model or ""), "chat")
 
 
-def _provider_name(provider: str | None) -> str:
+def provider_name(provider: str | None) -> str:
     """The `gen_ai.provider.name` of a provider."""
     host = host_of(provider or _UNKNOWN)
     return (host and host.otel_name) or provider or _UNKNOWN

@@ -1,0 +1,287 @@
+"""`innervoice serve`: the gateway, behind a port of this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from secrets import token_bytes
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+
+import click
+
+from innervoice.cli.running import INTERRUPTED
+from innervoice.cli.serve_output import ServeOutput, client_lines, store_line
+from innervoice.errors import UsageError
+
+if TYPE_CHECKING:
+    from innervoice.bridges.otel.served import ServedSpans
+    from innervoice.gateway.journal import Journal
+
+__all__ = ["command"]
+
+LogFormat: TypeAlias = Literal["text", "json"]
+
+_EPILOG = """\
+\b
+Examples:
+  innervoice serve                                       keys of providers from the environment
+  innervoice serve --emulated                            no key: the emulator answers for every model
+  innervoice serve --config gateway.toml --workers 4
+  innervoice serve --check --config gateway.toml         what is wrong with it, and what each name reaches
+
+\b
+Then, in another terminal:
+  ANTHROPIC_BASE_URL=http://127.0.0.1:8807 ANTHROPIC_AUTH_TOKEN=any claude --model gemini/gemini-3.5-flash
+  OPENAI_BASE_URL=http://127.0.0.1:8807/v1 OPENAI_API_KEY=any python my_agent.py
+
+\b
+Signals:
+  SIGTERM, Ctrl+C    no new connections, open streams finish within 30 seconds; the second one cuts them
+  SIGHUP             reads the configuration again, as a change of its file does; streams go on
+
+Needs the packages of innervoice[gateway].
+"""
+_USUAL = "gemini/gemini-3.5-flash"
+_PACKAGES = ("aiohttp", "cryptography", "httptools", "uvicorn")
+
+
+@click.command("serve", epilog=_EPILOG)
+@click.option("--host", help="The address to listen on.  [default: 127.0.0.1, or the config's]")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="The port to listen on; 0 takes a free one.  [default: 8807, or the config's]",
+)
+@click.option("--config", "file", type=click.Path(), help="The configuration, a TOML file.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 1024),
+    default=1,
+    show_default=True,
+    help="How many processes answer; one a core.",
+)
+@click.option("--emulated", is_flag=True, help="Let the emulator answer for every model.")
+@click.option("--check", is_flag=True, help="Say what the configuration does, and stop.")
+@click.option("--demo", is_flag=True, help="Show what the gateway does for a client, and stop.")
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How each request is told on standard output.",
+)
+@click.option(
+    "--otel",
+    is_flag=True,
+    help="Make a span of each request, for the OpenTelemetry SDK that is set up, as by opentelemetry-instrument.",
+)
+def command(
+    *,
+    host: str | None,
+    port: int | None,
+    file: str | None,
+    workers: int,
+    emulated: bool,
+    check: bool,
+    demo: bool,
+    log_format: LogFormat,
+    otel: bool,
+) -> None:
+    """Serve every model to any client, in the API that the client speaks.
+
+    Reasoning that a client loses is put back before its next request goes on.
+    """
+    if demo:
+        from innervoice.cli.gateway_demo import run
+
+        run()
+        return
+    if not check and any(find_spec(name) is None for name in _PACKAGES):
+        raise click.UsageError('the gateway needs: pip install "innervoice[gateway]"')
+    try:
+        gateway = _ServedGateway(
+            file, host, port, emulated=emulated, output=ServeOutput(log_format)
+        )
+        if otel:
+            from innervoice.bridges.otel.served import ServedSpans
+
+            gateway.spans = ServedSpans()
+        if check:
+            _check(gateway)
+        else:
+            _serve(gateway, workers)
+    except UsageError as error:
+        raise click.ClickException(str(error)) from None
+
+
+class _ServedGateway:
+    """The gateway of a process: of the parent only its configuration, of a worker all of it."""
+
+    def __init__(
+        self,
+        file: str | None,
+        host: str | None,
+        port: int | None,
+        *,
+        emulated: bool,
+        output: ServeOutput,
+    ) -> None:
+        self.file = Path(file) if file else None
+        self.output = output
+        self._host = host
+        self._port = port
+        self._emulator: Any = None
+        self.base_url_of: Callable[[str], str | None] | None = None
+        if emulated:
+            from innervoice.emulator.core import Emulator
+            from innervoice.emulator.routes import base_urls
+
+            # Before the workers are forked: what one of them has sealed the others can open.
+            self._emulator = Emulator()
+            self.base_url_of = base_urls("http://emulator").get
+        self._key = token_bytes(32)
+        self.config = self.load()
+        self.shared: Path | None = None
+        """Where workers tell each other what they count and explain."""
+        self.spans: ServedSpans | None = None
+        self._gateway: Any = None
+
+    def load(self) -> Any:
+        """Reads the configuration; raises a `UsageError` with all that is wrong."""
+        config = import_module("innervoice.gateway.config")
+        emulated = self._emulator is not None
+        found = config.load_config(self.file, os.environ, emulated=emulated)
+        host = self._host or found.server.host
+        if problem := config.exposure_problem(host, found.keys):
+            raise UsageError(problem)
+        port = found.server.port if self._port is None else self._port
+        found = found.replace(server=found.server.replace(host=host, port=port))
+        self.routes_of(found)  # what only they see is wrong as well
+        return found
+
+    def routes_of(self, config: Any) -> Any:
+        """The names that a configuration gives."""
+        routes = import_module("innervoice.gateway.routes")
+        return routes.Routes(config, os.environ, base_url_of=self.base_url_of)
+
+    def reload(self, config: Any) -> None:
+        """Takes another configuration."""
+        before, after = self.config.server, config.server
+        is_told_by_parent = self._gateway is not None and self.shared is not None
+        if not is_told_by_parent and (before.host, before.port) != (after.host, after.port):
+            self.output.say("Another host or port takes effect at the next start.")
+        if self._gateway is not None:
+            self._gateway.reload(config)
+        self.config = config
+
+    def create_app(self) -> Callable[..., Any]:
+        """The application of a worker."""
+        from innervoice.client.embedded import embedded_async_http
+        from innervoice.gateway.journal import explain
+        from innervoice.gateway.metrics import Metrics
+
+        app = import_module("innervoice.gateway.app")
+        metrics = Metrics()
+        if self.shared:
+            metrics.share(self.shared)
+        self._gateway = app.Gateway(
+            self.config,
+            os.environ,
+            http=embedded_async_http(self._emulator) if self._emulator else None,
+            base_url_of=self.base_url_of,
+            log=self.output.request,
+            key=self._key,
+            metrics=metrics,
+        )
+        journal: Journal = self._gateway.journal
+        if self.shared:
+            journal.share(self.shared)
+        if self.spans:
+            add = self.spans.add
+            journal.listen(lambda report: add(explain(report)))
+        return cast("Callable[..., Any]", app.create_app(self._gateway))
+
+    def stop(self) -> None:
+        """The last thing that a worker does."""
+        if self._gateway is not None:
+            self._gateway.metrics.write()
+
+
+def _check(gateway: _ServedGateway) -> None:
+    checking = import_module("innervoice.gateway.checking")
+    lines = checking.report_of(gateway.config, os.environ, base_url_of=gateway.base_url_of)
+    for line in lines:
+        gateway.output.say(line)
+    if any(line.startswith("wrong:") for line in lines):
+        raise click.exceptions.Exit(1)
+
+
+def _serve(gateway: _ServedGateway, workers: int) -> None:
+    from innervoice.gateway.server import serve
+
+    import_module("innervoice.gateway.app")  # before workers are forked: they share what is loaded
+    server = gateway.config.server
+    with tempfile.TemporaryDirectory(prefix="innervoice-") as directory:
+        if workers > 1:
+            gateway.shared = Path(directory)
+        try:
+            stopped_by = serve(
+                gateway.create_app,
+                host=server.host,
+                port=server.port,
+                workers=workers,
+                load=gateway.load,
+                on_reload=gateway.reload,
+                watched=gateway.file,
+                on_listening=lambda port: _greet(gateway, port, workers),
+                on_stop=gateway.stop,
+                on_lost=lambda process: _clean_up(Path(directory), process),
+                say=gateway.output.say,
+            )
+        except OSError as error:
+            reason = error.strerror or error
+            raise click.ClickException(
+                f"cannot listen on {server.host}:{server.port}: {reason}"
+            ) from None
+    if stopped_by == signal.SIGINT:
+        raise click.exceptions.Exit(INTERRUPTED)
+
+
+def _clean_up(directory: Path, process: int) -> None:
+    from innervoice.gateway.journal import forget
+    from innervoice.gateway.metrics import retire
+
+    retire(directory, process)
+    forget(directory, process)
+
+
+def _greet(gateway: _ServedGateway, port: int, workers: int) -> None:
+    """Says where it listens, what it reaches, and how clients reach it."""
+    config = gateway.config
+    routes = gateway.routes_of(config)
+    say = gateway.output.say
+    host = "127.0.0.1" if config.server.host in ("0.0.0.0", "::") else config.server.host  # noqa: S104 - not bound here
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    say(f"Listening on {url}" + (f" with {workers} workers" if workers > 1 else ""))
+    if gateway.base_url_of:
+        say("Providers: all of them, emulated")
+    else:
+        providers = ", ".join(routes.providers_with_keys)
+        say(f"Providers with a key: {providers or 'none; set a key, or try --emulated'}")
+    say(store_line(config.server.store, config.server.remember, workers))
+    key = "KEY" if config.keys else "any"
+    for line in client_lines(url, _example(config, routes.names()), key):
+        say(line)
+    say("Stop with Ctrl+C.")
+
+
+def _example(config: Any, names: tuple[str, ...]) -> str:
+    """A model to show to people: one of their own names, else one that a client of another provider would not have."""
+    own: Iterator[str] = (model.name for model in config.models if not model.is_glob)
+    usual = (name for name in (_USUAL, *names) if name in names)
+    return (*own, *usual, "PROVIDER/MODEL")[0]

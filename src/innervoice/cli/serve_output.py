@@ -1,0 +1,77 @@
+"""What `innervoice serve` writes: how it is reached, and a line for each request."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from urllib.parse import urlsplit, urlunsplit
+
+import click
+
+from innervoice.gateway.journal import json_line, terminal_line
+from innervoice.gateway.report import Report
+from innervoice.show.visible import visible
+
+__all__ = ["ServeOutput", "client_lines", "store_line"]
+
+_CLIENTS = (
+    ("Claude Code", "ANTHROPIC_BASE_URL={url} ANTHROPIC_AUTH_TOKEN={key} claude --model {model}"),
+    ("OpenAI SDKs", "OPENAI_BASE_URL={url}/v1 OPENAI_API_KEY={key}"),
+    ("Gemini", "GOOGLE_GEMINI_BASE_URL={url} GEMINI_API_KEY={key}"),
+    ("Ollama", "OLLAMA_HOST={url}"),
+)
+
+
+class ServeOutput:
+    """Standard output: requests, and what the server has to say; with lines of JSON the latter goes to standard error."""
+
+    def __init__(self, log_format: str) -> None:
+        self._json = log_format == "json"
+        self._open = True
+        self._colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+    def say(self, text: str) -> None:
+        """Writes a line for people."""
+        self._write(visible(text), err=self._json)
+
+    def request(self, report: Report) -> None:
+        """Writes the line of a request that is over."""
+        if self._json:
+            self._write(json_line(report))
+        else:
+            line = terminal_line(report)
+            self._write(_coloured(line, report) if self._colours else line)
+
+    def _write(self, line: str, *, err: bool = False) -> None:
+        # Whoever read it may be gone; the gateway is not there for its log.
+        if self._open:
+            try:
+                click.echo(line, err=err)
+            except OSError:
+                self._open = False
+
+
+def _coloured(line: str, report: Report) -> str:
+    head, blanks, rest = line.partition("  ")
+    colour = None if 200 <= report.status < 300 and not report.error else "red"
+    return click.style(head, fg=colour, bold=True) + blanks + click.style(rest, dim=True)
+
+
+def client_lines(url: str, model: str, key: str) -> Iterator[str]:
+    """How each kind of client is told where the gateway is."""
+    for name, variables in _CLIENTS:
+        yield f"{name:13} {variables.format(url=url, key=key, model=model)}"
+
+
+def store_line(store: str | None, remember: str, workers: int) -> str:
+    """Where turns are kept; an address is told without its password."""
+    if remember == "off":
+        return "Store: none"
+    if store is None or remember == "ram":
+        whose = "each worker, which the others cannot read" if workers > 1 else "this process"
+        return f"Store: the memory of {whose}"
+    parts = urlsplit(store)
+    if parts.netloc:
+        store = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    return f"Store: {store}"

@@ -1,0 +1,264 @@
+"""The last reports, for `/v1/explain`, and one line for each request: for people or for programs.
+
+A report has no field for keys and seals. A caller may still send one as the name of a model, and a provider may repeat one in an error that
+a note quotes: so every text is searched for what looks like one before it is shown, shortened, and freed of control characters.
+
+With several workers, each also writes what it has explained to files of its own in one folder, of a bounded size, so that any of them
+can tell about the requests of all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.notes import SENTENCES, Note
+from innervoice.gateway.report import Report
+
+__all__ = ["Journal", "explain", "forget", "json_line", "terminal_line"]
+
+_MOST_NOTES = 100
+_MOST_RULES = 20
+_NEWER, _OLDER = ".lines", ".older"
+_SHARED_BYTES = 1 << 20
+_LONGEST = 200
+_LOOKED_AT = 4000
+"""Characters of a text that are looked at; the rest could not be shown."""
+
+
+class Journal:
+    """Keeps the last reports, and tells each to whoever listens."""
+
+    def __init__(self, *, most: int = 10_000, line: Callable[[Report], None] | None = None) -> None:
+        self._most = most
+        self._listeners = [line] if line else []
+        self._reports: OrderedDict[tuple[str, str], Report] = OrderedDict()
+        self._shared: _SharedLines | None = None
+
+    def share(self, directory: Path) -> None:
+        """From now on the other workers can explain this one's requests, and this one theirs."""
+        self._shared = _SharedLines(directory)
+
+    def listen(self, listener: Callable[[Report], None]) -> None:
+        """Calls the listener with every report that is added from now on."""
+        self._listeners.append(listener)
+
+    def add(self, report: Report) -> None:
+        """Adds the report of a request that is over."""
+        for listener in self._listeners:
+            listener(report)
+        if len(report.notes) > _MOST_NOTES or report.usage.raw is not None:
+            # What is not shown is not kept.
+            usage = report.usage.replace(raw=None)
+            report = replace(report, notes=report.notes[:_MOST_NOTES], usage=usage)
+        key = report.tenant, report.id
+        self._reports[key] = report
+        self._reports.move_to_end(key)
+        if len(self._reports) > self._most:
+            self._reports.popitem(last=False)
+        if self._shared:
+            self._shared.write(json_line(report))
+
+    def get(self, id: str, tenant: str) -> Report | None:  # noqa: A002 - the plain word
+        """The report of a request, if it was this tenant's and is still kept."""
+        return self._reports.get((tenant, id))
+
+    def explained(self, id: str, tenant: str) -> dict[str, Any] | None:  # noqa: A002 - the plain word
+        """All that is known of a request of this tenant's, whichever worker answered it."""
+        if report := self.get(id, tenant):
+            return explain(report)
+        return self._shared.find(id, tenant) if self._shared else None
+
+
+class _SharedLines:
+    """The last lines of this worker in two files, the newer and the older, and those of the others."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._name = directory / f"{os.getpid()}{_NEWER}"
+        self._file: int | None = None
+        self._size = 0
+
+    def write(self, line: str) -> None:
+        """Adds a line. A disk that is full costs the explanation, not the request."""
+        with contextlib.suppress(OSError):
+            if self._file is None:
+                flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+                self._file, self._size = os.open(self._name, flags, 0o600), 0
+            # The file is opened once, and a whole line is there or none.
+            self._size += os.write(self._file, line.encode("utf-8", "replace") + b"\n")
+            if self._size > _SHARED_BYTES:
+                os.close(self._file)
+                self._file = None
+                self._name.replace(self._name.with_suffix(_OLDER))
+
+    def find(self, id: str, tenant: str) -> dict[str, Any] | None:  # noqa: A002 - the plain word
+        """The line of a request, among those of all workers."""
+        start = b'{"id":' + dump_json(id) + b',"tenant":' + dump_json(tenant) + b","
+        for suffix in (_NEWER, _OLDER):
+            for file in self._directory.glob(f"*{suffix}"):
+                with contextlib.suppress(OSError):
+                    data = file.read_bytes()
+                    found = data.rfind(start)  # no text has it: there quotes are escaped
+                    end = data.find(b"\n", found)
+                    if found >= 0 and end >= 0:  # else it is still being written
+                        explained: dict[str, Any] = load_json(data[found:end])
+                        return explained
+        return None
+
+
+def forget(directory: Path, process: int) -> None:
+    """Removes the lines of a process that has ended: many that end must not fill a disk."""
+    for suffix in (_NEWER, _OLDER):
+        (directory / f"{process}{suffix}").unlink(missing_ok=True)
+
+
+def explain(report: Report) -> dict[str, Any]:
+    """All that is known of a request, as JSON."""
+    usage = report.usage
+    return {
+        "id": _plain(report.id),
+        "tenant": _plain(report.tenant),
+        "begun": report.begun,
+        "dialect": _shown(report.dialect),
+        "asked": _shown(report.asked),
+        "provider": _shown(report.provider),
+        "model": _shown(report.model),
+        "account": _shown(report.account),
+        "way": report.way,
+        "stream": report.stream,
+        "status": report.status,
+        "error": None if report.error is None else _shown(report.error),
+        "attempts": report.attempts,
+        "reasoning": {
+            "kept": report.kept,
+            "restored": report.restored,
+            "omitted": report.omitted,
+            "rules": [_shown(rule) for rule in report.rules[:_MOST_RULES]],
+            "store": _shown(report.store),
+        },
+        "notes": [_explained(note) for note in report.notes[:_MOST_NOTES]],
+        "usage": {
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "reasoning_tokens": usage.reasoning_tokens,
+            "cached_input_tokens": usage.cached_input_tokens,
+        },
+        "seconds": {"first": report.first_byte, "total": report.total},
+    }
+
+
+def _explained(note: Note) -> dict[str, Any]:
+    return {
+        "code": _shown(note.code),
+        "text": SENTENCES.get(note.code, ""),
+        "detail": None if note.detail is None else _shown(note.detail),
+        "count": note.count,
+    }
+
+
+def json_line(report: Report) -> str:
+    """A report as one line of JSON."""
+    return dump_json(explain(report)).decode("utf-8", "replace")
+
+
+def terminal_line(report: Report) -> str:
+    """A report as one line for people."""
+    model = "/".join(filter(None, (report.provider, report.model))) or report.asked or "?"
+    pieces = [f"{_shown(report.dialect)} -> {_shown(model)}"]
+    if report.error or not 200 <= report.status < 300:
+        pieces.append(f"{report.status} {_shown(report.error or '')}".rstrip())
+    pieces += filter(None, (_reasoning(report), _tokens(report), _times(report)))
+    return "  ".join(pieces)
+
+
+def _reasoning(report: Report) -> str:
+    counts = ("kept", report.kept), ("restored", report.restored), ("omitted", report.omitted)
+    told = [f"{word} {count:,}" for word, count in counts if count]
+    if report.rules:
+        told.append(f"({', '.join(map(_shown, report.rules[:_MOST_RULES]))})")
+    if report.store == "degraded":
+        told.append("store degraded")
+    return " ".join(told)
+
+
+def _tokens(report: Report) -> str:
+    usage = report.usage
+    counts = (usage.input_tokens, "in"), (usage.output_tokens, "out")
+    told = [f"{count:,} {word}" for count, word in counts if count is not None]
+    if usage.reasoning_tokens:
+        told.append(f"({usage.reasoning_tokens:,} thought)")
+    return " ".join(told)
+
+
+def _times(report: Report) -> str:
+    first = None if report.first_byte is None else f"{_seconds(report.first_byte)} first"
+    total = None if report.total is None else _seconds(report.total)
+    return ", ".join(filter(None, (first, total)))
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
+
+
+# ---- texts of others -----------------------------------------------------------------------------
+
+_RUN = re.compile(r"[A-Za-z0-9+/=_.~-]{12,}")
+_CUT_RUN = re.compile(r"(?<![A-Za-z0-9+/=_.~-])[A-Za-z0-9+/=_.~-]*\Z")
+# Keys that a hyphen or an underscore may cut into short pieces, by how they begin.
+_KEY = re.compile(
+    r"(?<![A-Za-z0-9_-])(?:[spr]k[-_]|AIza|AQ\.|AKIA|ASIA|ya29\.|eyJ|nvapi-|tgp_|fw_)[A-Za-z0-9_.-]{12,}"
+)
+_LONG = re.compile(r"[A-Za-z0-9+]{32,}")
+_LONG_WITH_SLASHES = re.compile(r"[A-Za-z0-9+/]{32,}")
+_LONG_WITH_ALL = re.compile(r"[A-Za-z0-9+/=_.~-]{64,}")
+
+
+def _shown(text: str) -> str:
+    """A text of somebody else's: without what looks like a key or a seal, without control characters, and short."""
+    # The same few names come with every request.
+    return _shown_name(text) if len(text) <= _LONGEST else _made_showable(text)
+
+
+def _made_showable(text: str) -> str:
+    # Scrubbed before it is cut: half a key is no longer recognized.
+    if len(text) > _LOOKED_AT:
+        text = _CUT_RUN.sub("…", text[:_LOOKED_AT])
+    text = _plain(_RUN.sub(_unless_secret, text))
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+_shown_name = lru_cache(maxsize=1024)(_made_showable)
+
+
+def _plain(text: str) -> str:
+    """A text without characters that move the cursor, end a line, or change the order of others."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+
+
+def _unless_secret(found: re.Match[str]) -> str:
+    run = found[0]
+    return f"[{len(run)} characters]" if _is_secret(run) else run
+
+
+def _is_secret(run: str) -> bool:
+    """Whether a run of characters is no name: it begins as keys do, or is too long for a word, or too mixed for words."""
+    if _KEY.search(run) or _LONG.search(run):
+        return True
+    return any(map(_is_mixed, (*_LONG_WITH_SLASHES.findall(run), *_LONG_WITH_ALL.findall(run))))
+
+
+def _is_mixed(text: str) -> bool:
+    return (
+        any(character.isdigit() for character in text)
+        and any(character.isupper() for character in text)
+        and any(character.islower() for character in text)
+    )

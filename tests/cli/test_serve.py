@@ -1,0 +1,316 @@
+"""`innervoice serve` as a terminal, a supervisor and a client see it."""
+
+import contextlib
+import http.client
+import json
+import os
+import pty
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from importlib.util import find_spec
+
+import pytest
+
+from cli.runs import run
+from cli.test_talking import NO_KEYS
+from innervoice.canon.usage import Usage
+from innervoice.cli.serve_output import ServeOutput, store_line
+from innervoice.gateway.report import Report
+
+WAIT = 60.0
+needs_core = pytest.mark.skipif(
+    find_spec("innervoice.gateway.app") is None or find_spec("innervoice.gateway.config") is None,
+    reason="the application is not there",
+)
+QUESTION = {
+    "model": "gemini/gemini-3.5-flash",
+    "max_tokens": 2000,
+    "messages": [{"role": "user", "content": "What is 15 * 23?"}],
+}
+
+
+class Serve:
+    """The command in a process of its own, with what it writes."""
+
+    def __init__(self, *arguments, **environment):
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "innervoice", "serve", "--port", "0", *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**os.environ, **NO_KEYS, **environment},
+                start_new_session=True,
+            )
+        finally:
+            signal.signal(signal.SIGINT, before)
+        self.out, self.err = queue.Queue(), queue.Queue()
+        streams = [(self.process.stdout, self.out), (self.process.stderr, self.err)]
+        self._readers = [threading.Thread(target=read, args=pair, daemon=True) for pair in streams]
+        for reader in self._readers:
+            reader.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(WAIT)
+        for reader in self._readers:
+            reader.join(WAIT)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+    def greeting(self, where=None):
+        """The lines up to the last one of the start; from now on `ask` works."""
+        where = where or self.out
+        lines = [where.get(timeout=WAIT)]
+        while lines[-1] not in (None, "Stop with Ctrl+C."):
+            lines.append(where.get(timeout=WAIT))
+        assert lines[-1], self.err.get(timeout=WAIT)
+        self.port = int(lines[0].split()[2].rpartition(":")[2])
+        return lines
+
+    def ask(self, method="POST", path="/v1/messages", body=QUESTION):
+        with contextlib.closing(
+            http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT)
+        ) as connection:
+            connection.request(method, path, json.dumps(body), {"content-type": "application/json"})
+            response = connection.getresponse()
+            return response.status, response.headers, response.read().decode()
+
+    def ended(self, number=signal.SIGINT):
+        self.process.send_signal(number)
+        return self.process.wait(WAIT)
+
+
+def read(stream, lines):
+    for line in stream:
+        lines.put(line.decode().rstrip("\n"))
+    lines.put(None)
+
+
+@needs_core
+class TestServe:
+    def test_it_says_where_it_is_and_answers(self):
+        with Serve("--emulated") as serve:
+            lines = serve.greeting()
+            url = f"http://127.0.0.1:{serve.port}"
+            assert [
+                f"Listening on {url}",
+                "Providers: all of them, emulated",
+                "Store: the memory of this process",
+                f"Claude Code   ANTHROPIC_BASE_URL={url} ANTHROPIC_AUTH_TOKEN=any claude --model gemini/gemini-3.5-flash",
+                f"OpenAI SDKs   OPENAI_BASE_URL={url}/v1 OPENAI_API_KEY=any",
+                f"Gemini        GOOGLE_GEMINI_BASE_URL={url} GEMINI_API_KEY=any",
+                f"Ollama        OLLAMA_HOST={url}",
+                "Stop with Ctrl+C.",
+            ] == lines
+            status, headers, body = serve.ask()
+            assert (200, True) == (status, "15 * 23 = 345." in body)
+            told = serve.out.get(timeout=WAIT)
+            assert told.startswith("anthropic -> gemini/gemini-3.5-flash  ")
+            assert "\x1b" not in told
+            explained = serve.ask("GET", f"/v1/explain/{headers['x-innervoice-id']}")[2]
+            assert "gemini-3.5-flash" == json.loads(explained)["model"]
+            assert 130 == serve.ended()
+
+    def test_a_supervisor_ends_it_with_success(self):
+        with Serve("--emulated") as serve:
+            serve.greeting()
+            assert 0 == serve.ended(signal.SIGTERM)
+
+    def test_lines_of_json(self):
+        with Serve("--emulated", "--log-format", "json") as serve:
+            serve.greeting(serve.err)
+            serve.ask()
+            told = json.loads(serve.out.get(timeout=WAIT))
+            assert ("anthropic", "gemini", 200) == (told["dialect"], told["provider"], told["status"])  # fmt: skip
+
+    def test_several_workers_are_one_gateway(self):
+        """What one worker has counted, and sealed into its answer, the others can read."""
+        with Serve("--emulated", "--workers", "2") as serve:
+            lines = serve.greeting()
+            assert lines[0].endswith(" with 2 workers")
+            assert "Store: the memory of each worker, which the others cannot read" in lines
+            asked = {**QUESTION, "thinking": {"type": "enabled", "budget_tokens": 1024}}
+            for _ in range(20):
+                status, _, body = serve.ask(body=asked)
+                assert 200 == status
+            messages = asked["messages"]
+            messages = [
+                *messages,
+                {"role": "assistant", "content": json.loads(body)["content"]},
+                {"role": "user", "content": "And times two?"},
+            ]
+            for _ in range(20):
+                status, headers, body = serve.ask(body={**asked, "messages": messages})
+                assert 200 == status
+                assert "omitted=0" in headers["x-innervoice-reasoning"]
+            name = headers["x-innervoice-id"]
+            found = {serve.ask("GET", f"/v1/explain/{name}")[0] for _ in range(20)}
+            assert {200} == found
+            time.sleep(1.3)
+            requests = 'innervoice_requests_total{dialect="anthropic",provider="gemini",status="2xx",way="canon"} 40'
+            assert requests in serve.ask("GET", "/metrics")[2].splitlines()
+
+    def test_providers_with_keys_are_named_and_keys_are_not(self):
+        key = "sk-0123456789abcdef0123456789"
+        with Serve(OPENAI_API_KEY=key) as serve:
+            lines = serve.greeting()
+            assert "Providers with a key: openai" in lines
+            assert key not in "".join(lines)
+
+    def test_a_new_configuration(self, tmp_path):
+        file = tmp_path / "gateway.toml"
+        file.write_text('[[models]]\nname = "one"\nto = "gemini/gemini-3.5-flash"\n')
+        with Serve("--emulated", "--config", str(file)) as serve:
+            assert serve.greeting()[3].endswith(" claude --model one")
+            assert 200 == serve.ask(body={**QUESTION, "model": "one"})[0]
+            assert 404 == serve.ask(body={**QUESTION, "model": "two"})[0]
+            file.write_text("[[models]]\nname = 5\n")
+            serve.process.send_signal(signal.SIGHUP)
+            lines = iter(lambda: serve.out.get(timeout=WAIT), None)
+            refused = "The new configuration is refused, the old one stays: "
+            assert any(line.startswith(refused) for line in lines)
+            assert 200 == serve.ask(body={**QUESTION, "model": "one"})[0]
+            file.write_text('[[models]]\nname = "two"\nto = "gemini/gemini-3.5-flash"\n')
+            serve.process.send_signal(signal.SIGHUP)
+            assert any(line == "The configuration was read again." for line in lines)
+            assert 200 == serve.ask(body={**QUESTION, "model": "two"})[0]
+            assert 404 == serve.ask(body={**QUESTION, "model": "one"})[0]
+
+    def test_a_port_that_is_taken(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = str(server.getsockname()[1])
+            for workers in ("1", "2"):
+                done = run("serve", "--emulated", "--port", port, "--workers", workers, **NO_KEYS)
+                expected = f"Error: cannot listen on 127.0.0.1:{port}: Address already in use\n"
+                assert (1, expected) == (done.returncode, done.stderr.decode())
+
+    def test_other_machines_need_keys(self):
+        done = run("serve", "--emulated", "--host", "0.0.0.0", "--port", "0", **NO_KEYS)
+        assert 1 == done.returncode
+        assert b"can be reached from other machines" in done.stderr
+
+
+@needs_core
+class TestCheck:
+    def test_a_good_file(self, tmp_path):
+        file = tmp_path / "gateway.toml"
+        file.write_text('[[models]]\nname = "one"\nto = "openai/gpt-5.6"\n')
+        done = run("serve", "--check", "--config", str(file), **{**NO_KEYS, "OPENAI_API_KEY": "k"})
+        assert (0, b"") == (done.returncode, done.stderr)
+        assert b"openai speaks openai-responses" in done.stdout
+
+    def test_a_name_that_reaches_nothing(self, tmp_path):
+        file = tmp_path / "gateway.toml"
+        file.write_text('[[models]]\nname = "one"\nto = "openai/gpt-5.6"\n')
+        done = run("serve", "--check", "--config", str(file), **NO_KEYS)
+        assert 1 == done.returncode
+        assert b"\nwrong: one: " in done.stdout
+
+    @pytest.mark.parametrize("arguments", [["--check"], []])
+    def test_a_bad_file(self, arguments, tmp_path):
+        file = tmp_path / "gateway.toml"
+        file.write_text("[server]\nport = 'x'\n[nonsense]\n")
+        done = run("serve", *arguments, "--config", str(file), **NO_KEYS)
+        assert 1 == done.returncode
+        assert f"Error: {file}: 2 problems\n" in done.stderr.decode()
+        assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("package", "status", "said"),
+    [
+        ("uvicorn", 2, b'the gateway needs: pip install "innervoice[gateway]"'),
+        ("aiohttp", 2, b'the gateway needs: pip install "innervoice[gateway]"'),
+        ("cryptography", 2, b'the gateway needs: pip install "innervoice[gateway]"'),
+        ("opentelemetry", 1, b"pip install 'innervoice[otel]'"),
+    ],
+)
+@needs_core
+def test_without_a_package(package, status, said):
+    code = (
+        f"import sys; sys.modules[{package!r}] = None;"
+        " sys.argv = ['innervoice', 'serve', '--emulated', '--otel', '--port', '0'];"
+        " from innervoice.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False)  # fmt: skip
+    assert (status, True) == (done.returncode, said in done.stderr)
+    assert b"Traceback" not in done.stderr
+
+
+# ---- what is written -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("store", "remember", "workers", "expected"),
+    [
+        ("sqlite:gateway.db", "seals", 2, "Store: sqlite:gateway.db"),
+        ("redis://me:secret@cache:6379/1", "full", 2, "Store: redis://cache:6379/1"),
+        ("env:STORE", "full", 2, "Store: env:STORE"),
+        (None, "seals", 1, "Store: the memory of this process"),
+        ("sqlite:gateway.db", "ram", 1, "Store: the memory of this process"),
+        ("sqlite:gateway.db", "off", 1, "Store: none"),
+    ],
+)
+def test_where_the_store_is(store, remember, workers, expected):
+    assert expected == store_line(store, remember, workers)
+
+
+def report(**fields):
+    return Report(
+        **{"id": "1", "tenant": "t", "dialect": "anthropic", "provider": "openai", "model": "gpt-5.6",
+           "status": 200, "usage": Usage(input_tokens=5), **fields}
+    )  # fmt: skip
+
+
+LINES = """
+import sys
+from innervoice.cli.serve_output import ServeOutput
+from innervoice.gateway.report import Report
+output = ServeOutput("text")
+output.request(Report(id="1", tenant="t", dialect="anthropic", asked="gpt\\x1b]0;title\\x07", status=404, kept=3))
+output.say("Said \\x1b[2J")
+"""
+
+
+@pytest.mark.parametrize(("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_colours_in_a_terminal_only(environment, coloured):
+    main, side = pty.openpty()
+    subprocess.run(
+        [sys.executable, "-c", LINES],
+        stdout=side,
+        env={**os.environ, "NO_COLOR": "", **environment},
+        timeout=60,
+        check=True,
+    )
+    os.close(side)
+    seen = os.read(main, 4096).decode().splitlines()
+    os.close(main)
+    plain = "anthropic -> gpt\ufffd]0;title\ufffd  404  kept 3"
+    bold, red, dim, end = "\x1b[1m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
+    expected = f"{red}{bold}anthropic -> gpt\ufffd]0;title\ufffd{end}  {dim}404  kept 3{end}"
+    assert [expected if coloured else plain, "Said \u241b[2J"] == seen
+
+
+def test_a_log_that_nobody_reads_stops_nothing(monkeypatch):
+    output = ServeOutput("text")
+    written = []
+
+    def gone(line, *, err):
+        written.append(line)
+        raise BrokenPipeError
+
+    monkeypatch.setattr("click.echo", gone)
+    output.request(report())
+    output.request(report())
+    assert ["anthropic -> openai/gpt-5.6  5 in"] == written
