@@ -28,13 +28,13 @@ _SECONDS = 5.0
 
 
 class _Counter(NamedTuple):
-    """How a provider counts: what stands in the URL in place of what, which members it reads, and where the count is."""
+    """How a provider counts: what stands in the URL in place of what, which members it reads, and the member that holds the count."""
 
     replaced: str
     by: str
     members: tuple[str, ...]
     """Empty: the whole body, as the request that would be sent."""
-    count: str
+    member: str
 
 
 _COUNTERS = {
@@ -90,7 +90,7 @@ async def _asked(
     try:
         async with asyncio.timeout(_SECONDS):
             status, answer = await gateway.posted(Outgoing("POST", url, headers, body))
-            count = as_dict(load_json(answer)).get(counter.count) if status == 200 else None
+            count = as_dict(load_json(answer)).get(counter.member) if status == 200 else None
     except Exception:  # noqa: BLE001 - whatever happens, there is an estimate
         return None
     return count if isinstance(count, int) else None

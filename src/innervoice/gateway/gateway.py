@@ -55,7 +55,7 @@ class Gateway:
         key = key or token_bytes(32)
         self._environ = environ
         self._base_url_of = base_url_of
-        self.circuits = Circuits()
+        self.circuits = Circuits(longest_wait=config.server.longest_wait)
         self.pings = Pings()
         self.journal = Journal(line=log)
         self.metrics = metrics or Metrics()
