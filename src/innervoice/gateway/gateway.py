@@ -17,7 +17,7 @@ from innervoice.client.over_aiohttp import OverAiohttp
 from innervoice.gateway.circuits import Circuits
 from innervoice.gateway.client_stream import TimeLimits
 from innervoice.gateway.config import GatewayConfig, secret
-from innervoice.gateway.journal import Journal, explain
+from innervoice.gateway.journal import Journal
 from innervoice.gateway.limits import Limits
 from innervoice.gateway.metrics import Metrics
 from innervoice.gateway.passage import Passage
@@ -103,11 +103,11 @@ class Gateway:
 
     def explained(self, id: str, tenant: str) -> dict[str, Any]:  # noqa: A002 - as in the path
         """What became of a request; raises `Refused` for one that is unknown here."""
-        report = self.journal.get(id, tenant)
-        if report is None:
+        found = self.journal.explained(id, tenant)
+        if found is None:
             text = f"no request {id[:80]!r} is known here; the last ones are kept"
             raise Refused(Refusal(text=text, status=404))
-        return explain(report)
+        return found
 
     def readiness(self) -> dict[str, Any]:
         """Whether requests can be served, and in which state the upstreams are."""
