@@ -2,9 +2,8 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any, NamedTuple
-
-from innervoice.gateway.config import load_config
 
 import innervoice as iv
 from innervoice.canon.messages import Message, assistant, tool_result
@@ -13,6 +12,7 @@ from innervoice.client.embedded import embedded_async_http
 from innervoice.emulator.core import Emulator
 from innervoice.emulator.routes import base_urls
 from innervoice.gateway.app import Gateway, create_app
+from innervoice.gateway.config import load_config
 from innervoice.gateway.report import Report
 
 URLS = base_urls("http://emulator")
@@ -65,9 +65,12 @@ class Upstream:
         self.paths: list[str] = []
         self.headers: list[dict[str, str]] = []
         self.statuses: list[int] = []
+        self.answers: list[bytes] = []
 
     def reply(self, method, path, headers, body):
         reply = self.emulator.reply(method, path, headers, body)
+        self.answers.append(reply.body)
+        reply = replace(reply, pieces=iter([self.answers[-1]]))
         self.bodies.append(body)
         self.requests.append(json.loads(body or b"{}"))
         self.paths.append(path)

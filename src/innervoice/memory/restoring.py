@@ -119,9 +119,13 @@ class TurnRestorer:
 
 
 def seals_of(part: Part) -> Iterator[str]:
-    """The seals in the wire block of a part; what Gemini CLI writes in place of a lost one is none."""
+    """The seals in the wire block of a part; what Gemini CLI writes in place of a lost one is none.
+
+    The id of an item counts only where nothing else is sealed: some programs leave it out, and the host does without it.
+    """
     origin = part.origin
-    for path in origin.seals if origin else ():
+    paths = origin.seals if origin else ()
+    for path in paths if len(paths) == 1 else (one for one in paths if one != "id"):
         value: Any = origin.block if origin else None
         for name in path.split("."):
             value = value.get(name) if isinstance(value, dict) else None
