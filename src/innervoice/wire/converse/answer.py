@@ -9,7 +9,7 @@ Rules, after botocore's service model 2023-09-30 (1.44.0) and recordings:
 
 from __future__ import annotations
 
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from typing import Any, ClassVar
 
 from innervoice.canon.notes import Notebook
@@ -119,7 +119,7 @@ class ConverseWriter(AnswerWriter):
             return {"reasoningContent": {"reasoningText": shown}}
         if not seal:
             return None
-        return {"reasoningContent": {"redactedContent": b64encode(seal.encode()).decode()}}
+        return {"reasoningContent": {"redactedContent": _as_base64(seal)}}
 
     def _send_rest(self, block: dict[str, Any]) -> None:
         """What of a block no delta has brought: its seal, or all of it."""
@@ -147,3 +147,11 @@ class ConverseWriter(AnswerWriter):
 
     def _send_delta(self, delta: dict[str, Any]) -> None:
         self._send_block("contentBlockDelta", delta=delta)
+
+
+def _as_base64(seal: str) -> str:
+    """A seal as the member wants it, which SDKs turn into bytes and back; one that is base64 already stays as it is."""
+    try:
+        return b64encode(b64decode(seal, validate=True)).decode()
+    except ValueError:
+        return b64encode(seal.encode()).decode()
