@@ -24,7 +24,6 @@ from innervoice.wire.dialects import (
     rules_of,
 )
 from innervoice.wire.protocol import Context, Reader
-from innervoice.wire.refusals import Refusal
 from innervoice.wire.replay import Replay
 
 SOURCE = Path(iv.__file__).parent
@@ -59,7 +58,6 @@ def test_members(name):
         "bool": bool,
         "str | None": (str, type(None)),
         "re.Pattern[str]": re.Pattern,
-        "Refusal": Refusal,
     }
 
     assert type(dialect) is Dialect

@@ -148,8 +148,8 @@ def _model_refusal(target: Target, dialect: Dialect) -> Refusal | None:
     if target.host is None or is_served(target.model, target.host):
         return None
     if not target.model:
-        return dialect.no_model
-    refusal = dialect.unknown_model
+        return dialect.listing.NO_MODEL
+    refusal = dialect.listing.UNKNOWN_MODEL
     text = target.host.says.get("unknown_model", refusal.text)
     return refusal.replace(text=text.replace("{model}", target.model[:200]))
 

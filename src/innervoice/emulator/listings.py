@@ -62,4 +62,4 @@ def _models(path: str) -> dict[str, Any]:
     names = {
         name for name in names if name and "*" not in name and (not host or is_served(name, host))
     }
-    return dialect.model_list([ModelFacts(name, owner) for name in sorted(names)])
+    return dialect.listing.model_list([ModelFacts(name, owner) for name in sorted(names)])

@@ -30,12 +30,12 @@ def models_body(
 ) -> dict[str, Any]:
     """The list of models; `reaches` says of names of the gateway's own which `provider/model` answers for them."""
     facts = [_facts(name, reaches) for name in names]
-    return dialect_named(front.dialect).model_list(facts)
+    return dialect_named(front.dialect).listing.model_list(facts)
 
 
 def model_body(front: Front, name: str, reaches: Mapping[str, str] = _NOWHERE) -> dict[str, Any]:
     """What there is to say of one model."""
-    return dialect_named(front.dialect).model_card(_facts(name, reaches))
+    return dialect_named(front.dialect).listing.model_card(_facts(name, reaches))
 
 
 def shown_model(body: Mapping[str, Any]) -> str | None:

@@ -74,7 +74,7 @@ def unknown_model(
     dialect: str, name: str, nearest: Sequence[str] = (), *, looked_up: bool = False
 ) -> Refusal:
     """What the dialect says of a model that is not there, with the nearest names; `looked_up` if the model itself was asked for."""
-    refusal = dialect_named(dialect).unknown_model
+    refusal = dialect_named(dialect).listing.UNKNOWN_MODEL
     shown = name[:_LONGEST_NAME]
     text = refusal.text.replace("{model}", shown)
     if shown not in text:
@@ -87,7 +87,7 @@ def unknown_model(
 
 def no_model(dialect: str) -> Refusal:
     """What the dialect says of a request that names no model."""
-    return dialect_named(dialect).no_model
+    return dialect_named(dialect).listing.NO_MODEL
 
 
 def not_stored(response_id: str) -> Refusal:

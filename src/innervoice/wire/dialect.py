@@ -7,7 +7,7 @@ folder, and imported when it is first used, so that knowing a dialect costs noth
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from innervoice.canon.value import Value
 from innervoice.frames.frame import Frame
 from innervoice.frames.sse import sse_bytes
-from innervoice.wire.model_list import ModelFacts, openai_model, openai_models
-from innervoice.wire.refusals import Refusal
 
 if TYPE_CHECKING:
     from innervoice.canon.request import Request
@@ -25,8 +23,9 @@ if TYPE_CHECKING:
     from innervoice.wire.answer_writer import AnswerWriter
     from innervoice.wire.grammar import Grammar
     from innervoice.wire.media import MediaModule
+    from innervoice.wire.model_list import ModelListing
     from innervoice.wire.protocol import Reader
-    from innervoice.wire.refusals import Headers
+    from innervoice.wire.refusals import Headers, Refusal
     from innervoice.wire.replay import Replay
     from innervoice.wire.response_schema import SchemaProfile
     from innervoice.wire.serve_request import Server
@@ -156,18 +155,6 @@ class Dialect(Value, frozen=True, kw_only=True):
     """Whether a message of a stream, or a whole answer, is of this dialect; the second argument is the event's name."""
     history_looks_like: Callable[[list[dict[str, Any]]], bool] = _never
     """Whether the messages of a history are of this dialect, and of no other."""
-    model_list: Callable[[Sequence[ModelFacts]], dict[str, Any]] = openai_models
-    """The list of models as a server sends it."""
-    model_card: Callable[[ModelFacts], dict[str, Any]] = openai_model
-    """What a server says of one model."""
-    no_model: Refusal = Refusal(text="you must provide a model parameter")
-    """What is said of a request without a model."""
-    unknown_model: Refusal = Refusal(
-        text="The model `{model}` does not exist or you do not have access to it.",
-        status=404,
-        code="model_not_found",
-    )
-    """What is said of a model that a server does not have."""
     turn_of: Callable[[dict[str, Any]], list[Any]] = _message_of
     """The model's turn as a history holds it, out of the body of a whole answer."""
 
@@ -183,6 +170,7 @@ class Dialect(Value, frozen=True, kw_only=True):
     obeys: str = ""
     refuses: str = "rules:problems"
     shapes: str = "members:shape_problems"
+    lists: str = "listing"
     heads_errors: str | None = None
     """Writes the headers of a refusal; None: there are none."""
     holds_files: str = "media"
@@ -224,6 +212,12 @@ class Dialect(Value, frozen=True, kw_only=True):
         """The server's side: writes answers, streams and errors."""
         server: Server = _resolved(self.package, self.serves)
         return server
+
+    @property
+    def listing(self) -> ModelListing:
+        """What its servers say of their models."""
+        listing: ModelListing = _resolved(self.package, self.lists)
+        return listing
 
     def error_headers(self, refusal: Refusal) -> dict[str, str]:
         """The headers of a refusal, its own among them."""

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-__all__ = ["NO_TIME", "ModelFacts", "known", "openai_model", "openai_models"]
+from innervoice.wire.refusals import Refusal
+
+__all__ = [
+    "NO_MODEL", "NO_TIME", "UNKNOWN_MODEL", "ModelFacts", "ModelListing", "known", "openai_model", "openai_models",
+]  # fmt: skip
 
 NO_TIME = "1970-01-01T00:00:00Z"
 """The wire wants a time, and we know none; Anthropic writes this one for an unknown date, too."""
+
+
+NO_MODEL = Refusal(text="you must provide a model parameter")
+UNKNOWN_MODEL = Refusal(
+    text="The model `{model}` does not exist or you do not have access to it.",
+    status=404,
+    code="model_not_found",
+)
 
 
 class ModelFacts(NamedTuple):
@@ -21,6 +33,23 @@ class ModelFacts(NamedTuple):
     output: int | None = None
     """How many tokens it writes at most; None: unknown."""
     reasons: bool = False
+
+
+class ModelListing(Protocol):
+    """What every `listing.py` offers."""
+
+    NO_MODEL: Refusal
+    """What is said of a request without a model."""
+    UNKNOWN_MODEL: Refusal
+    """What is said of a model that a server does not have."""
+
+    def model_list(self, models: Sequence[ModelFacts]) -> dict[str, Any]:
+        """The list of models as a server sends it."""
+        ...
+
+    def model_card(self, model: ModelFacts) -> dict[str, Any]:
+        """What a server says of one model."""
+        ...
 
 
 def known(**members: Any) -> dict[str, Any]:

@@ -26,7 +26,6 @@ from innervoice.canon.parts import Form, Media, Opaque, Part, Text, Thinking, To
 from innervoice.canon.response import Failure, FinishReason
 from innervoice.canon.usage import Usage
 from innervoice.canon.value import Value
-from innervoice.wire.failures import failure_of
 from innervoice.wire.json_access import as_text
 
 __all__ = ["Context", "Reader", "Slot"]
@@ -358,4 +357,6 @@ class Reader(ABC):
 
     def fail(self, error: Any) -> None:
         """Takes an error that the provider sent inside the answer."""
+        from innervoice.wire.failures import failure_of  # noqa: PLC0415 - few answers fail
+
         self.error = failure_of(error)

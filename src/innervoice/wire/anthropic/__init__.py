@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from innervoice.wire.dialect import Dialect
 from innervoice.wire.json_access import as_text
-from innervoice.wire.model_list import NO_TIME, ModelFacts, known
-from innervoice.wire.refusals import Refusal
 
 __all__ = ["DIALECT"]
 
@@ -47,31 +44,10 @@ def _turn_of(body: dict[str, Any]) -> list[Any]:
     return [{"role": "assistant", "content": body["content"]}]
 
 
-def _model_card(model: ModelFacts) -> dict[str, Any]:
-    sizes = known(
-        max_input_tokens=model.context,
-        # Not of Anthropic: Claude Code reads it in a gateway's list.
-        context_window=model.context,
-        max_tokens=model.output,
-    )
-    named = {"type": "model", "id": model.name, "display_name": model.name, "created_at": NO_TIME}
-    return {**named, **sizes}
-
-
-def _model_list(models: Sequence[ModelFacts]) -> dict[str, Any]:
-    listed = [_model_card(model) for model in models]
-    first, last = (models[0].name, models[-1].name) if models else (None, None)
-    return {"data": listed, "has_more": False, "first_id": first, "last_id": last}
-
-
 DIALECT = Dialect(
     name="anthropic",
     package=__name__,
     counts="input_tokens",
-    model_list=_model_list,
-    model_card=_model_card,
-    no_model=Refusal(text="model: Field required"),
-    unknown_model=Refusal(text="model: {model}", status=404),
     endpoints={
         "POST /messages/count_tokens": "count",
         "GET /models": "models",

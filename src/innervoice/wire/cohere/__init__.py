@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from innervoice.wire.dialect import Dialect
 from innervoice.wire.json_access import as_list, as_text
-from innervoice.wire.model_list import ModelFacts, known
-from innervoice.wire.refusals import Refusal
 
 __all__ = ["DIALECT"]
 
@@ -39,25 +36,10 @@ def _is_own(block: Any) -> bool:
             return False
 
 
-def _model_card(model: ModelFacts) -> dict[str, Any]:
-    sizes = known(context_length=model.context)
-    return {"name": model.name, "endpoints": ["chat"], "finetuned": False, **sizes}
-
-
-def _model_list(models: Sequence[ModelFacts]) -> dict[str, Any]:
-    return {"models": [_model_card(model) for model in models]}
-
-
 DIALECT = Dialect(
     name="cohere",
     package=__name__,
-    model_list=_model_list,
-    model_card=_model_card,
     endpoints={"GET /models": "models", "GET /models/{model}": "model"},
-    unknown_model=Refusal(
-        text="model '{model}' not found, make sure the correct model ID was used and that you have access to the model.",
-        status=404,
-    ),
     places={
         "top_k": ("k",),
         **{name: (name,) for name in ("seed", "presence_penalty", "frequency_penalty")},

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from innervoice.frames.eventstream import event_bytes
 from innervoice.wire.dialect import Dialect
 from innervoice.wire.json_access import as_dict
-from innervoice.wire.model_list import ModelFacts
-from innervoice.wire.refusals import Refusal
 
 __all__ = ["DIALECT"]
 
@@ -45,39 +42,14 @@ def _turn_of(body: dict[str, Any]) -> list[Any]:
     return [body["output"]["message"]]
 
 
-def _summary(model: ModelFacts) -> dict[str, Any]:
-    return {
-        "modelArn": f"arn:aws:bedrock:::foundation-model/{model.name}",
-        "modelId": model.name,
-        "modelName": model.name,
-        "providerName": model.owner,
-        "inputModalities": ["TEXT"],
-        "outputModalities": ["TEXT"],
-        "responseStreamingSupported": True,
-        "inferenceTypesSupported": ["ON_DEMAND"],
-        "modelLifecycle": {"status": "ACTIVE"},
-    }
-
-
-def _model_card(model: ModelFacts) -> dict[str, Any]:
-    return {"modelDetails": _summary(model)}
-
-
-def _model_list(models: Sequence[ModelFacts]) -> dict[str, Any]:
-    return {"modelSummaries": [_summary(model) for model in models]}
-
-
 DIALECT = Dialect(
     name="bedrock-converse",
     package=__name__,
-    model_list=_model_list,
-    model_card=_model_card,
     # AWS has these at another host than Converse.
     endpoints={
         "GET /foundation-models": "models",
         "GET /foundation-models/{model}": "model",
     },
-    unknown_model=Refusal(text="The provided model identifier is invalid."),
     heads_errors="serve_response:error_headers",
     cache_marks="models",
     tool_members=frozenset({"cache_control"}),

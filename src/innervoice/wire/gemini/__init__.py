@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from innervoice.frames.frame import Frame
 from innervoice.frames.sse import sse_bytes
 from innervoice.wire.dialect import Dialect
-from innervoice.wire.model_list import ModelFacts, known
-from innervoice.wire.refusals import Refusal
 
 __all__ = ["DIALECT"]
 
@@ -28,22 +25,6 @@ def _turn_of(body: dict[str, Any]) -> list[Any]:
     return [body["candidates"][0]["content"]]
 
 
-def _model_card(model: ModelFacts) -> dict[str, Any]:
-    sizes = known(inputTokenLimit=model.context, outputTokenLimit=model.output)
-    methods = ["generateContent", "countTokens"]
-    named = {"name": f"models/{model.name}", "displayName": model.name}
-    return {
-        **named,
-        **sizes,
-        "supportedGenerationMethods": methods,
-        **({"thinking": True} if model.reasons else {}),
-    }
-
-
-def _model_list(models: Sequence[ModelFacts]) -> dict[str, Any]:
-    return {"models": [_model_card(model) for model in models]}
-
-
 def _framing(frame: Frame) -> bytes:
     """Server-sent events; a sign of life is a blank line, for Google's SDKs take a comment for a broken message."""
     return b"\n" if frame.data is None else sse_bytes(frame)
@@ -53,18 +34,12 @@ DIALECT = Dialect(
     name="gemini",
     package=__name__,
     counts="totalTokens",
-    model_list=_model_list,
-    model_card=_model_card,
     endpoints={
         "POST /models/{model}:countTokens": "count",
         "GET /models": "models",
         "GET /models/{model}": "model",
     },
     versions=("v1beta", "v1alpha", "v1"),
-    unknown_model=Refusal(
-        text="models/{model} is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.",
-        status=404,
-    ),
     tool_members=frozenset({"behavior", "response", "responseJsonSchema"}),
     schema="GEMINI",
     places={

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from innervoice.wire import chat
 from innervoice.wire.dialect import Dialect
-from innervoice.wire.model_list import ModelFacts, known
-from innervoice.wire.refusals import Refusal
 
 __all__ = ["DIALECT"]
 
@@ -23,18 +20,6 @@ def _history_looks_like(items: list[dict[str, Any]]) -> bool:
     )
 
 
-def _model_card(model: ModelFacts) -> dict[str, Any]:
-    """A base model; the SDK refuses a card without a type or without abilities."""
-    abilities = {"completion_chat": True, "function_calling": True, "reasoning": model.reasons}
-    named = {"id": model.name, "object": "model", "created": 0, "owned_by": model.owner}
-    sizes = known(max_context_length=model.context)
-    return {**named, "type": "base", "name": model.name, "capabilities": abilities, **sizes}
-
-
-def _model_list(models: Sequence[ModelFacts]) -> dict[str, Any]:
-    return {"object": "list", "data": [_model_card(model) for model in models]}
-
-
 DIALECT = Dialect(
     name="mistral",
     package=__name__,
@@ -45,10 +30,7 @@ DIALECT = Dialect(
         "seed": ("random_seed",),
         **{name: (name,) for name in ("top_k", "presence_penalty", "frequency_penalty")},
     },
-    model_list=_model_list,
-    model_card=_model_card,
     endpoints={"GET /models": "models", "GET /models/{model}": "model"},
-    unknown_model=Refusal(text="Invalid model: {model}", type="invalid_model", code="1500"),
     home="mistral",
     path="/chat/completions",
     kin=chat.DIALECT.name,

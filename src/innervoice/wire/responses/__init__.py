@@ -6,7 +6,6 @@ from typing import Any
 
 from innervoice.wire.dialect import Dialect
 from innervoice.wire.json_access import as_text
-from innervoice.wire.refusals import Refusal
 
 __all__ = ["DIALECT"]
 
@@ -47,9 +46,6 @@ DIALECT = Dialect(
         "GET /models": "models",
         "GET /models/{model}": "model",
     },
-    unknown_model=Refusal(
-        text="The requested model '{model}' does not exist.", code="model_not_found", param="model"
-    ),
     open_tools=True,
     tool_members=frozenset({"defer_loading"}),
     schema="OPENAI_STRICT",
