@@ -158,14 +158,14 @@ class TestStop:
 
     def test_a_stream_that_does_not_end_is_cut_with_its_last_event(self, workers):
         with listening(workers=workers, stop_seconds=0.3) as served:
-            stream = served.stream(1000)
+            stream = served.stream(WAIT)
             served.signal(signal.SIGTERM)
             assert "cut after ['last event']" == stream.rest()
             assert 0 == served.ended()
 
     def test_the_second_signal_cuts_at_once(self, workers):
         with listening(workers=workers, stop_seconds=1000) as served:
-            stream = served.stream(1000)
+            stream = served.stream(WAIT)
             served.signal(signal.SIGINT)
             served.refuses()
             served.signal(signal.SIGINT)
@@ -342,11 +342,16 @@ def test_a_closed_terminal_stops_it():
     if process == 0:
         os.environ["PYTHONPATH"] = str(SOURCE)
         os.execv(sys.executable, [sys.executable, str(SCRIPT), "{}"])
-    seen = b""
-    while b"port " not in seen or not seen.endswith(b"\n"):
-        seen += os.read(terminal, 1000)
-    os.close(terminal)
-    deadline = time.monotonic() + WAIT
-    while os.waitpid(process, os.WNOHANG) == (0, 0):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    try:
+        seen = b""
+        while b"port " not in seen or not seen.endswith(b"\n"):
+            seen += os.read(terminal, 1000)
+        os.close(terminal)
+        deadline = time.monotonic() + WAIT
+        while os.waitpid(process, os.WNOHANG) == (0, 0):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    except BaseException:
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+        raise
