@@ -1,0 +1,479 @@
+"""HTTP/1.1 of our own weight, as the HTTP client of an `AsyncClient`: `AsyncClient(http=OverHttptools())`, on asyncio.
+
+httptools, a parser written in C, reads the answers; connections are kept alive, and the bytes that are there are given at once. It is for
+processes that ask all day, as the gateway: docs/performance.md has the numbers. No redirects, no cookies, no proxies, no HTTP/2.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import zlib
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from functools import lru_cache
+from importlib import import_module
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+from urllib.parse import urlsplit
+
+from innervoice.errors import UsageError
+
+__all__ = ["OverHttptools"]
+
+_ENOUGH = 64 * 1024
+"""How many bytes wait for a slow reader before the connection is read no further."""
+_MOST_IDLE = 100
+_IDLE_SECONDS = 60.0
+
+
+class ConnectTimeout(TimeoutError):  # noqa: N818 - errors are recognised by the name that httpx uses
+    """The connection was not established in time."""
+
+
+class DecodingError(OSError):
+    """The body does not have the encoding that its headers name."""
+
+
+class InvalidURL(OSError):  # noqa: N818 - errors are recognised by the name that httpx uses
+    """The address cannot be used."""
+
+
+class LocalProtocolError(OSError):
+    """HTTP does not allow what is to be sent."""
+
+
+class _Place(NamedTuple):
+    """Where a request goes."""
+
+    host: str
+    port: int
+    is_secure: bool
+    target: str
+    """The path with its query, as the server gets it."""
+    name: bytes
+    """The value of the header `host`."""
+
+
+class _Request(NamedTuple):
+    place: _Place
+    data: bytes
+    timeouts: Mapping[str, float | None]
+
+    def __repr__(self) -> str:
+        # The data holds keys, and named tuples print all members.
+        return f"_Request({self.place.host}:{self.place.port})"
+
+
+class OverHttptools:
+    """Sends requests over connections that are kept alive. `tls` is the `SSLContext` to use; by default the system's authorities count."""
+
+    limits_silence = True
+    """Whether the HTTP client itself limits the wait for the next bytes, so that `AsyncClient` need not."""
+    errors = (OSError,)
+
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        try:
+            self._parser: Any = import_module("httptools").HttpResponseParser
+        except ImportError:
+            raise UsageError("httptools is not installed: install innervoice[gateway]") from None
+        self._tls = tls
+        self._idle: dict[tuple[str, int, bool], deque[_Connection]] = {}
+        self._open: set[_Connection] = set()
+
+    def build_request(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        content: bytes,
+        extensions: Mapping[str, Any],
+    ) -> Any:
+        """A request for `send`."""
+        place = _place(str(url))
+        head = [
+            f"{method} {place.target} HTTP/1.1".encode("ascii"),
+            b"host: " + place.name,
+            b"accept-encoding: identity",
+            b"content-length: %d" % len(content),
+        ]
+        head += [f"{name}: {value}".encode("latin-1") for name, value in headers.items()]
+        if any(b"\r" in line or b"\n" in line for line in head):
+            raise _not_sendable()
+        data = b"\r\n".join([*head, b"", content])
+        return _Request(place, data, extensions.get("timeout", {}))
+
+    async def send(self, request: Any, *, stream: bool = True) -> Any:  # noqa: ARG002 - httpx's signature
+        """Sends a request; its response is always streamed, whatever `stream` says."""
+        while True:
+            connection = self._taken(request.place)
+            is_fresh = connection is None
+            if connection is None:
+                connection = await self._connected(request.place, request.timeouts)
+            try:
+                return await connection.exchange(request.data, request.timeouts.get("read"))
+            except ConnectionError:
+                # A server may close a connection that nobody uses, and cross our request: it has not seen it.
+                if is_fresh or connection.has_answered:
+                    raise
+            finally:
+                if not connection.is_busy:
+                    connection.close()
+
+    async def aclose(self) -> None:
+        """Closes all connections."""
+        for connection in list(self._open):
+            connection.close()
+        self._idle.clear()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    # ---- connections ---------------------------------------------------------------------------
+
+    def _taken(self, place: _Place) -> _Connection | None:
+        """The connection to a place that was used last."""
+        idle = self._idle.get(place[:3])
+        while idle:
+            connection = idle.pop()
+            if connection.is_usable():
+                return connection
+            connection.close()
+        return None
+
+    async def _connected(self, place: _Place, timeouts: Mapping[str, float | None]) -> _Connection:
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(timeouts.get("connect")):
+                _, connection = await loop.create_connection(
+                    lambda: _Connection(self, place[:3], self._parser),
+                    place.host,
+                    place.port,
+                    ssl=self._context() if place.is_secure else None,
+                )
+        except TimeoutError as error:
+            raise ConnectTimeout(str(error)) from error
+        self._open.add(connection)
+        return connection
+
+    def _context(self) -> ssl.SSLContext:
+        if self._tls is None:
+            self._tls = ssl.create_default_context()
+        return self._tls
+
+    def give_back(self, connection: _Connection) -> None:
+        """A connection can be used again."""
+        idle = self._idle.setdefault(connection.key, deque())
+        idle.append(connection)
+        if len(idle) > _MOST_IDLE:
+            idle.popleft().close()
+
+    def forget(self, connection: _Connection) -> None:
+        """A connection is closed."""
+        self._open.discard(connection)
+        idle = self._idle.get(connection.key)
+        if idle and connection in idle:
+            idle.remove(connection)
+
+
+class _Connection(asyncio.Protocol):
+    """One connection; it carries one exchange at a time."""
+
+    def __init__(self, pool: OverHttptools, key: tuple[str, int, bool], parser: Any) -> None:
+        self.key = key
+        self.has_answered = False
+        """Whether a byte came since the last request."""
+        self._pool = pool
+        self._new_parser = parser
+        self._transport: Any = None
+        self._loop = asyncio.get_running_loop()
+        self._response: _Response | None = None
+        self._head: asyncio.Future[_Response] | None = None
+        self._idle_since = 0.0
+        self._is_closed = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether an answer is under way, or the connection waits for its next use."""
+        return self._response is not None or (self._idle_since > 0 and not self._is_closed)
+
+    def is_usable(self) -> bool:
+        """Whether another request can be sent; one that was not used for long may be closed by the server any time."""
+        is_fresh = self._loop.time() - self._idle_since < _IDLE_SECONDS
+        return is_fresh and not self._is_closed and not self._transport.is_closing()
+
+    async def exchange(self, data: bytes, limit: float | None) -> _Response:
+        """Sends a request, and waits for the head of its answer."""
+        self.has_answered = False
+        self._idle_since = 0.0
+        self._parser = self._new_parser(self)
+        self._headers: dict[str, str] = {}
+        self._response = response = _Response(self, self._loop, limit)
+        self._head = self._loop.create_future()
+        self._transport.write(data)
+        try:
+            async with asyncio.timeout(limit):
+                return await self._head
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            self._head = None
+            if response.failure is None and self._is_closed and not response.is_over:
+                response.fail(_closed_early())
+
+    def close(self) -> None:
+        """Closes the connection at once."""
+        self._is_closed = True
+        self._response = None
+        self._pool.forget(self)
+        if self._transport is not None:
+            self._transport.abort()
+
+    def pause(self) -> None:
+        """Reads no further until `resume`."""
+        self._transport.pause_reading()
+
+    def resume(self) -> None:
+        """Reads on."""
+        self._transport.resume_reading()
+
+    # ---- asyncio's protocol ----------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self.has_answered = True
+        try:
+            self._parser.feed_data(data)
+        except (import_module("httptools").HttpParserError, AttributeError) as error:
+            self._fail(
+                ConnectionError(f"the server does not speak HTTP/1.1: {type(error).__name__}")
+            )
+            self.close()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        response = self._response
+        self._is_closed = True
+        self._pool.forget(self)
+        if response is not None and response.ends_with_connection and error is None:
+            response.end()
+        else:
+            self._fail(error if isinstance(error, OSError) else _closed_early())
+        self._response = None
+
+    def _fail(self, error: OSError) -> None:
+        if self._head is not None and not self._head.done():
+            self._head.set_exception(error)
+        elif self._response is not None:
+            self._response.fail(error)
+
+    # ---- the parser's calls ----------------------------------------------------------------------
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        known = self._headers.get(key)
+        self._headers[key] = text if known is None else f"{known}, {text}"
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        response = self._response
+        if status < 200 or response is None or self._head is None:
+            self._headers = {}
+            return
+        response.begin(status, self._headers)
+        if not self._head.done():
+            self._head.set_result(response)
+
+    def on_body(self, data: bytes) -> None:
+        if self._response is not None:
+            self._response.feed(data)
+
+    def on_message_complete(self) -> None:
+        response = self._response
+        if response is None or not response.status_code:
+            return  # 100 Continue
+        self._response = None
+        response.end()
+        if self._parser.should_keep_alive() and not self._transport.is_closing():
+            if response.is_paused:
+                self.resume()
+            self._idle_since = self._loop.time()
+            self._pool.give_back(self)
+        else:
+            self.close()
+
+
+class _Response:
+    """A response with those members of httpx's `Response` that are read."""
+
+    def __init__(
+        self, connection: _Connection, loop: asyncio.AbstractEventLoop, limit: float | None
+    ) -> None:
+        self.status_code = 0
+        self.headers: dict[str, str] = {}
+        self.is_stream_consumed = False
+        self.is_over = self.is_paused = False
+        self.ends_with_connection = False
+        self.failure: OSError | None = None
+        self._connection = connection
+        self._loop = loop
+        self._limit = limit
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._waiter: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._due = 0.0
+
+    # ---- from the connection ---------------------------------------------------------------------
+
+    def begin(self, status: int, headers: dict[str, str]) -> None:
+        """The head has come."""
+        self.status_code, self.headers = status, headers
+        is_chunked = "chunked" in headers.get("transfer-encoding", "").lower()
+        self.ends_with_connection = not is_chunked and "content-length" not in headers
+
+    def feed(self, data: bytes) -> None:
+        """More of the body."""
+        self._pieces.append(data)
+        self._size += len(data)
+        if self._size > _ENOUGH and not self.is_paused:
+            self.is_paused = True
+            self._connection.pause()
+        self._wake()
+
+    def end(self) -> None:
+        """The body is over."""
+        self.is_over = True
+        self._stop_timer()
+        self._wake()
+
+    def fail(self, error: OSError) -> None:
+        """The body breaks off."""
+        if not self.is_over and self.failure is None:
+            self.failure = error
+            self._stop_timer()
+            self._wake()
+
+    def _wake(self) -> None:
+        waiter = self._waiter
+        if waiter is not None:
+            self._waiter = None
+            if not waiter.done():
+                waiter.set_result(None)
+
+    # ---- for the reader --------------------------------------------------------------------------
+
+    @property
+    def stream(self) -> AsyncIterator[bytes]:
+        """The bytes as they come, all that are available at once."""
+        return self
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        while not self._pieces:
+            if self.failure is not None:
+                raise self.failure
+            if self.is_over:
+                raise StopAsyncIteration
+            self._waiter = self._loop.create_future()
+            self._start_timer()
+            await self._waiter
+        pieces, self._pieces, self._size = self._pieces, [], 0
+        if self.is_paused and not self.is_over:
+            self.is_paused = False
+            self._connection.resume()
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    async def aiter_bytes(self) -> AsyncIterator[bytes]:
+        """The same bytes, decompressed."""
+        encoding = self.headers.get("content-encoding", "identity").strip().lower()
+        if encoding in ("", "identity"):
+            async for piece in self:
+                yield piece
+            return
+        if encoding not in ("gzip", "deflate", "x-gzip"):
+            raise DecodingError(
+                f"the body is encoded as {encoding[:40]!r}, which was not asked for"
+            )
+        unzip = zlib.decompressobj(47)
+        async for piece in self:
+            try:
+                yield unzip.decompress(piece)
+            except zlib.error as error:
+                raise DecodingError(str(error)) from None
+
+    async def aclose(self) -> None:
+        """Closes the connection if the body was not read to the end; otherwise it was given back already."""
+        self._stop_timer()
+        if not self.is_over:
+            self._connection.close()
+
+    # One timer for all waits: a new one for each would cost more than reading most pieces.
+
+    def _start_timer(self) -> None:
+        if self._limit is None:
+            return
+        self._due = self._loop.time() + self._limit
+        if self._timer is None:
+            self._timer = self._loop.call_at(self._due, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        if self.is_over or self.failure is not None:
+            return
+        if self._waiter is not None and self._loop.time() >= self._due:
+            self._connection.close()
+            self.fail(TimeoutError(f"no data for {self._limit:g} s"))
+        else:
+            self._timer = self._loop.call_at(
+                max(self._due, self._loop.time() + (self._limit or 0) / 4), self._look
+            )
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+@lru_cache(maxsize=1024)
+def _place(url: str) -> _Place:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise InvalidURL(str(error)) from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InvalidURL(f"an address of http or https is needed, not {parts.scheme[:20]!r}")
+    is_secure = parts.scheme == "https"
+    host = parts.hostname
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    name = f"[{host}]" if ":" in host else host
+    if port is not None:
+        name = f"{name}:{port}"
+    try:
+        target.encode("ascii")
+        named = name.encode("ascii")
+    except UnicodeEncodeError:
+        named, target = name.encode("idna"), target.encode("utf-8").decode("latin-1")
+    return _Place(host, port or (443 if is_secure else 80), is_secure, target, named)
+
+
+def _not_sendable() -> LocalProtocolError:
+    return LocalProtocolError("a header has a line break")
+
+
+def _closed_early() -> ConnectionError:
+    return ConnectionError("the server closed the connection before the answer ended")

@@ -1,0 +1,352 @@
+"""aiohttp and our own HTTP/1.1 as the road: the same answers, the same errors. What is not installed is skipped."""
+
+import asyncio
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+import innervoice as iv
+from client.faulty import (
+    CLOSE,
+    COMMENT,
+    FRAMES,
+    SILENCE,
+    THOUGHT,
+    Faulty,
+    chunk,
+    free_port,
+    head,
+    stream,
+    whole,
+    zipped,
+)
+from client.harness import KEY
+from innervoice.client.over_aiohttp import OverAiohttp
+from innervoice.client.over_httptools import OverHttptools
+
+MODEL = "deepseek/deepseek-v4"
+ONCE = {"provider": "deepseek", "api_key": KEY, "retries": 0, "idle_timeout": 5.0, "timeout": 10.0}
+ROADS = [
+    pytest.param(
+        road,
+        id=package,
+        marks=pytest.mark.skipif(not find_spec(package), reason=f"{package} is not installed"),
+    )
+    for package, road in (("aiohttp", OverAiohttp), ("httptools", OverHttptools))
+]
+each_road = pytest.mark.parametrize("road", ROADS)
+
+
+def asked(url, road=None, *, streamed=True, **settings):
+    """What an `AsyncClient` gives, over a road or httpx2: the events, and the response or the error."""
+
+    async def main():
+        http = road() if road else None
+        events, response, error = [], None, None
+        async with iv.AsyncClient(**{**ONCE, "base_url": url, **settings}, http=http) as client:
+            try:
+                if streamed:
+                    async with client.stream(MODEL, "hi") as answer:
+                        events = [event async for event in answer]
+                        response = answer.response
+                else:
+                    response = await client.ask(MODEL, "hi")
+            except iv.InnervoiceError as problem:
+                error = problem
+        if http:
+            await http.aclose()
+        return events, response, error
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("package", "road", "extra"),
+    [("aiohttp", OverAiohttp, "aiohttp"), ("httptools", OverHttptools, "gateway")],
+)
+def test_what_is_missing_is_said(monkeypatch, package, road, extra):
+    """An error says what to install."""
+    monkeypatch.setitem(sys.modules, package, None)
+
+    with pytest.raises(iv.UsageError, match=rf"innervoice\[{extra}\]"):
+        road()
+
+
+@each_road
+@pytest.mark.parametrize(
+    "script", [stream(*FRAMES), stream(THOUGHT, COMMENT, *FRAMES[1:]), zipped(*FRAMES)]
+)
+def test_stream(script, road):
+    """Events and response are those that httpx2 brings."""
+    with Faulty(script) as server:
+        expected = asked(server.url)
+        given = asked(server.url, road)
+
+    assert expected[1:] == given[1:]
+    assert expected[0] == given[0]
+    assert "Hmm." == given[1].thinking
+
+
+@each_road
+def test_ask(road):
+    with Faulty(whole()) as server:
+        _, response, error = asked(server.url, road, streamed=False)
+
+    assert error is None
+    assert ("Hmm.", "It is 345.") == (response.thinking, response.text)
+    assert f"Bearer {KEY}" == server.requests[0][1]["authorization"]
+
+
+@each_road
+def test_silence(road):
+    """The limit on a silence holds, though nobody but aiohttp watches it."""
+    with Faulty([head(kind="text/event-stream"), chunk(THOUGHT), SILENCE]) as server:
+        _, _, error = asked(server.url, road, idle_timeout=0.1)
+
+    assert isinstance(error, iv.TimedOutError)
+    assert "idle" == error.limit
+    assert "Hmm." == error.response.thinking
+
+
+@each_road
+def test_total(road):
+    """The limit on all waiting holds to the moment."""
+    with Faulty([head(kind="text/event-stream"), chunk(THOUGHT), SILENCE]) as server:
+        _, _, error = asked(server.url, road, idle_timeout=5.0, timeout=0.2)
+
+    assert isinstance(error, iv.TimedOutError)
+    assert "total" == error.limit
+
+
+@each_road
+def test_broken_off(road):
+    with Faulty([head(kind="text/event-stream"), chunk(THOUGHT), CLOSE]) as server:
+        _, _, error = asked(server.url, road)
+
+    assert isinstance(error, iv.AnswerInterruptedError)
+    assert "Hmm." == error.response.thinking
+
+
+@each_road
+def test_nobody_answers(road):
+    _, _, error = asked(f"http://127.0.0.1:{free_port()}", road)
+
+    assert isinstance(error, iv.ConnectionFailedError)
+
+
+@each_road
+def test_address_that_is_none(road):
+    _, _, error = asked("nowhere", road)
+
+    assert isinstance(error, iv.UsageError)
+
+
+@each_road
+def test_refusal(road):
+    body = b'{"error": {"message": "no", "type": "invalid_request_error"}}'
+    with Faulty([head(400, len(body)), body]) as server:
+        _, _, error = asked(server.url, road)
+
+    assert isinstance(error, iv.BadRequestError)
+
+
+@each_road
+def test_key_is_not_shown(road):
+    request = road().build_request(
+        "POST", "http://x", headers={"authorization": KEY}, content=b"", extensions={}
+    )
+
+    assert KEY not in repr(request)
+
+
+# ---- our own HTTP/1.1 --------------------------------------------------------------------------------
+
+httptools = pytest.mark.skipif(not find_spec("httptools"), reason="httptools is not installed")
+
+
+async def all_of(http, url, body=b"{}", **timeouts):
+    request = http.build_request(
+        "POST", url, headers={}, content=body, extensions={"timeout": timeouts}
+    )
+    answer = await http.send(request)
+    try:
+        return answer.status_code, b"".join([piece async for piece in answer.aiter_bytes()])
+    finally:
+        await answer.aclose()
+
+
+class Raw:
+    """A server that answers each request on its connections with the next of these bytes; None closes the connection instead."""
+
+    def __init__(self, *answers) -> None:
+        self.answers, self.connections, self.requests = list(answers), 0, []
+
+    async def __aenter__(self):
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/x"
+        return self
+
+    async def __aexit__(self, *_):
+        self._server.close()
+
+    async def _serve(self, reader, writer):
+        self.connections += 1
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = int(head.lower().partition(b"content-length:")[2].split()[0])
+                self.requests.append(head + await reader.readexactly(length))
+                answer = self.answers.pop(0)
+                if answer is None:
+                    break
+                for piece in answer if isinstance(answer, tuple) else (answer,):
+                    writer.write(piece)
+                    await writer.drain()
+                    await asyncio.sleep(0)
+                if answer == CLOSING:
+                    break
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+
+OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
+CLOSING = b"HTTP/1.1 200 OK\r\n\r\nuntil the end"
+FORMS = {
+    "a length": (OK, b"ok"),
+    "chunks": (
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\no\r\n1\r\nk\r\n0\r\n\r\n",
+        b"ok",
+    ),
+    "until the connection ends": (CLOSING, b"until the end"),
+    "after 100 Continue": (b"HTTP/1.1 100 Continue\r\n\r\n" + OK, b"ok"),
+    "a byte at a time": (tuple(bytes([byte]) for byte in OK), b"ok"),
+    "nothing": (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
+}
+
+
+@httptools
+@pytest.mark.parametrize(("data", "body"), FORMS.values(), ids=FORMS.keys())
+def test_forms_of_answers(data, body):
+    async def main():
+        async with Raw(data, OK) as server, OverHttptools() as http:
+            first = await asyncio.wait_for(all_of(http, server.url), 5)
+            second = await asyncio.wait_for(all_of(http, server.url), 5)
+            return first, second, server
+
+    first, second, server = asyncio.run(main())
+    assert body == first[1]
+    assert (200, b"ok") == second
+    assert (2 if data == CLOSING else 1) == server.connections, "connections are used again"
+
+
+@httptools
+def test_a_connection_that_was_closed_meanwhile():
+    """The request had not been seen, so it is sent again, once."""
+
+    async def main():
+        async with Raw(OK, None, OK) as server, OverHttptools() as http:
+            await all_of(http, server.url)
+            return await asyncio.wait_for(all_of(http, server.url), 5), server.connections
+
+    assert ((200, b"ok"), 2) == asyncio.run(main())
+
+
+@httptools
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        b"SSH-2.0-OpenSSH_9.2\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\ncontent-length: 3\r\n\r\nabc",
+    ],
+)
+def test_what_is_no_answer(data):
+    async def main():
+        async with Raw(data, data) as server, OverHttptools() as http:
+            with pytest.raises(OSError):
+                await asyncio.wait_for(all_of(http, server.url), 5)
+            return server.connections
+
+    assert 1 == asyncio.run(main()), "it is not sent again: who knows what the server has done"
+
+
+@httptools
+def test_limit_on_silence():
+    async def main():
+        begun = (b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n",)
+        async with Raw(begun) as server, OverHttptools() as http:
+            with pytest.raises(TimeoutError, match="no data for"):
+                await asyncio.wait_for(all_of(http, server.url, read=0.1), 5)
+
+    asyncio.run(main())
+
+
+@httptools
+def test_limit_on_connecting(monkeypatch):
+    async def main():
+        async def connects_never(*_, **__):
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr(asyncio.get_running_loop(), "create_connection", connects_never)
+        with pytest.raises(TimeoutError) as caught:
+            await asyncio.wait_for(all_of(OverHttptools(), "http://127.0.0.1:9/", connect=0.1), 5)
+        assert "ConnectTimeout" == type(caught.value).__name__, (
+            "errors are told apart by httpx's names"
+        )
+
+    asyncio.run(main())
+
+
+@httptools
+def test_a_slow_reader_slows_the_server():
+    size, sent = 40_000_000, []
+
+    async def serve(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % size)
+        for _ in range(size // 100_000):
+            writer.write(b"x" * 100_000)
+            await writer.drain()
+            sent.append(100_000)
+        writer.close()
+
+    async def main():
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        async with server, OverHttptools() as http:
+            request = http.build_request("POST", url, headers={}, content=b"", extensions={})
+            answer = await http.send(request)
+            await asyncio.sleep(0.2)
+            before = sum(sent)
+            body = b"".join([piece async for piece in answer.stream])
+            await answer.aclose()
+            return before, len(body)
+
+    before, read = asyncio.run(main())
+    assert read == size
+    assert before < size / 2, "the rest waits in the server"
+
+
+@httptools
+def test_line_breaks_do_not_make_headers():
+    with pytest.raises(OSError, match="line break"):
+        OverHttptools().build_request(
+            "POST", "http://x/", headers={"a": "b\r\nc: d"}, content=b"", extensions={}
+        )
+
+
+@httptools
+def test_leaving_an_answer_closes_its_connection():
+    async def main():
+        endless = (b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n", b"some")
+        async with Raw(endless, OK) as server, OverHttptools() as http:
+            request = http.build_request("POST", server.url, headers={}, content=b"", extensions={})
+            answer = await http.send(request)
+            assert b"some" == await anext(answer.stream)
+            await answer.aclose()
+            return await asyncio.wait_for(all_of(http, server.url), 5), server.connections
+
+    assert ((200, b"ok"), 2) == asyncio.run(main())
