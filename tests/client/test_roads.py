@@ -350,3 +350,21 @@ def test_leaving_an_answer_closes_its_connection():
             return await asyncio.wait_for(all_of(http, server.url), 5), server.connections
 
     assert ((200, b"ok"), 2) == asyncio.run(main())
+
+
+@each_road
+def test_many_at_once(road):
+    """Connections go from one request to the next while others wait."""
+
+    async def main():
+        async with Raw(*[OK] * 200) as server, road() as http:
+
+            async def ask():
+                return [await all_of(http, server.url) for _ in range(20)]
+
+            answers = await asyncio.wait_for(asyncio.gather(*(ask() for _ in range(10))), 20)
+            return [answer for each in answers for answer in each], server.connections
+
+    answers, connections = asyncio.run(main())
+    assert [(200, b"ok")] * 200 == answers
+    assert connections <= 10

@@ -117,9 +117,6 @@ class OverHttptools:
                 # A server may close a connection that nobody uses, and cross our request: it has not seen it.
                 if is_fresh or connection.has_answered:
                     raise
-            finally:
-                if not connection.is_busy:
-                    connection.close()
 
     async def aclose(self) -> None:
         """Closes all connections."""
@@ -201,11 +198,6 @@ class _Connection(asyncio.Protocol):
         self._idle_since = 0.0
         self._is_closed = False
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether an answer is under way, or the connection waits for its next use."""
-        return self._response is not None or (self._idle_since > 0 and not self._is_closed)
-
     def is_usable(self) -> bool:
         """Whether another request can be sent; one that was not used for long may be closed by the server any time."""
         is_fresh = self._loop.time() - self._idle_since < _IDLE_SECONDS
@@ -217,19 +209,17 @@ class _Connection(asyncio.Protocol):
         self._idle_since = 0.0
         self._parser = self._new_parser(self)
         self._headers: dict[str, str] = {}
-        self._response = response = _Response(self, self._loop, limit)
-        self._head = self._loop.create_future()
+        self._response = _Response(self, self._loop, limit)
+        # An answer may be over before its head is awaited, and the connection in use for another one.
+        self._head = head = self._loop.create_future()
         self._transport.write(data)
         try:
             async with asyncio.timeout(limit):
-                return await self._head
+                return await head
         except BaseException:
-            self.close()
+            if self._head is head:
+                self.close()
             raise
-        finally:
-            self._head = None
-            if response.failure is None and self._is_closed and not response.is_over:
-                response.fail(_closed_early())
 
     def close(self) -> None:
         """Closes the connection at once."""

@@ -13,7 +13,6 @@ from typing import Any
 from innervoice.canon.response import Response
 from innervoice.client.aio import AsyncClient
 from innervoice.client.auth import Outgoing
-from innervoice.client.over_aiohttp import OverAiohttp
 from innervoice.gateway.circuits import Circuits
 from innervoice.gateway.client_stream import TimeLimits
 from innervoice.gateway.config import GatewayConfig, secret
@@ -25,6 +24,7 @@ from innervoice.gateway.pings import Pings
 from innervoice.gateway.refusals import NO_KEY, WRONG_KEY
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Routes
+from innervoice.gateway.upstream import new_http
 from innervoice.memory.envelopes import EnvelopeSealer, derived
 from innervoice.memory.records import FoundTurns, RamStore, TurnStore
 from innervoice.wire.refusals import Refusal, Refused
@@ -62,7 +62,7 @@ class Gateway:
         self.lookup_key = derived(key, "look-up")
         self.sealer = EnvelopeSealer(key)
         self.store: TurnStore = store or RamStore()
-        self.http = http or OverAiohttp()
+        self.http = http or new_http()
         self.client = AsyncClient(http=self.http)
         self.reload(config)
 
