@@ -161,6 +161,37 @@ class TestServe:
             requests = 'innervoice_requests_total{dialect="anthropic",provider="gemini",status="2xx",way="canon"} 40'
             assert requests in serve.ask("GET", "/metrics")[2].splitlines()
 
+    @pytest.mark.parametrize(("other", "is_read"), [("k" * 32, True), ("x" * 32, False)])
+    def test_gateways_with_one_key_open_each_others_envelopes(self, tmp_path, other, is_read):
+        """A client that returns its blocks may meet another machine, or the same one after a restart."""
+        file = tmp_path / "gateway.toml"
+        file.write_text('[server]\nkey = "env:GATEWAY_KEY"\n')
+        # A model of another provider, so that the thinking block holds an envelope.
+        model = "deepseek/deepseek-v4-pro"
+        asked = {**QUESTION, "model": model, "thinking": {"type": "enabled", "budget_tokens": 1024}}
+        options = ("--emulated", "--config", str(file))
+        with Serve(*options, GATEWAY_KEY="k" * 32) as first:
+            assert "k" * 32 not in "".join(first.greeting())
+            content = json.loads(first.ask(body=asked)[2])["content"]
+        more = [{"role": "assistant", "content": content}, {"role": "user", "content": "Go on."}]
+        with Serve(*options, GATEWAY_KEY=other) as second:
+            second.greeting()
+            headers = second.ask(body={**asked, "messages": [*asked["messages"], *more]})[1]
+            explained = json.loads(second.ask("GET", f"/v1/explain/{headers['x-innervoice-id']}")[2])  # fmt: skip
+            codes = {note["code"] for note in explained["notes"]}
+            assert is_read == ("envelope_unreadable" not in codes)
+
+    def test_a_store_that_is_not_used_yet_is_said(self, tmp_path):
+        file = tmp_path / "gateway.toml"
+        file.write_text('[server]\nstore = "sqlite:gateway.db"\n')
+        with Serve("--emulated", "--config", str(file)) as serve:
+            lines = serve.greeting()
+            assert "Store: the memory of this process" in lines
+            assert (
+                "Note: server.store has no effect in this version: turns are kept in the memory of each process"
+                in lines
+            )
+
     def test_providers_with_keys_are_named_and_keys_are_not(self):
         key = "sk-0123456789abcdef0123456789"
         with Serve(OPENAI_API_KEY=key) as serve:

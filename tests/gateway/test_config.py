@@ -2,6 +2,7 @@
 
 import pickle
 import string
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from innervoice.gateway.config import (
     ConfigError,
     GatewayConfig,
     exposure_problem,
+    key_bytes,
     load_config,
     secret,
     text_or_secret,
@@ -510,3 +512,38 @@ def test_a_file_of_bytes_or_blanks(tmp_path):
     path.write_bytes(b" \n")
     with pytest.raises(UsageError, match="is empty"):
         secret(f"file:{path}", {})
+
+
+# ---- the gateway's own key -------------------------------------------------------------------------
+
+RAW = bytes(range(32))
+BASE64 = b64encode(RAW).decode()
+WORDS = "correct horse battery staple, and a few words more"
+
+
+def test_the_gateways_key_is_a_reference(load):
+    assert "env:K" == load('[server]\nkey = "env:K"', {"K": BASE64}).server.key
+
+
+@pytest.mark.parametrize("key", [BASE64, f"  {BASE64}\n"])
+def test_32_bytes_in_base64_are_the_key_itself(key):
+    assert RAW == key_bytes("env:K", {"K": key})
+
+
+def test_any_other_text_gives_32_bytes_of_its_own():
+    made = [key_bytes("env:K", {"K": text}) for text in (WORDS, WORDS + "!", b64encode(RAW * 2).decode())]  # fmt: skip
+
+    assert [32, 32, 32] == list(map(len, made))
+    assert 3 == len(set(made))
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("env:NOT_THERE", "server.key: the environment variable NOT_THERE is not set"),
+        (BASE64, "server.key: expected a reference, 'env:NAME' or 'file:PATH', got another text; secrets are not written into the file"),
+        ("env:SHORT", "server.key: expected 32 characters or more, as `openssl rand -base64 32` writes"),
+    ],
+)  # fmt: skip
+def test_problems_of_the_gateways_key(problems_of, written, expected):
+    assert [expected] == problems_of(f'[server]\nkey = "{written}"')

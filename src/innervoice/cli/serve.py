@@ -144,8 +144,8 @@ class _ServedGateway:
             # Before the workers are forked: what one of them has sealed the others can open.
             self._emulator = Emulator()
             self.base_url_of = base_urls("http://emulator").get
-        self._key = token_bytes(32)
         self.config = self.load()
+        self._key = _gateway_key(self.config.server.key)
         self.shared: Path | None = None
         """Where workers tell each other what they count and explain."""
         self.spans: ServedSpans | None = None
@@ -175,6 +175,8 @@ class _ServedGateway:
         is_told_by_parent = self._gateway is not None and self.shared is not None
         if not is_told_by_parent and (before.host, before.port) != (after.host, after.port):
             self.output.say("Another host or port takes effect at the next start.")
+        if not is_told_by_parent and before.key != after.key:
+            self.output.say("Another key takes effect at the next start.")
         if self._gateway is not None:
             self._gateway.reload(config)
         self.config = config
@@ -210,6 +212,14 @@ class _ServedGateway:
         """The last thing that a worker does."""
         if self._gateway is not None:
             self._gateway.metrics.write()
+
+
+def _gateway_key(reference: str | None) -> bytes:
+    """The gateway's own key; without one in the configuration a new one, which this process and its workers share."""
+    if reference is None:
+        return token_bytes(32)
+    config = import_module("innervoice.gateway.config")
+    return cast("bytes", config.key_bytes(reference, os.environ))
 
 
 def _check(gateway: _ServedGateway) -> None:
@@ -273,7 +283,9 @@ def _greet(gateway: _ServedGateway, port: int, workers: int) -> None:
     else:
         providers = ", ".join(routes.providers_with_keys)
         say(f"Providers with a key: {providers or 'none; set a key, or try --emulated'}")
-    say(store_line(config.server.store, config.server.remember, workers))
+    say(store_line(None, config.server.remember, workers))
+    for line in import_module("innervoice.gateway.checking").without_effect(config):
+        say(f"Note: {line}")
     key = "KEY" if config.keys else "any"
     for line in client_lines(url, _example(config, routes.names()), key):
         say(line)

@@ -22,7 +22,7 @@ from innervoice.canon.rows import Row
 from innervoice.errors import UsageError
 from innervoice.gateway.config_checks import LOOPBACK, checked_tables, exposure_problem
 from innervoice.gateway.config_reading import Problems
-from innervoice.gateway.references import is_reference, secret, text_or_secret
+from innervoice.gateway.references import is_reference, key_bytes, secret, text_or_secret
 
 __all__ = [
     "ConfigError",
@@ -33,6 +33,7 @@ __all__ = [
     "UpstreamSettings",
     "exposure_problem",
     "is_reference",
+    "key_bytes",
     "load_config",
     "secret",
     "text_or_secret",
@@ -57,6 +58,8 @@ class ServerSettings(Row, frozen=True, kw_only=True):
 
     host: str = LOOPBACK
     port: int = 8807
+    key: str | None = None
+    """A reference to the gateway's own key, which envelopes and look-ups are made with; None: a new one at each start."""
     store: str | None = None
     """Where turns are kept, as `sqlite:gateway.db` or `redis://...`, or a reference to such a text; None: the embedded store."""
     remember: Literal["off", "ram", "seals", "full"] = "seals"

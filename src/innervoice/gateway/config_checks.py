@@ -38,6 +38,7 @@ __all__ = ["LOOPBACK", "checked_tables", "exposure_problem"]
 LOOPBACK = "127.0.0.1"
 """Where the gateway listens if nothing else is said."""
 
+_SHORTEST_GATEWAY_KEY = 32
 _ANY = Kind("a value", lambda _: True)
 _SECONDS = number("a number of seconds above 0", least=0.001, most=1e9)
 _STORE = r"(?:env:|file:|sqlite:|rediss?://|valkeys?://|postgres(?:ql)?://).+|ram"
@@ -50,6 +51,7 @@ _TOP = {
 }
 _SERVER = {
     "host": text("a host name or an address, as '127.0.0.1'", r"[A-Za-z0-9._:-]+"),
+    "key": text("a reference, 'env:NAME' or 'file:PATH'"),
     "port": number("a port from 0 to 65535", least=0, most=65535, whole=True),
     "store": text("'ram', 'sqlite:FILE', 'redis://...', 'postgresql://...' or a reference", _STORE),
     "remember": word("off", "ram", "seals", "full"),
@@ -100,6 +102,8 @@ def checked_tables(
 
 def _server(value: Any, environ: Mapping[str, str], problems: Problems) -> dict[str, Any]:
     server = problems.members(value, "server", _SERVER)
+    if "key" in server:
+        _check_key(server["key"], environ, problems)
     store = server.get("store", "")
     if is_reference(store):
         check_secret(store, environ, "server.store", problems)
@@ -108,6 +112,16 @@ def _server(value: Any, environ: Mapping[str, str], problems: Problems) -> dict[
             "server.store", "expected an address without a password; write 'env:NAME' for one with"
         )
     return server
+
+
+def _check_key(reference: str, environ: Mapping[str, str], problems: Problems) -> None:
+    """The gateway's own key. Callers hold envelopes, so a short one could be guessed without asking the gateway."""
+    found = check_secret(reference, environ, "server.key", problems)
+    if found is not None and len(found) < _SHORTEST_GATEWAY_KEY:
+        problems.add(
+            "server.key",
+            f"expected {_SHORTEST_GATEWAY_KEY} characters or more, as `openssl rand -base64 32` writes",
+        )
 
 
 def _has_password(url: str) -> bool:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
+from binascii import Error as Base64Error
 from collections.abc import Mapping
+from hashlib import blake2b
 from pathlib import Path
 
 from innervoice.errors import UsageError
 from innervoice.gateway.config_reading import is_shown
 
-__all__ = ["is_reference", "secret", "text_or_secret"]
+__all__ = ["is_reference", "key_bytes", "secret", "text_or_secret"]
 
 _SCHEMES = ("env:", "file:")
+_KEY_BYTES = 32
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -60,3 +64,15 @@ def _content(path: Path) -> str:
 def text_or_secret(value: str, environ: Mapping[str, str]) -> str:
     """A setting that may be a reference, as `store` and the values of `headers`."""
     return secret(value, environ) if is_reference(value) else value
+
+
+def key_bytes(reference: str, environ: Mapping[str, str]) -> bytes:
+    """The gateway's own key: 32 bytes in base64 as they are, any other text as its digest."""
+    text = secret(reference, environ)
+    try:
+        given = b64decode(text, validate=True)
+    except (Base64Error, ValueError):
+        given = b""
+    if len(given) == _KEY_BYTES:
+        return given
+    return blake2b(text.encode(), digest_size=_KEY_BYTES).digest()

@@ -1,0 +1,108 @@
+"""docs/gateway.md says what the code does: every setting with its default, every metric, path and option."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from innervoice.cli.serve import command
+from innervoice.gateway.config import (
+    GatewayConfig,
+    NamedModel,
+    ReasoningLimit,
+    ServerSettings,
+    UpstreamSettings,
+    load_config,
+)
+from innervoice.gateway.fronts import Front, front_of
+from innervoice.gateway.journal import explain
+from innervoice.gateway.metrics import Metrics
+from innervoice.gateway.report import Report
+from innervoice.wire.dialects import DIALECTS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "gateway.md").read_text("utf-8")
+SECTIONS = {
+    "[server]": (ServerSettings,),
+    "[[models]]": (NamedModel, ReasoningLimit),
+    "[upstreams.NAME]": (UpstreamSettings,),
+}
+ROW = re.compile(r"^\| `(\w+)` \| (\S+) \| .+ \|$", re.MULTILINE)
+
+
+def rows(section):
+    """The keys of a table of settings, with the defaults that the page gives."""
+    text = PAGE.partition(f"### `{section}`\n")[2].partition("\n### ")[0]
+    return dict(ROW.findall(text))
+
+
+def shown(value):
+    """A default as the page writes it: as in TOML, or "none"."""
+    if value is None:
+        return "none"
+    return f'`"{value}"`' if isinstance(value, str) else f"`{value}`"
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_setting_is_explained(section):
+    fields = [name for kind in SECTIONS[section] for name in kind.__struct_fields__]
+
+    assert fields
+    assert sorted(fields) == sorted(rows(section))
+
+
+@pytest.mark.parametrize("name", ServerSettings.__struct_fields__)
+def test_defaults_of_the_server(name):
+    assert shown(getattr(ServerSettings(), name)) == rows("[server]")[name]
+
+
+@pytest.mark.parametrize("name", GatewayConfig.__struct_fields__)
+def test_every_table_has_a_section(name):
+    assert re.search(rf"^### `\[+{name}[.\w]*\]+`$", PAGE, re.MULTILINE)
+
+
+def test_the_example_loads_without_a_problem(tmp_path):
+    (example,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    secret = tmp_path / "openai_key_b"
+    secret.write_text("key-of-b\n")
+    file = tmp_path / "gateway.toml"
+    file.write_text(example.replace("/run/secrets/openai_key_b", str(secret)))
+    names = re.findall(r"env:(\w+)", example)
+    config = load_config(file, {name: f"{name}-0123456789-0123456789-0123456789" for name in names})
+
+    assert {"alice"} == set(config.keys)
+    assert 2 == len(config.models) == len(config.upstreams)
+
+
+def test_metrics():
+    served = set(re.findall(r"^# TYPE (\w+) ", Metrics().page(), re.MULTILINE))
+
+    assert served == set(re.findall(r"`(innervoice_\w+)`", PAGE))
+
+
+PATHS = re.findall(r"`((?:GET|POST|HEAD) /[^`]+)`", PAGE.partition("## Paths\n")[2].partition("\n## ")[0])  # fmt: skip
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_paths_are_served(path):
+    method, _, path = path.partition(" ")
+
+    assert isinstance(front_of(method, path.replace("ID", "resp_1"), "", {}), Front)
+
+
+def test_dialects_have_a_row():
+    assert set(DIALECTS) == set(re.findall(r"^\| [A-Z][\w ]+ \(`([a-z-]+)`\) \|", PAGE, re.MULTILINE))  # fmt: skip
+
+
+def test_members_of_an_explanation():
+    told = PAGE.partition("**`GET /v1/explain/ID`**")[2].partition("\n\n")[0]
+    known = {"id", "tenant", "begun"}
+
+    assert set(explain(Report(id="1", tenant="t", dialect="anthropic"))) - known == set(
+        re.findall(r"`([a-z]+)`", told)
+    ) - {"bytes", "canon"}
+
+
+def test_options():
+    options = {name for option in command.params for name in option.opts}
+
+    assert options == set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", PAGE)) - {"--model", "--resume"}
