@@ -98,6 +98,7 @@ class AnthropicWriter(AnswerWriter):
         if self._arguments and (rest := self._arguments.rest()):
             self._arguments = None
             self.add(number, rest)
+            self.note_wrapped(part)
         index, _ = self._indexes.pop(number)
         block = self._content[index]
         if block.get("type") != "redacted_thinking":

@@ -98,7 +98,7 @@ class WholeChunk(Shape):
 class Chunk(Shape):
     """Reasoning as chunks of the content, in pieces."""
 
-    def add(self, text: str) -> dict[str, Any] | None:
+    def add(self, text: str) -> dict[str, Any]:
         inner = [{"type": "text", "text": text}]
         return {"content": [{"type": "thinking", "thinking": inner, "closed": True}]}
 

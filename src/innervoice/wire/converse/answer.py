@@ -71,6 +71,10 @@ class ConverseWriter(AnswerWriter):
         if block is None:
             self.left_out(part)
             return
+        if isinstance(part, ToolCall) and (rest := self._arguments.rest()):
+            self._is_empty = False
+            self._send_delta({"toolUse": {"input": rest}})
+            self.note_wrapped(part)
         self._send_rest(block)
         self._content.append(block)
         self._send("contentBlockStop", contentBlockIndex=len(self._content) - 1)
@@ -139,7 +143,7 @@ class ConverseWriter(AnswerWriter):
             elif self._is_empty:
                 self._send_delta({"reasoningContent": {"text": ""}})
         elif "toolUse" in block and self._is_empty:
-            self._send_delta({"toolUse": {"input": self._arguments.rest() or "{}"}})
+            self._send_delta({"toolUse": {"input": "{}"}})
         elif "text" in block and self._is_empty:
             self._send_delta({"text": ""})
         elif "text" not in block and "toolUse" not in block:

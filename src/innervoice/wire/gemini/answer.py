@@ -20,6 +20,7 @@ from innervoice.wire.gemini.serve_response import counted, finish_word, write_st
 from innervoice.wire.gemini.write import write_part
 from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal
+from innervoice.wire.write import is_wrapped
 
 __all__ = ["GeminiWriter"]
 
@@ -122,6 +123,8 @@ class GeminiWriter(AnswerWriter):
                     return None
                 return {"text": part.text, "thought": True} | ({_SEAL: seal} if seal else {})
             case ToolCall() | Media():
+                if isinstance(part, ToolCall) and is_wrapped(part):
+                    self.note_wrapped(part)
                 written = write_part(part.replace(origin=None), {}, set())
                 return written if isinstance(written, dict) else None
             case _:
