@@ -23,6 +23,7 @@ from innervoice.canon.events import (
     ToolCallDelta,
     UsageUpdate,
 )
+from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage
@@ -79,13 +80,18 @@ class FoldedPart:
         content = "".join([content_of(self.part), *self.pieces])
         match self.part:
             case Text(origin=origin):
-                return Text(content, complete=False, origin=origin)
+                return Text(content, complete=False, origin=_without_block(origin))
             case Thinking(form=form, origin=origin):
-                return Thinking(content, form, complete=False, origin=origin)
+                return Thinking(content, form, complete=False, origin=_without_block(origin))
             case ToolCall(id=call_id, name=name, origin=origin):
                 return ToolCall(call_id, name, content, complete=False, origin=origin)
             case _:
                 return self.part
+
+
+def _without_block(origin: Origin | None) -> Origin | None:
+    """The origin of a part that never ended: the block with which it began is not what came of it."""
+    return origin.replace(block=None, seals=()) if origin and origin.block is not None else origin
 
 
 Folded = TypeVar("Folded", bound=FoldedPart)

@@ -178,3 +178,21 @@ def test_arguments_behind_complete_ones_are_noted():
 
     assert [{"a": 2}] == [block["input"] for block in encoder.body["content"] if "input" in block]
     assert [("arguments_after_end", "add")] == [(note.code, note.detail) for note in encoder.notes]
+
+
+@every_dialect
+@pytest.mark.parametrize("arguments", ['{"a": 2}', "", "free text", "5"])
+def test_arguments_that_became_a_member_are_noted(dialect, arguments):
+    """Where a client expects an object it gets one, and the notes say that it was none."""
+    encoder = iv.StreamEncoder(dialect)
+    encoder.feed(
+        iv.Finish(iv.Response(parts=(iv.ToolCall("call_1", "add", arguments),), ended=True))
+    )
+    (call,) = iv.decode(encoder.body, dialect=dialect).tool_calls
+    is_wrapped = "input" in call.arguments
+
+    assert (["input_wrapped"] if is_wrapped else []) == [note.code for note in encoder.notes]
+    assert is_wrapped == (dialect in TAKE_OBJECTS and arguments in ("free text", "5"))
+
+
+TAKE_OBJECTS = ("anthropic", "gemini", "bedrock-converse", "ollama")

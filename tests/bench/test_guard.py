@@ -40,7 +40,7 @@ WRITTEN = {
     "openai-responses": 109,
     "gemini": 113,
     "bedrock-converse": 154,
-    "mistral": 212,
+    "mistral": 115,
     "cohere": 106,
     "ollama": 108,
 }

@@ -165,7 +165,7 @@ class AnswerEncoder:
                 writer.recall(part.part)
             return
         text = self._spaced(part, part.take(most))
-        if text or is_call or (is_over and not _says_nothing(part.part)):
+        if text or is_call or (is_over and not self._says_nothing(part.part)):
             self._open(part)
         if part.number is not None:
             if text:
@@ -258,6 +258,15 @@ class AnswerEncoder:
         part.note_spacing(text, spaced)
         return spaced
 
+    def _says_nothing(self, part: Part) -> bool:
+        """Whether a part is a text of white space alone that carries nothing else; an empty block of the same dialect stays."""
+        if not isinstance(part, Text) or part.text.strip(BLANKS):
+            return False
+        if part.origin is None:
+            return True
+        is_own = part.origin.dialect == self._writer.dialect and part.origin.markup is None
+        return not (part.origin.seals or (is_own and not part.text))
+
     def _must_wait(self, part: OutgoingPart) -> bool:
         """Whether a part of its kind before it is not over, or a call is open that is not, where the dialect has one part at a time."""
         kind, current = type(part.part), self._current
@@ -325,15 +334,6 @@ class AnswerEncoder:
             self._writer.fail(_refusal(response.error), response)
         else:
             self._writer.finish(response)
-
-
-def _says_nothing(part: Part) -> bool:
-    """Whether a part is a text of white space alone that carries nothing else."""
-    return (
-        isinstance(part, Text)
-        and not (part.origin and part.origin.seals)
-        and not part.text.strip(BLANKS)
-    )
 
 
 def _refusal(failure: Failure | None) -> Refusal:

@@ -111,6 +111,7 @@ SENTENCES: dict[str, str] = {
     # answers that are written
     "thinking_without_place": "The dialect has no place for this reasoning, which is hidden or sealed by another provider; it was left out.",
     "part_without_place": "The dialect has no place for a part of this kind; it was left out.",
+    "input_wrapped": "The dialect takes an object as the arguments of a call; arguments that are none became its only member, `input`.",
     "arguments_after_end": "More arguments came after those of the call were complete and sent; they were left out.",
     "sent_before_recast": "Text that turned out to be something else had been sent already; it was not sent again.",
 }

@@ -52,6 +52,8 @@ class InlineStage:
     """Kinds of events that need not be fed: a single one is passed on as it is."""
     untouched = False
     """Nothing was split and nothing will be: the reader's parts and events stand as they are."""
+    _field: list[str]  # reasoning that came in a field
+    _begun: dict[int, Part | None]  # what the start of a text says of it, by the wire's number
 
     def __init__(
         self, search: TextSearch, origin: Callable[[], Origin], notebook: Notebook
@@ -64,7 +66,7 @@ class InlineStage:
         self._plain: dict[int, StagedPart] = {}  # by the wire's number
         self._splitters: dict[int, SplitMachine] = {}
         self._groups: dict[int, PartFolder[StagedPart]] = {}
-        self._field: list[str] = []
+        self._field, self._begun = [], {}
         self.finish_reason: FinishReason | None = None
 
     @property
@@ -114,8 +116,8 @@ class InlineStage:
         while position < len(events):
             event = events[position]
             position += 1
-            is_text = type(event) is PartStart and event.type == "text"
-            if is_text and self._read_plain(events, position, out):
+            start = event if type(event) is PartStart and event.type == "text" else None
+            if start and self._read_plain(start.part, events, position, out):
                 position += 2
             else:
                 out += self.feed([event])
@@ -131,6 +133,7 @@ class InlineStage:
                 splitter.reasoning_elsewhere()
             self._splitters[event.index] = splitter
             self._groups[event.index] = PartFolder(StagedPart)
+            self._begun[event.index] = event.part
             return
         staged = StagedPart(event.part or beginning(event.type, event.index))
         self._plain[event.index] = staged
@@ -186,7 +189,9 @@ class InlineStage:
 
     # ---- parts of a text -----------------------------------------------------------------------
 
-    def _read_plain(self, events: list[Event], position: int, out: list[Event]) -> bool:
+    def _read_plain(
+        self, begun: Part | None, events: list[Event], position: int, out: list[Event]
+    ) -> bool:
         """Takes a text that came whole, in the two events from this position on, if it needs no splitter."""
         if position + 1 >= len(events) or self._groups:
             return False
@@ -208,7 +213,7 @@ class InlineStage:
             at = self._number(staged)
             group.parts.append(staged)
             delta = TextDelta if type(part) is Text else ThinkingDelta
-            known = _BEGUN if type(part) is Thinking else None
+            known = _BEGUN if type(part) is Thinking else begun
             out += (PartStart(at, part.type, known), delta(at, content_of(part)), PartEnd(at, part))
         return True
 
@@ -222,7 +227,7 @@ class InlineStage:
                 out.append(event if at == event.index else type(event)(at, event.text))
             elif type(event) is PartStart:
                 at = self._number(group.start(event))
-                known = _BEGUN if event.type == "thinking" else None
+                known = _BEGUN if event.type == "thinking" else self._begun.get(wire)
                 out.append(PartStart(at, event.type, known))
             elif type(event) is PartEnd:
                 at = group.end(event).index

@@ -160,6 +160,11 @@ class AnswerWriter(ABC):
         """What to carry in the opaque slot of a part."""
         return self._seal(part) if self._seal else None
 
+    def note_wrapped(self, part: Part) -> None:
+        """Notes a call whose arguments were put into an object."""
+        if isinstance(part, ToolCall):
+            self.notebook.add("input_wrapped", part.name)
+
     def left_out(self, part: Part) -> None:
         """Notes a part that has no place in this dialect."""
         code = "thinking_without_place" if isinstance(part, Thinking) else "part_without_place"

@@ -38,6 +38,12 @@ class Grammar(ABC):
 
     tolerates: ClassVar[dict[str, frozenset[str]]] = {}
     """Rules that a host breaks in recorded streams."""
+    incidental: ClassVar[dict[str, str]] = {}
+    """What the API repeats, times, counts, names, pads or reports of the request, and no event carries: the path of a member, lists passed
+    over, and what it is. All else is the same in a stream that is read and written in its own dialect
+    (`tests/conformance/test_stream_identity.py`)."""
+    signs_of_life: ClassVar[frozenset[str]] = frozenset()
+    """Events that say nothing else, and come when the API likes."""
     has_done: ClassVar[bool] = False
     """`[DONE]` is the last frame, also behind an error."""
     has_names: ClassVar[bool] = False

@@ -29,6 +29,7 @@ __all__ = [
     "dropped_members",
     "function_members",
     "input_of",
+    "is_wrapped",
     "json_schema",
     "marked",
     "result_text",
@@ -157,6 +158,11 @@ def input_of(call: ToolCall) -> Any:
         return {}
     value = parsed(call.arguments)
     return value if isinstance(value, dict) else {"input": value}
+
+
+def is_wrapped(call: ToolCall) -> bool:
+    """Whether a call's arguments are put into an object."""
+    return bool(call.arguments) and not isinstance(parsed(call.arguments), dict)
 
 
 def result_text(result: ToolResult) -> str:

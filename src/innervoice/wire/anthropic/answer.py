@@ -4,7 +4,8 @@ Rules, after https://platform.claude.com/docs/en/build-with-claude/streaming (re
 
   1. One block is open at a time, and blocks are numbered in their order.
   2. A signature is one delta, the last of its block. Thinking with empty text has no other.
-  3. `redacted_thinking`, and whatever is not text, thinking or a client's call, is whole in its start event.
+  3. `redacted_thinking`, and whatever is not text, thinking or a call, is whole in its start event. The input of a server's call comes
+     behind it, as that of a client's does.
   4. The start of a message counts its input, and the delta at its end counts everything.
 """
 
@@ -26,6 +27,7 @@ from innervoice.wire.anthropic.serve_response import (
     write_error,
 )
 from innervoice.wire.anthropic.write import write_part
+from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal
 
 __all__ = ["AnthropicWriter"]
@@ -74,7 +76,12 @@ class AnthropicWriter(AnswerWriter):
         begun = {**block, **_BEGUN.get(kind, {})}
         if kind == "text" and "citations" in begun:
             begun["citations"] = []
+        entered = as_dict(block.get("input")) if kind not in _BEGUN else {}
+        if entered:
+            begun["input"] = {}
         self._send("content_block_start", index=index, content_block=begun)
+        if entered:
+            self.send(*_delta(index, "tool_use", dump_json(entered).decode()))
 
     def add(self, number: int, text: str) -> None:
         if number not in self._indexes:
@@ -91,6 +98,7 @@ class AnthropicWriter(AnswerWriter):
         if self._arguments and (rest := self._arguments.rest()):
             self._arguments = None
             self.add(number, rest)
+            self.note_wrapped(part)
         index, _ = self._indexes.pop(number)
         block = self._content[index]
         if block.get("type") != "redacted_thinking":

@@ -39,6 +39,13 @@ class AnthropicGrammar(Grammar):
     """Checks one message."""
 
     has_names: ClassVar[bool] = True
+    signs_of_life: ClassVar[frozenset[str]] = frozenset({"ping"})
+    incidental: ClassVar[dict[str, str]] = {
+        "message.usage": "counts of what came so far, and the tier of the request",
+        "usage": "counts, some of them again",
+        "delta.container": "the id of a container, and until when it is there",
+        "context_management": "what a setting of the request did to the request, which is not the answer",
+    }
     _has_begun = False
     _has_reason = False
     _blocks = 0

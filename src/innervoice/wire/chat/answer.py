@@ -18,7 +18,14 @@ from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.wire.answer_fields import FieldWriter
 from innervoice.wire.answer_writer import AnswerHead, Seal
-from innervoice.wire.chat.answer_shapes import Field, Shape, WholeDetails, nothing_of, shape_of
+from innervoice.wire.chat.answer_shapes import (
+    Chunk,
+    Field,
+    Shape,
+    WholeDetails,
+    nothing_of,
+    shape_of,
+)
 from innervoice.wire.chat.reasoning import DETAILS, FIELDS
 from innervoice.wire.chat.serve_response import DONE, WORDS, word_of, write_answer, write_error
 from innervoice.wire.chat.usage import write_usage
@@ -86,6 +93,9 @@ class ChatWriter(FieldWriter):
             self.send_delta({"refusal": text})
         elif isinstance(shape, Field) and not self._before and not self.sends_lists:
             self.send_piece(shape.names, text, lambda text: (self._chunk(shape.add(text)), None))
+        elif not (self._is_first_piece or self.interleaves) and isinstance(shape, (Field, Chunk)):
+            # Nothing came between, so it goes on with the chunk before it.
+            self.send_piece((number, kind), text, lambda text: (self._chunk(shape.add(text)), None))
         elif delta := shape.add(text):
             self._send_shaped(delta)
 

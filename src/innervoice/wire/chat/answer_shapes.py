@@ -44,6 +44,12 @@ class Field(Shape):
     def add(self, text: str) -> dict[str, Any]:
         return dict.fromkeys(self.names, text)
 
+    def end(self, part: Part, block: dict[str, Any] | None) -> dict[str, Any] | None:
+        """The entry of the details that the part turned out to be, if it has a seal."""
+        entry = as_dict(block) if isinstance(part, Thinking) else {}
+        is_sealed = any(entry.get(name) for name in _SEALS)
+        return {"content": "", "reasoning": None, DETAILS: [entry]} if is_sealed else None
+
 
 class _Details(Shape):
     """An entry of the details that has an index."""
@@ -62,10 +68,9 @@ class _Details(Shape):
         entry = as_dict(block)
         sealed = {name: entry[name] for name in _SEALS if name in entry}
         fragments = [{**self._shared, **sealed}] if sealed else []
-        if not getattr(part, "text", ""):
-            fragments.insert(
-                0, {name: value for name, value in entry.items() if name not in sealed}
-            )
+        unsealed = {name: value for name, value in entry.items() if name not in sealed}
+        if not getattr(part, "text", "") and (not sealed or unsealed != self._shared):
+            fragments.insert(0, unsealed)
         return {"content": "", "reasoning": None, DETAILS: fragments} if fragments else None
 
 
@@ -93,7 +98,7 @@ class WholeChunk(Shape):
 class Chunk(Shape):
     """Reasoning as chunks of the content, in pieces."""
 
-    def add(self, text: str) -> dict[str, Any] | None:
+    def add(self, text: str) -> dict[str, Any]:
         inner = [{"type": "text", "text": text}]
         return {"content": [{"type": "thinking", "thinking": inner, "closed": True}]}
 

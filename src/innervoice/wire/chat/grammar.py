@@ -26,6 +26,20 @@ class ChatGrammar(Grammar):
     """Checks one completion."""
 
     has_done: ClassVar[bool] = True
+    incidental: ClassVar[dict[str, str]] = {
+        "created": "the time of the answer or of the chunk",
+        "usage": "counts",
+        "choices.delta.role": "the assistant's, in the first chunk or in all",
+        "choices.logprobs": "how likely each token was",
+        "system_fingerprint": "the name of a configuration of the server",
+        "service_tier": "a setting of the request, once more",
+        "obfuscation": "padding of a random length",
+        "provider": "the name of the host behind OpenRouter",
+        "choices.native_finish_reason": "`finish_reason` once more, in the words of the host behind OpenRouter",
+        "choices.delta.channel": "says what the name of the field says",
+        "choices.content_filter_results": "what Azure's filter says of each chunk; if it blocks one, `finish_reason` says so, too",
+        "x_groq": "the id once more, and counts",
+    }
     words: ClassVar[frozenset[str]] = frozenset(
         {"stop", "length", "tool_calls", "content_filter", "function_call", "error"}
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from innervoice.canon.parts import Opaque, Part, Thinking
+from innervoice.canon.parts import Form, Opaque, Part, Thinking
 from innervoice.canon.views import is_same
 from innervoice.wire.json_access import as_list
 from innervoice.wire.protocol import Reader, Slot
@@ -31,6 +31,7 @@ FIELDS = (
 )
 NAMES = frozenset(FIELDS)
 TEXTS = NAMES - {DETAILS}
+_COMING = {"text", "summary", "signature", "data"}  # what comes in pieces, and the seal
 _HOLDERS = {"content", "text"}
 _CUMULATIVE_MINIMUM = 16
 """A delta that begins with all that came so far, when that is so long, repeats it (MiniMax M3 does)."""
@@ -103,7 +104,8 @@ class ReasoningFields:
 
     def _read_field(self, reader: Reader, name: str, text: str) -> None:
         if text and self._field is None:
-            self._field = reader.open("thinking", {name: ""})
+            begun = Thinking("", complete=False, origin=reader.origin({name: ""}))
+            self._field = reader.open("thinking", {name: ""}, begun)
             self._field.source = "reasoning"
         if slot := self._field:
             # A snapshot is as long as all before it, which few deltas are.
@@ -169,11 +171,18 @@ class ReasoningFields:
         self._last = key
         slot = self._details.get(key)
         if slot is None:
-            part = "thinking" if _is_thinking(entry) else "opaque"
-            slot = self._details[key] = reader.open(part, {})
-            slot.source = "reasoning"
-            slot.form = "summary" if entry.get("type") == "reasoning.summary" else "full"
+            slot = self._details[key] = self._open_detail(reader, entry)
         self._lengthen(reader, slot, entry)
+
+    def _open_detail(self, reader: Reader, entry: dict[str, Any]) -> Slot:
+        form: Form = "summary" if entry.get("type") == "reasoning.summary" else "full"
+        begun, is_thinking = None, _is_thinking(entry)
+        if is_thinking and isinstance(entry.get("index"), (int, str)):
+            known = {name: value for name, value in entry.items() if name not in _COMING}
+            begun = Thinking("", form, complete=False, origin=reader.origin(known))
+        slot = reader.open("thinking" if is_thinking else "opaque", {}, begun)
+        slot.source, slot.form = "reasoning", form
+        return slot
 
     def _lengthen(self, reader: Reader, slot: Slot, entry: dict[str, Any]) -> None:
         """Joins a piece to its entry; texts are joined once, at the end."""

@@ -26,6 +26,9 @@ class CohereGrammar(Grammar):
 
     has_done: ClassVar[bool] = True
     has_names: ClassVar[bool] = True
+    incidental: ClassVar[dict[str, str]] = {
+        "delta.usage": "counts",
+    }
     _has_begun = False
 
     def __init__(self, host: str | None = None) -> None:

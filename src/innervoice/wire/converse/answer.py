@@ -17,6 +17,7 @@ from innervoice.canon.parts import Media, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.wire.answer_arguments import ObjectArguments
 from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
+from innervoice.wire.converse.read import MORE_FIELDS
 from innervoice.wire.converse.serve_response import (
     METRICS,
     counted,
@@ -42,6 +43,7 @@ class ConverseWriter(AnswerWriter):
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
         super().__init__(head, notebook, seal)
         self._content: list[dict[str, Any]] = []
+        self._more: dict[str, Any] = {}  # fields of the model's own response
 
     def start(self) -> None:
         self._send("messageStart", role="assistant")
@@ -69,6 +71,10 @@ class ConverseWriter(AnswerWriter):
         if block is None:
             self.left_out(part)
             return
+        if isinstance(part, ToolCall) and (rest := self._arguments.rest()):
+            self._is_empty = False
+            self._send_delta({"toolUse": {"input": rest}})
+            self.note_wrapped(part)
         self._send_rest(block)
         self._content.append(block)
         self._send("contentBlockStop", contentBlockIndex=len(self._content) - 1)
@@ -80,7 +86,10 @@ class ConverseWriter(AnswerWriter):
 
     def finish(self, response: Response) -> None:
         self._stop_reason = stop_reason(response) or "end_turn"
-        self._send("messageStop", stopReason=self._stop_reason)
+        origin = response.origin
+        kept = as_dict(origin.block) if origin and origin.dialect == self.dialect else {}
+        self._more = {name: value for name, value in kept.items() if name == MORE_FIELDS}
+        self._send("messageStop", stopReason=self._stop_reason, **self._more)
         self._send("metadata", usage=counted(self.usage), metrics=METRICS)
 
     def fail(self, refusal: Refusal, response: Response) -> None:
@@ -91,6 +100,7 @@ class ConverseWriter(AnswerWriter):
         return {
             "output": {"message": {"role": "assistant", "content": self._content}},
             "stopReason": self._stop_reason,
+            **self._more,
             "usage": counted(self.usage),
             "metrics": METRICS,
         }
@@ -133,7 +143,7 @@ class ConverseWriter(AnswerWriter):
             elif self._is_empty:
                 self._send_delta({"reasoningContent": {"text": ""}})
         elif "toolUse" in block and self._is_empty:
-            self._send_delta({"toolUse": {"input": self._arguments.rest() or "{}"}})
+            self._send_delta({"toolUse": {"input": "{}"}})
         elif "text" in block and self._is_empty:
             self._send_delta({"text": ""})
         elif "text" not in block and "toolUse" not in block:

@@ -8,7 +8,7 @@ botocore's service model 2023-09-30 (1.44.0) and recordings.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from innervoice.frames.frame import Frame
 from innervoice.wire.grammar import Grammar, counts_missing
@@ -28,6 +28,12 @@ _COUNTS = ("inputTokens", "outputTokens", "totalTokens")
 
 class ConverseGrammar(Grammar):
     """Checks one message."""
+
+    incidental: ClassVar[dict[str, str]] = {
+        "p": "padding of a random length",
+        "usage": "counts",
+        "metrics": "times",
+    }
 
     _has_begun = False
     _has_reason = False

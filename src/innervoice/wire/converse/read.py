@@ -22,7 +22,7 @@ from innervoice.canon.usage import Usage
 from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text, parsed
 from innervoice.wire.protocol import Context, Reader, Slot
 
-__all__ = ["ConverseReader"]
+__all__ = ["MORE_FIELDS", "ConverseReader"]
 
 _REASONS: dict[str, FinishReason] = {
     "end_turn": "stop",
@@ -44,6 +44,8 @@ _EVENTS = (
     "messageStop",
     "metadata",
 )
+MORE_FIELDS = "additionalModelResponseFields"
+"""What the request asked for of the model's own response."""
 _SIGNATURE = "reasoningContent.reasoningText.signature"
 _REDACTED = "reasoningContent.redactedContent"
 
@@ -78,8 +80,7 @@ class ConverseReader(Reader):
                 if slot := self._slot(message.get("contentBlockIndex")):
                     self.close(slot)
             case "messageStop":
-                self.stop(message.get("stopReason"), _REASONS)
-                self.ended = True
+                self._stop(message)
             case "metadata":
                 self._use(message.get("usage"))
             case _:
@@ -93,8 +94,13 @@ class ConverseReader(Reader):
         if content is not None and not isinstance(content, list):
             self.odd(content, "content")
         self._use(message.get("usage"))
+        self._stop(message)
+
+    def _stop(self, message: dict[str, Any]) -> None:
         self.stop(message.get("stopReason"), _REASONS)
         self.ended = True
+        if more := message.get(MORE_FIELDS):
+            self.message_block[MORE_FIELDS] = more
 
     def _read_block(self, block: Any) -> None:
         if not isinstance(block, dict):

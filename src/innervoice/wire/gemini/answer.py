@@ -15,9 +15,12 @@ from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Media, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
+from innervoice.wire.gemini.read import SOURCES
 from innervoice.wire.gemini.serve_response import counted, finish_word, write_stream_error
 from innervoice.wire.gemini.write import write_part
+from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal
+from innervoice.wire.write import is_wrapped
 
 __all__ = ["GeminiWriter"]
 
@@ -38,6 +41,7 @@ class GeminiWriter(AnswerWriter):
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
         super().__init__(head, notebook, seal)
         self._parts: list[dict[str, Any]] = []
+        self._sources: dict[str, Any] = {}  # where the text comes from, if it came in this dialect
 
     def start(self) -> None:
         """Nothing comes before the first words."""
@@ -87,6 +91,10 @@ class GeminiWriter(AnswerWriter):
 
     def finish(self, response: Response) -> None:
         self._word = finish_word(response) or "STOP"
+        origin = response.origin
+        if origin and origin.dialect == self.dialect:
+            kept = as_dict(origin.block)
+            self._sources = {name: kept[name] for name in SOURCES if name in kept}
         # Clients go over the parts of every message, also of this one.
         self.send(self._response([{"text": ""}] if self._parts else [], last=True))
 
@@ -115,6 +123,8 @@ class GeminiWriter(AnswerWriter):
                     return None
                 return {"text": part.text, "thought": True} | ({_SEAL: seal} if seal else {})
             case ToolCall() | Media():
+                if isinstance(part, ToolCall) and is_wrapped(part):
+                    self.note_wrapped(part)
                 written = write_part(part.replace(origin=None), {}, set())
                 return written if isinstance(written, dict) else None
             case _:
@@ -128,7 +138,7 @@ class GeminiWriter(AnswerWriter):
         candidate: dict[str, Any] = {"content": content, "index": self.head.choice}
         response: dict[str, Any] = {"candidates": [candidate]}
         if last and self._word:
-            candidate["finishReason"] = self._word
+            candidate.update(finishReason=self._word, **self._sources)
         if last and not self.head.choice and (usage := counted(self.usage)):
             response["usageMetadata"] = usage
         if self.head.model:

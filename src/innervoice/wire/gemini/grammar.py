@@ -30,6 +30,12 @@ _PAYLOADS: dict[str, type] = {
 class GeminiGrammar(Grammar):
     """Checks one response."""
 
+    incidental: ClassVar[dict[str, str]] = {
+        "createTime": "the time",
+        "usageMetadata": "counts of what came so far, in every message, and the tier",
+        "candidates.finishMessage": "`finishReason` once more, in a sentence",
+        "candidates.index": "which candidate it is; some messages do not say that it is the first",
+    }
     tolerates: ClassVar[dict[str, frozenset[str]]] = {
         # Where a request asks for them, the arguments of a call come in pieces.
         "partial_call": frozenset({"gemini"}),

@@ -24,7 +24,7 @@ from innervoice.wire.gemini.snake_case import wire_chunk, wire_part
 from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text
 from innervoice.wire.protocol import Context, Reader, Slot
 
-__all__ = ["GeminiReader"]
+__all__ = ["SOURCES", "GeminiReader"]
 
 _REASONS: dict[str, FinishReason] = {
     "STOP": "stop",
@@ -55,6 +55,8 @@ _PLAIN = {"text", "thought"}
 _EMPTY = {"text": ""}
 _TRIVIAL = {"text": {"text"}, "thinking": _PLAIN}
 _TEXTLESS = {"thought", *_SEAL}
+SOURCES = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
+"""What the last message says of where the text comes from."""
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(?:'([^']*)'|\"([^\"]*)\"|([0-9]{1,9}))\]")
 
 
@@ -112,14 +114,15 @@ class GeminiReader(Reader):
         parts = as_dict(candidate.get("content")).get("parts")
         self._is_over = self.context.whole and bool(candidate.get("finishReason"))
         if isinstance(parts, list):
-            first = True
-            for part in parts:
-                self._read_part(part, candidate, first=first)
-                first = False
+            for number, part in enumerate(parts):
+                self._read_part(part, candidate, first=number == 0)
         elif parts is not None:
             self.odd(parts, "parts")
         if reason := candidate.get("finishReason") or candidate.get("finish_reason"):
             self.stop(reason, _REASONS)
+            if not candidate.keys().isdisjoint(SOURCES):
+                known = {name: candidate[name] for name in SOURCES if candidate.get(name)}
+                self.message_block.update(known)
         if self.finish_reason == "stop" and any(isinstance(part, ToolCall) for part in self.parts):
             self.finish_reason = "tool_calls"
 
@@ -161,12 +164,19 @@ class GeminiReader(Reader):
             if part == _EMPTY and self.parts and candidate.get("finishReason"):
                 return  # the last message of a stream has nothing else to say
             self._pause()
-            current = self.open(kind, dict(part))
+            current = self.open(kind, dict(part), None if plain else self._begun(kind, part))
         self.add(current, part.get("text") or "")
         if plain:
             self._current = current
         else:
             self.close(current)
+
+    def _begun(self, kind: str, part: dict[str, Any]) -> Part:
+        """A part that comes whole, as it begins: that it is more than its text is known before the text is."""
+        origin = self.origin({**part, "text": ""}, _SEAL if part.get("thoughtSignature") else ())
+        if kind == "text":
+            return Text("", complete=False, origin=origin)
+        return Thinking("", "full" if part.get("text") else "hidden", complete=False, origin=origin)
 
     def _pause(self) -> None:
         """What came so far is a part of its own."""

@@ -22,6 +22,12 @@ class MistralGrammar(ChatGrammar):
     words: ClassVar[frozenset[str]] = frozenset(
         {"stop", "length", "model_length", "error", "tool_calls"}
     )
+    incidental: ClassVar[dict[str, str]] = {
+        "created": "the time of the answer",
+        "usage": "counts",
+        "choices.delta.content.closed": "always true, in some chunks and not in others",
+        "p": "padding of a random length",
+    }
     calls_whole: ClassVar[bool] = True
     usage_with_reason: ClassVar[bool] = True
     tolerates: ClassVar[dict[str, frozenset[str]]] = {}

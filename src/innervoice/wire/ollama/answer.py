@@ -20,6 +20,7 @@ from innervoice.wire.answer_writer import AnswerHead, Seal
 from innervoice.wire.ollama.serve_response import finish_word, write_error
 from innervoice.wire.ollama.write import write_assistant
 from innervoice.wire.refusals import Refusal
+from innervoice.wire.write import is_wrapped
 
 __all__ = ["OllamaWriter"]
 
@@ -52,6 +53,8 @@ class OllamaWriter(FieldWriter):
 
     def end_call(self, number: int, call: ToolCall) -> None:
         block = self.own_block(call)
+        if block is None and is_wrapped(call):
+            self.note_wrapped(call)
         known = call.replace(origin=Origin(block=block) if block else None)
         (written,) = write_assistant(Message("assistant", (known,)))["tool_calls"]
         self._calls[number] = written

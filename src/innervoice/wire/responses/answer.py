@@ -19,6 +19,7 @@ from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Failure, Response
 from innervoice.frames.frame import Frame
 from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.responses.serve_response import response_body
 
@@ -56,6 +57,9 @@ _CALLS = {
     "function_call": ("arguments", "response.function_call_arguments"),
     "custom_tool_call": ("input", "response.custom_tool_call_input"),
 }
+
+
+_STARTS = {"reasoning": "rs", "message": "msg", "function_call": "fc", "custom_tool_call": "ctc"}
 
 
 class ResponsesWriter(AnswerWriter):
@@ -114,28 +118,20 @@ class ResponsesWriter(AnswerWriter):
         self._send("response.output_item.added", output_index=len(self._output), item=_copy(item))
 
     def _new_item(self, part: Part, name: str | None, own: dict[str, Any] | None) -> dict[str, Any]:
-        """An item before its first entry."""
-        number = len(self._output)
+        """An item before its first entry, with what its own says of itself from the beginning."""
+        known = {key: value for key, value in (own or {}).items() if key != "encrypted_content"}
+        kind = _kind_of(part, known)
+        head = {"id": name or f"{_STARTS[kind]}_{self._suffix}_{len(self._output)}", "type": kind}
+        status = {"status": "in_progress"} if kind != "reasoning" or "status" in known else {}
         match part:
             case Thinking():
-                return {
-                    "id": name or f"rs_{self._suffix}_{number}",
-                    "type": "reasoning",
-                    "summary": [],
-                }
+                shown: dict[str, Any] = {"content": []} if known.get("content") else {}
+                return {**known, **head, **status, "summary": [], **shown}
             case Text():
-                head = {"id": name or f"msg_{self._suffix}_{number}", "type": "message"}
-                return {**head, "status": "in_progress", "role": "assistant", "content": []}
+                return {**known, **head, **status, "role": "assistant", "content": []}
             case ToolCall():
-                kind = (
-                    "custom_tool_call"
-                    if (own or {}).get("type") == "custom_tool_call"
-                    else "function_call"
-                )
-                start = "ctc" if kind == "custom_tool_call" else "fc"
-                head = {"id": name or f"{start}_{self._suffix}_{number}", "type": kind}
                 call = {"call_id": part.id, "name": part.name, _CALLS[kind][0]: ""}
-                return {**head, "status": "in_progress", **call}
+                return {**known, **head, **status, **call}
         raise AssertionError(part.type)
 
     def add(self, number: int, text: str) -> None:
@@ -152,23 +148,30 @@ class ResponsesWriter(AnswerWriter):
         if self._item is None:
             return
         own = self.own_block(part)
+        self._whole = own or self._whole
         if self._item["type"] in _CALLS:
             member, event = _CALLS[self._item["type"]]
             text = self._said() or ("{}" if member == "arguments" else "")
             self._item[member] = text
             self._send(f"{event}.done", **self._place(), **{member: text})
         elif entry := self._entry:
-            self._end_entry(entry, part)
+            self._end_entry(entry)
         elif isinstance(part, Thinking) and not own and not self.seal_of(part):
             self.left_out(part)
-        self._whole = own or self._whole
         if isinstance(part, Thinking) and not own and (seal := self.seal_of(part)):
             self._item["encrypted_content"] = seal
 
-    def _end_entry(self, entry: _Entry, part: Part) -> None:
+    def _end_entry(self, entry: _Entry) -> None:
         assert self._item is not None
-        written = self._item[entry.place][-1]
+        number = len(self._item[entry.place]) - 1
+        written = self._item[entry.place][number]
         written[entry.member] = self._said()
+        received = as_list((self._whole or {}).get(entry.place))[number : number + 1]
+        for known in map(as_dict, received):
+            written.update({key: known[key] for key in known if key not in ("type", entry.member)})
+        for index, annotation in enumerate(as_list(written.get("annotations"))):
+            place = {**self._place(entry), "annotation_index": index}
+            self._send(f"{entry.text_event}.annotation.added", **place, annotation=annotation)
         more: dict[str, Any] = {"logprobs": []} if entry is _TEXT else {}
         text = {entry.member: written[entry.member]}
         self._send(f"{entry.text_event}.done", **self._place(entry), **more, **text)
@@ -244,8 +247,18 @@ class ResponsesWriter(AnswerWriter):
         if response.finish_reason == "error" and response.status in ("answered", "tool_calls"):
             response = response.replace(finish_reason=None)  # "failed" would take the answer back
         self._response = response
+        self._take_last_seals(response)
         body = self._body(response)
         self._send(f"response.{body['status']}", response=body)
+
+    def _take_last_seals(self, response: Response) -> None:
+        """The last event may seal an item anew, and then that is the seal which counts."""
+        blocks = [block for part in response.parts if (block := self.own_block(part))]
+        last = {block.get("id"): block for block in blocks if block.get("encrypted_content")}
+        for number, item in enumerate(self._output):
+            if (block := last.get(item["id"])) and "encrypted_content" in item:
+                sealed = {**item, "encrypted_content": block["encrypted_content"]}
+                self._output[number] = sealed
 
     def fail(self, refusal: Refusal, response: Response) -> None:
         self._end_item()
@@ -278,6 +291,14 @@ class ResponsesWriter(AnswerWriter):
     def _send(self, kind: str, **members: Any) -> None:
         self.send({"type": kind, **members, "sequence_number": self._sequence}, kind)
         self._sequence += 1
+
+
+def _kind_of(part: Part, own: dict[str, Any]) -> str:
+    """The type of the item that a part goes into."""
+    if isinstance(part, ToolCall):
+        custom = own.get("type") == "custom_tool_call"
+        return "custom_tool_call" if custom else "function_call"
+    return "reasoning" if isinstance(part, Thinking) else "message"
 
 
 def _copy(item: dict[str, Any]) -> dict[str, Any]:

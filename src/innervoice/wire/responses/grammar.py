@@ -22,11 +22,31 @@ _COUNTS = ("input_tokens", "output_tokens", "total_tokens")
 _BEGINNINGS = ("created", "queued", "in_progress")
 _ENDINGS = ("completed", "incomplete", "failed", "cancelled")
 
+_ECHOED = (
+    "background", "frequency_penalty", "instructions", "metadata", "presence_penalty", "prompt_cache_key", "prompt_cache_retention",
+    "reasoning", "safety_identifier", "service_tier", "store", "temperature", "text", "tools", "top_logprobs", "top_p", "truncation",
+)  # fmt: skip
+"""Settings of the request that the response repeats."""
+
 
 class ResponsesGrammar(Grammar):
     """Checks one response."""
 
     has_names: ClassVar[bool] = True
+    incidental: ClassVar[dict[str, str]] = {
+        "sequence_number": "counts the events",
+        "obfuscation": "padding of a random length",
+        "response.created_at": "the time",
+        "response.completed_at": "the time",
+        "response.usage": "counts",
+        "response.tool_usage": "counts",
+        "copilot_usage": "counts and prices",
+        "response.content_filters": "what Azure's filter says; if it blocks something, the status says so, too",
+        "response.output_text": "the text once more",
+        "logprobs": "how likely each token was",
+        "part.logprobs": "the same",
+        **{f"response.{name}": "a setting of the request, once more" for name in _ECHOED},
+    }
     tolerates: ClassVar[dict[str, frozenset[str]]] = {
         # Events without names, and vLLM's content that is numbered on from the reasoning of another item.
         "event_name": frozenset({"openrouter", "bedrock-mantle"}),

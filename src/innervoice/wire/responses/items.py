@@ -18,6 +18,7 @@ __all__ = ["Item", "Leaders", "text_of"]
 
 _KINDS = {"reasoning": "thinking", "message": "text"}
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
+_CALL = {"id", "type", "status", "call_id", "name", *_CALLS.values()}  # what every call has
 _SEALS = ("id", "encrypted_content")
 # Where an item keeps its entries, the part they are, and the member with the text.
 _SUMMARY, _CONTENT = "summary", "content"
@@ -57,6 +58,8 @@ class Item:
     done = False
     refuses = False
     """Whether an entry of it is a refusal."""
+    is_sealed = False
+    """Whether it began with a place for a seal."""
     _place: Slot | None = None
 
     def __init__(self, index: int, item: dict[str, Any], leaders: Leaders) -> None:
@@ -107,8 +110,10 @@ class Item:
             return
         if self.type in _CALLS:
             given = self.item.get("call_id") or self.item.get("id")
-            is_plain = self.type == "function_call"
-            origin = None if is_plain else reader.origin({"type": self.type}, item=self.name)
+            more = {name: self.item[name] for name in self.item.keys() - _CALL}
+            is_plain = self.type == "function_call" and not more
+            block = None if is_plain else {"type": self.type, **more}
+            origin = reader.origin(block, item=self.name) if given else None
             self._place = reader.open_call(given, self.item.get("name"), {}, origin)
         else:
             self._place = reader.open(_KINDS.get(self.type, "opaque"), {}, self._begun(reader))
@@ -129,13 +134,15 @@ class Item:
         return reader.open(_KINDS.get(self.type, "text"), {}, begun)
 
     def _begun(self, reader: Reader, where: str | None = None) -> Part | None:
-        """What is known of a part as it begins: its item, and whether that has summaries."""
+        """What is known of a part as it begins: its item, as it began too, and whether that has summaries."""
         if self.type not in _KINDS:
             return None
-        origin = reader.origin(item=self.name)
+        origin = reader.origin(None if where else self.item, item=self.name)
         if self.type == "message":
             return Text("", complete=False, origin=origin)
-        where = where or (_CONTENT if self.item.get(_CONTENT) is not None else _SUMMARY)
+        # An API that seals what was thought shows a summary of it at most.
+        is_shown = self.item.get(_CONTENT) is not None and not self.is_sealed
+        where = where or (_CONTENT if is_shown else _SUMMARY)
         form: Form = "summary" if where == _SUMMARY else "full"
         return Thinking("", form, complete=False, origin=origin)
 

@@ -149,6 +149,7 @@ class ResponsesReader(Reader):
             known.describe({**known.item, **begun})
         else:
             known = self._new(index, begun)
+        known.is_sealed = "encrypted_content" in item
         known.take_place(self)
 
     def _finish_item(self, event: dict[str, Any]) -> None:
