@@ -27,11 +27,11 @@ PROVIDERS = {
 
 # Lines of innervoice, with Python 3.11: for one delta, read without and with a client; for a whole body; for a call with it.
 LINES = {
-    "chat": (88, 118, 347, 1033),
-    "tags": (96, 125, 448, 1134),
-    "anthropic": (57, 86, 318, 1039),
-    "gemini": (100, 130, 343, 1039),
-    "responses": (65, 94, 436, 1114),
+    "chat": (88, 118, 347, 1037),
+    "tags": (96, 125, 448, 1138),
+    "anthropic": (57, 86, 318, 1043),
+    "gemini": (98, 128, 341, 1041),
+    "responses": (65, 94, 436, 1118),
 }
 # Lines for one delta of Anthropic's that is read and written in each of these dialects; reading it takes 57 of them.
 WRITTEN = {

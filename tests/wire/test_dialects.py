@@ -35,6 +35,9 @@ OTHER_MEANINGS = {
     "catalog/refresh.py": {"anthropic"},
     "cli/models.py": {"anthropic"},
     "emulator/chat.py": {"anthropic"},
+    "gateway/counting.py": {"anthropic", "gemini"},
+    "gateway/headers.py": {"anthropic"},
+    "gateway/passage.py": {"anthropic"},
     "sessions/langchain.py": {"gemini"},
     # inline formats, called after the model family that writes them
     "inline/formats.py": {"cohere", "mistral"},
@@ -55,6 +58,7 @@ def test_members(name):
     dialect = dialect_named(name)
     plain = {
         "str": str,
+        "bytes": bytes,
         "bool": bool,
         "str | None": (str, type(None)),
         "re.Pattern[str]": re.Pattern,

@@ -99,7 +99,6 @@ SENTENCES: dict[str, str] = {
     "system_line_dropped": "A line of the system prompt that only the client's own provider reads was not sent.",
     "effort_limited": "The configuration limits the effort; the limit was sent.",
     "header_dropped": "A feature that the client asked for in a header is not known at this host; it was not asked for.",
-    "tokens_estimated": "The provider has no counter of tokens; the count is an estimate.",
     "moved_on": "An upstream could not answer; the request went to the next one.",
     "turn_not_stored": "The store could not be asked or written; the answer was served without it.",
     # sending a request

@@ -8,31 +8,25 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import zlib
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib import import_module
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
+from innervoice.client.http_answer import HttpAnswer
 from innervoice.errors import UsageError
 
 __all__ = ["OverHttptools"]
 
-_ENOUGH = 64 * 1024
-"""How many bytes wait for a slow reader before the connection is read no further."""
 _MOST_IDLE = 100
 _IDLE_SECONDS = 60.0
 
 
 class ConnectTimeout(TimeoutError):  # noqa: N818 - errors are recognised by the name that httpx uses
     """The connection was not established in time."""
-
-
-class DecodingError(OSError):
-    """The body does not have the encoding that its headers name."""
 
 
 class InvalidURL(OSError):  # noqa: N818 - errors are recognised by the name that httpx uses
@@ -193,8 +187,8 @@ class _Connection(asyncio.Protocol):
         self._new_parser = parser
         self._transport: Any = None
         self._loop = asyncio.get_running_loop()
-        self._response: _Response | None = None
-        self._head: asyncio.Future[_Response] | None = None
+        self._response: HttpAnswer | None = None
+        self._head: asyncio.Future[HttpAnswer] | None = None
         self._idle_since = 0.0
         self._is_closed = False
 
@@ -203,15 +197,16 @@ class _Connection(asyncio.Protocol):
         is_fresh = self._loop.time() - self._idle_since < _IDLE_SECONDS
         return is_fresh and not self._is_closed and not self._transport.is_closing()
 
-    async def exchange(self, data: bytes, limit: float | None) -> _Response:
+    async def exchange(self, data: bytes, limit: float | None) -> HttpAnswer:
         """Sends a request, and waits for the head of its answer."""
         self.has_answered = False
         self._idle_since = 0.0
         self._parser = self._new_parser(self)
         self._headers: dict[str, str] = {}
-        self._response = _Response(self, self._loop, limit)
+        self._response = HttpAnswer(self, self._loop, limit)
         # An answer may be over before its head is awaited, and the connection in use for another one.
-        self._head = head = self._loop.create_future()
+        head: asyncio.Future[HttpAnswer] = self._loop.create_future()
+        self._head = head
         self._transport.write(data)
         try:
             async with asyncio.timeout(limit):
@@ -302,140 +297,6 @@ class _Connection(asyncio.Protocol):
             self._pool.give_back(self)
         else:
             self.close()
-
-
-class _Response:
-    """A response with those members of httpx's `Response` that are read."""
-
-    def __init__(
-        self, connection: _Connection, loop: asyncio.AbstractEventLoop, limit: float | None
-    ) -> None:
-        self.status_code = 0
-        self.headers: dict[str, str] = {}
-        self.is_stream_consumed = False
-        self.is_over = self.is_paused = False
-        self.ends_with_connection = False
-        self.failure: OSError | None = None
-        self._connection = connection
-        self._loop = loop
-        self._limit = limit
-        self._pieces: list[bytes] = []
-        self._size = 0
-        self._waiter: asyncio.Future[None] | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._due = 0.0
-
-    # ---- from the connection ---------------------------------------------------------------------
-
-    def begin(self, status: int, headers: dict[str, str]) -> None:
-        """The head has come."""
-        self.status_code, self.headers = status, headers
-        is_chunked = "chunked" in headers.get("transfer-encoding", "").lower()
-        self.ends_with_connection = not is_chunked and "content-length" not in headers
-
-    def feed(self, data: bytes) -> None:
-        """More of the body."""
-        self._pieces.append(data)
-        self._size += len(data)
-        if self._size > _ENOUGH and not self.is_paused:
-            self.is_paused = True
-            self._connection.pause()
-        self._wake()
-
-    def end(self) -> None:
-        """The body is over."""
-        self.is_over = True
-        self._stop_timer()
-        self._wake()
-
-    def fail(self, error: OSError) -> None:
-        """The body breaks off."""
-        if not self.is_over and self.failure is None:
-            self.failure = error
-            self._stop_timer()
-            self._wake()
-
-    def _wake(self) -> None:
-        waiter = self._waiter
-        if waiter is not None:
-            self._waiter = None
-            if not waiter.done():
-                waiter.set_result(None)
-
-    # ---- for the reader --------------------------------------------------------------------------
-
-    @property
-    def stream(self) -> AsyncIterator[bytes]:
-        """The bytes as they come, all that are available at once."""
-        return self
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> bytes:
-        while not self._pieces:
-            if self.failure is not None:
-                raise self.failure
-            if self.is_over:
-                raise StopAsyncIteration
-            self._waiter = self._loop.create_future()
-            self._start_timer()
-            await self._waiter
-        pieces, self._pieces, self._size = self._pieces, [], 0
-        if self.is_paused and not self.is_over:
-            self.is_paused = False
-            self._connection.resume()
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-
-    async def aiter_bytes(self) -> AsyncIterator[bytes]:
-        """The same bytes, decompressed."""
-        encoding = self.headers.get("content-encoding", "identity").strip().lower()
-        if encoding in ("", "identity"):
-            async for piece in self:
-                yield piece
-            return
-        if encoding not in ("gzip", "deflate", "x-gzip"):
-            raise DecodingError(
-                f"the body is encoded as {encoding[:40]!r}, which was not asked for"
-            )
-        unzip = zlib.decompressobj(47)
-        async for piece in self:
-            try:
-                yield unzip.decompress(piece)
-            except zlib.error as error:
-                raise DecodingError(str(error)) from None
-
-    async def aclose(self) -> None:
-        """Closes the connection if the body was not read to the end; otherwise it was given back already."""
-        self._stop_timer()
-        if not self.is_over:
-            self._connection.close()
-
-    # One timer for all waits: a new one for each would cost more than reading most pieces.
-
-    def _start_timer(self) -> None:
-        if self._limit is None:
-            return
-        self._due = self._loop.time() + self._limit
-        if self._timer is None:
-            self._timer = self._loop.call_at(self._due, self._look)
-
-    def _look(self) -> None:
-        self._timer = None
-        if self.is_over or self.failure is not None:
-            return
-        if self._waiter is not None and self._loop.time() >= self._due:
-            self._connection.close()
-            self.fail(TimeoutError(f"no data for {self._limit:g} s"))
-        else:
-            self._timer = self._loop.call_at(
-                max(self._due, self._loop.time() + (self._limit or 0) / 4), self._look
-            )
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
 
 @lru_cache(maxsize=1024)

@@ -29,16 +29,23 @@ _OUT_OF_MONEY = ("insufficient_quota", "billing_not_active", "insufficient_balan
 class Backoff:
     """How long to wait before a retry."""
 
-    def __init__(self, retries: int, *, draw: Callable[[], float] = random.random) -> None:
+    def __init__(
+        self,
+        retries: int,
+        *,
+        draw: Callable[[], float] = random.random,
+        longest: float = LONGEST_WAIT,
+    ) -> None:
         self.retries = retries
         self._draw = draw
+        self._longest = longest
 
     def wait(self, tries: int, hint: float | None) -> float | None:
         """Seconds to wait after this many retries; None if there is no further retry."""
         if tries >= self.retries:
             return None
         if hint is not None:
-            return hint if hint <= LONGEST_WAIT else None
+            return hint if hint <= self._longest else None
         return self._draw() * min(_LAST_BOUND, _FIRST_BOUND * 2.0**tries)
 
 

@@ -21,7 +21,8 @@ from innervoice.canon.parts import Part
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.usage import Usage
 from innervoice.client.exchange import Exchange
-from innervoice.gateway.byte_path import TERMINAL, whole_frames
+from innervoice.frames.frame import Frame
+from innervoice.gateway.byte_path import whole_frames
 from innervoice.gateway.passage import Attempt, Passage
 from innervoice.inline.marks import UNSETTLED
 from innervoice.wire.dialects import dialect_named
@@ -30,7 +31,6 @@ from innervoice.wire.refusals import Refusal
 __all__ = ["Answer", "GatewayExchange", "answer_for", "silent_ping"]
 
 _NUMBER = re.compile(rb'"sequence_number":\s*(\d+)')
-_CREATED = re.compile(rb'"created":\s*\d+')
 _SSE = "text/event-stream"
 _BATCH = 16 * 1024
 """How much of an answer is read at once where nobody waits for its events."""
@@ -224,11 +224,10 @@ class BytesAnswer:
         row = dialect_named(front.dialect)
         self._passage = passage
         self._exchange = exchange
-        self._terminal = TERMINAL[front.dialect]
+        self._terminal = row.last_mark
         self._is_held = not passage.stream
         self._has_begun = False
         self._number: int | None = None
-        self._created = b""
         is_stream = passage.stream and not front.array
         self.media_type = row.media_type if is_stream else "application/json"
 
@@ -251,24 +250,20 @@ class BytesAnswer:
         return self._taken(tap, len(tap))
 
     def fail(self, failure: Failure) -> bytes:
-        """The end that the answer would have had in our own words: its events are written again, and only what ends it is sent."""
+        """The dialect's own error in the middle of a stream."""
         if not self._passage.stream:
             return _error_body(self._passage.front.dialect, failure)
-        front, response = self._passage.front, self._exchange.response
-        encoder = StreamEncoder(front.dialect, response.model, id=response.id, array=front.array)
-        for event in self._exchange.events:
-            encoder.feed(event)
-        return self._numbered(encoder.feed(Finish(_broken(response, failure))))
+        row = dialect_named(self._passage.front.dialect)
+        error = row.server.write_stream_error(_refusal(failure))
+        if self._passage.front.array:
+            return (b"," if self._has_begun else b"[") + (error.data or b"") + b"]"
+        done = row.framing(Frame(row.last_mark)) if row.last_mark.startswith(b"[") else b""
+        return self._numbered(row.framing(error)) + done
 
     def _numbered(self, data: bytes) -> bytes:
-        """Frames of ours that go on where the upstream's stopped: with its time, and its count of frames."""
-        if self._created:
-            data = _CREATED.sub(self._created, data)
-        numbers = [int(found[1]) for found in _NUMBER.finditer(data)]
-        if self._number is None or not numbers:
-            return data
-        more = self._number + 1 - numbers[0]
-        return _NUMBER.sub(lambda found: b'"sequence_number":%d' % (int(found[1]) + more), data)
+        """A frame of ours that goes on counting where the upstream's stopped."""
+        number = 0 if self._number is None else self._number + 1
+        return _NUMBER.sub(b'"sequence_number":%d' % number, data)
 
     def ping(self) -> bytes:
         """A sign of life, in the dialect's own form once the answer has begun."""
@@ -284,8 +279,6 @@ class BytesAnswer:
     def _taken(self, tap: bytearray, end: int) -> bytes:
         data = bytes(tap[:end])
         del tap[:end]
-        if not self._has_begun and (found := _CREATED.search(data)):
-            self._created = found[0]
         self._has_begun = self._has_begun or bool(data)
         if (place := data.rfind(b'"sequence_number":')) >= 0 and (
             found := _NUMBER.match(data, place)
@@ -308,9 +301,12 @@ class _Sealing:
 
 
 def _error_body(dialect: str, failure: Failure) -> bytes:
+    return dump_json(dialect_named(dialect).server.write_error(_refusal(failure)))
+
+
+def _refusal(failure: Failure) -> Refusal:
     status = failure.code if isinstance(failure.code, int) else 502
-    refusal = Refusal(text=failure.message or "the answer broke off", status=status)
-    return dump_json(dialect_named(dialect).server.write_error(refusal))
+    return Refusal(text=failure.message or "the answer broke off", status=status)
 
 
 def _broken(response: Response, failure: Failure) -> Response:

@@ -7,19 +7,7 @@ from typing import Any
 
 from innervoice.canon.jsontext import dump_json
 
-__all__ = ["TERMINAL", "whole_frames", "with_model"]
-
-TERMINAL = {
-    "anthropic": b"message_stop",
-    "openai-chat": b"[DONE]",
-    "openai-responses": b"response.completed",
-    "gemini": b'"finishReason"',
-    "bedrock-converse": b"messageStop",
-    "mistral": b"[DONE]",
-    "cohere": b"message-end",
-    "ollama": b'"done":true',
-}
-"""What stands in the last frames of a stream; those leave when the turn is stored."""
+__all__ = ["whole_frames", "with_model"]
 
 _SHORTEST_FRAME = 16
 """Of an AWS event stream: lengths and checksums."""

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from innervoice.canon.reasoning import Effort
 from innervoice.canon.rows import Row
 from innervoice.errors import UsageError
 from innervoice.gateway.config_checks import LOOPBACK, checked_tables, exposure_problem
@@ -83,7 +84,7 @@ class ServerSettings(Row, frozen=True, kw_only=True):
 class ReasoningLimit(Row, frozen=True, kw_only=True):
     """How much a model may reason, whatever a caller asks for."""
 
-    at_most: str | None = None
+    at_most: Effort | None = None
 
 
 class NamedModel(Row, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from hmac import compare_digest
 from secrets import token_bytes, token_hex
 from typing import Any
 
+from innervoice.canon.notes import Note
 from innervoice.canon.response import Response
 from innervoice.client.aio import AsyncClient
 from innervoice.client.auth import Outgoing
@@ -111,7 +112,9 @@ class Gateway:
 
     def readiness(self) -> dict[str, Any]:
         """Whether requests can be served, and in which state the upstreams are."""
-        states = [state._asdict() for state in self.circuits.states()]
+        states = [
+            {"upstream": state.name, "state": state.health} for state in self.circuits.states()
+        ]
         return {"status": "ready", "upstreams": states}
 
     def done(self, report: Report) -> None:
@@ -148,6 +151,7 @@ class Gateway:
                 await self.store.put(*made)
         except Exception:  # noqa: BLE001 - no failure of a store may fail a request
             passage.report.store = "degraded"
+            passage.report.notes.append(Note("turn_not_stored"))
 
     # ---- upstreams -----------------------------------------------------------------------------
 

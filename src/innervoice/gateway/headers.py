@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from innervoice.canon.notes import Notebook
 from innervoice.canon.target import Target
+from innervoice.wire.dialects import dialect_named
 
 __all__ = ["AFFINITY", "passed_back", "passed_on"]
 
@@ -38,8 +39,8 @@ def passed_on(
 ) -> dict[str, str]:
     """The client's headers that go to an upstream; flags that it does not know are noted."""
     passed: dict[str, str] = {}
-    if target.dialect != "anthropic":
-        return passed
+    if not dialect_named(target.dialect).headers.keys() & set(_BYTES_ONLY):
+        return passed  # no other API has these headers
     flags = [flag.strip() for flag in given.get(_BETA, "").split(",") if flag.strip()]
     known = _BETAS.get(target.provider or "", ())
     kept = [flag for flag in flags if "*" in known or flag in known]

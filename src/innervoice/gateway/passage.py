@@ -9,16 +9,17 @@ notes is one without changes.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Note, Notebook
 from innervoice.canon.parts import Part, Text, Thinking
-from innervoice.canon.reasoning import Reasoning
+from innervoice.canon.reasoning import Effort, Reasoning
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.target import Target
 from innervoice.catalog.home import is_home
 from innervoice.encoding import decode_request, encoded_plan
+from innervoice.errors import UsageError
 from innervoice.gateway.byte_path import with_model
 from innervoice.gateway.fronts import Front
 from innervoice.gateway.report import Report
@@ -36,10 +37,11 @@ _WARNINGS = frozenset(
     {"control_unknown", "reasoning_missing", "stop_in_reasoning", "unknown_model"}
 )
 """Notes about something that is sent as it came."""
-_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+_EFFORTS = get_args(Effort)
 _BILLING = "x-anthropic-billing-header:"
 """How the first line of Claude Code's system prompt begins; its number differs in every request, which ends prompt caches."""
 _BILLED_BY = "anthropic"
+_STORED = "previous_response_id"
 
 
 class Attempt(NamedTuple):
@@ -114,6 +116,7 @@ class Passage:
     def attempt(self, candidate: Candidate, route: Route) -> Attempt:
         """The request as it is sent to a candidate; raises `UsageError` if it cannot be."""
         target = candidate.target
+        self._check_state(target)
         request, changes = self._fitted(target, route.at_most)
         request = request.replace(
             model=candidate.name,
@@ -139,6 +142,14 @@ class Passage:
         self.report.way = "canon" if body is None else "bytes"
         return Attempt(candidate, request, wire, body)
 
+    def _check_state(self, target: Target) -> None:
+        """Raises `UsageError` if the conversation is stored at a provider that is not asked."""
+        is_stored = bool(self._value.get(_STORED))
+        if is_stored and target.dialect != self.front.dialect:
+            raise UsageError(
+                f"{_STORED} names a conversation that {target.provider} has not stored; send the whole conversation in `input`"
+            )
+
     def _is_changed(self, wire: Wire, changes: tuple[Note, ...]) -> bool:
         """Whether the body that is sent says something else than the one that came."""
         notes = (*changes, *self._restorer.notebook.notes(), *wire.notes)
@@ -148,18 +159,16 @@ class Passage:
         unstored = dialect_named(wire.dialect).unstored
         return any(wire.body.get(name) != self._value.get(name) for name in unstored)
 
-    def _fitted(self, target: Target, at_most: str | None) -> tuple[Request, tuple[Note, ...]]:
+    def _fitted(self, target: Target, at_most: Effort | None) -> tuple[Request, tuple[Note, ...]]:
         """The request without what only its client's own provider understands, and with what the configuration limits."""
         request, notebook = self._restored, Notebook()
         if target.provider != _BILLED_BY and (messages := _unbilled(request.messages)):
             request = request.replace(messages=messages)
             notebook.add("system_line_dropped", _BILLING)
         asked = request.reasoning
-        if at_most and asked and asked.effort and _is_above(asked.effort, at_most):
-            request = request.replace(
-                reasoning=Reasoning.from_any({**_members(asked), "effort": at_most})
-            )
-            notebook.add("effort_limited", f"{asked.effort}, at most {at_most}")
+        if at_most and asked and _is_above(asked, at_most):
+            request = request.replace(reasoning=Reasoning(at_most, show=asked.show))
+            notebook.add("effort_limited", f"at most {at_most}")
         return request, notebook.notes()
 
     def _report(self, candidate: Candidate, plan: Plan, notes: tuple[Note, ...]) -> None:
@@ -184,12 +193,11 @@ class Passage:
         report.notes = list(notes)
 
 
-def _is_above(effort: str, limit: str) -> bool:
-    return _EFFORTS.index(effort) > _EFFORTS.index(limit)
-
-
-def _members(asked: Reasoning) -> dict[str, Any]:
-    return {"budget": asked.budget, "show": asked.show}
+def _is_above(asked: Reasoning, limit: Effort) -> bool:
+    """Whether more is asked for; a budget may be any effort, so the limit replaces it."""
+    if asked.effort is None:
+        return asked.budget is not None
+    return _EFFORTS.index(asked.effort) > _EFFORTS.index(limit)
 
 
 def _unbilled(messages: tuple[Message, ...]) -> tuple[Message, ...] | None:

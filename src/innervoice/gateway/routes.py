@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 
+from innervoice.canon.reasoning import Effort
 from innervoice.catalog.lookup import all_hosts, host_of
 from innervoice.catalog.makers import hosts_that_know, maker_of, names_at
 from innervoice.errors import UsageError
@@ -52,7 +53,7 @@ class Route:
 
     asked: str
     candidates: tuple[Candidate, ...]
-    at_most: str | None = None
+    at_most: Effort | None = None
     """The highest effort that the config allows."""
 
 

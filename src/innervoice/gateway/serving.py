@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 __all__ = ["Serving"]
 
 _ELSEWHERE = (AuthenticationError, RateLimitError, ServerError, ConnectionFailedError)
-"""Errors of one upstream, which another may not have."""
+_ELSEWHERE_STATUSES = (402, 408)
+"""Errors of one upstream, which another may not have: its keys, its load, its bills."""
+_STOPPED = Failure(type="server_error", code=503, message="the gateway is stopping")
 
 
 class Serving:
@@ -131,10 +133,18 @@ class Serving:
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if stream.expired is None or task is None:
+                await self._stop(answer)
                 raise
             task.uncancel()
             late = TimedOutError(stream.expired)
             raise late.with_facts(provider=self._report.provider) from None
+
+    async def _stop(self, answer: Answer) -> None:
+        """The server stops, or the client has left: an answer that has begun gets its legal end, which a client that is gone does not read."""
+        if self._stream.has_begun:
+            self._report.status = 200
+            self._report.error = "Stopped"
+            await self._stream.end(answer.fail(_STOPPED))
 
     def _exchange_for(self, attempt: Attempt, *, is_last: bool) -> GatewayExchange:
         server = self._gateway.config.server
@@ -149,7 +159,9 @@ class Serving:
             keyring=attempt.candidate.account.keyring,
             headers={**given, **attempt.candidate.headers},
             # Where another upstream can answer, waiting long for this one helps nobody.
-            backoff=Backoff(server.retries if is_last else min(server.retries, 1)),
+            backoff=Backoff(
+                server.retries if is_last else min(server.retries, 1), longest=server.longest_wait
+            ),
             # The other limits are kept by one timer for all answers (`client_stream.py`).
             deadline=Deadline(None, server.connect_seconds, server.total_seconds),
             wire=attempt.wire,
@@ -172,7 +184,7 @@ class Serving:
 
     def left(self) -> None:
         """The client is gone: what is known of the answer is booked."""
-        self._report.status = 499
+        self._report.status, self._report.error = 499, None
         if self._exchange is not None:
             self._report.attempts += self._exchange.attempts
             self._report.usage = self._exchange.response.usage
@@ -189,10 +201,10 @@ class Serving:
         return blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _may_go_elsewhere(error: InnervoiceError) -> bool:
-    return isinstance(error, _ELSEWHERE) or (
-        isinstance(error, TimedOutError) and error.limit == "connect"
-    )
+def _may_go_elsewhere(error: ProviderError | TransportError) -> bool:
+    if isinstance(error, TimedOutError):
+        return error.limit == "connect"
+    return isinstance(error, _ELSEWHERE) or error.status in _ELSEWHERE_STATUSES
 
 
 def _failure_of(error: InnervoiceError) -> Failure:

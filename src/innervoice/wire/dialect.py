@@ -147,6 +147,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     """The member of a reply that holds the count of tokens, where a server counts them."""
     about: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """What a server says of its version, where clients ask for it."""
+    last_mark: bytes = b""
+    """What stands in the frame that ends a stream, and hardly anywhere else."""
     id_start: str = ""
     """What a server's ids of answers begin with."""
     inline_reasoning: bool = False

@@ -79,6 +79,7 @@ DIALECT = Dialect(
     demands_limit=True,
     flags_errors=True,
     joins_turns=True,
+    last_mark=b"message_stop",
     id_start="msg_",
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,

@@ -50,6 +50,7 @@ DIALECT = Dialect(
     endpoints={"GET /models": "models", "GET /models/{model}": "model"},
     home="openai",
     path="/chat/completions",
+    last_mark=b"[DONE]",
     id_start="chatcmpl-",
     inline_reasoning=True,
     looks_like=_looks_like,

@@ -55,5 +55,6 @@ DIALECT = Dialect(
     thinks_visibly=True,
     answers="answer:CohereWriter",
     obeys="grammar:CohereGrammar",
+    last_mark=b"[DONE]",
     reads="read:CohereReader",
 )

@@ -92,7 +92,10 @@ class CohereGrammar(Grammar):
             self.expect_members(call.get("function"), members, "the function")
 
     def _end(self, delta: dict[str, Any]) -> None:
-        self.expect(not self._open, "unstopped", f"message-end comes while {self._open} is open")
+        # An error ends a message wherever it is.
+        is_error = delta.get("finish_reason") == "ERROR"
+        said = f"message-end comes while {self._open} is open"
+        self.expect(is_error or not self._open, "unstopped", said)
         word = delta.get("finish_reason")
         self.expect(word in _WORDS, "word", f"{word!r} is not a finish_reason")
         if "usage" in delta:

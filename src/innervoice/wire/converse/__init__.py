@@ -75,6 +75,7 @@ DIALECT = Dialect(
     turn_of=_turn_of,
     answers="answer:ConverseWriter",
     obeys="grammar:ConverseGrammar",
+    last_mark=b"messageStop",
     reads="read:ConverseReader",
     replays="replay:REPLAY",
 )

@@ -72,6 +72,7 @@ DIALECT = Dialect(
     turn_of=_turn_of,
     answers="answer:GeminiWriter",
     obeys="grammar:GeminiGrammar",
+    last_mark=b'"finishReason"',
     reads="read:GeminiReader",
     replays="replay:REPLAY",
 )

@@ -41,5 +41,6 @@ DIALECT = Dialect(
     thinks_visibly=True,
     answers="answer:MistralWriter",
     obeys="grammar:MistralGrammar",
+    last_mark=b"[DONE]",
     reads="read:MistralReader",
 )

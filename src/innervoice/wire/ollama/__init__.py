@@ -53,5 +53,6 @@ DIALECT = Dialect(
     thinks_visibly=True,
     answers="answer:OllamaWriter",
     obeys="grammar:OllamaGrammar",
+    last_mark=b'"done":true',
     reads="read:OllamaReader",
 )

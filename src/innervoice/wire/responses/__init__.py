@@ -57,6 +57,7 @@ DIALECT = Dialect(
     limit="max_output_tokens",
     lacks=("stop",),
     unstored={"include": ["reasoning.encrypted_content"]},
+    last_mark=b"response.completed",
     id_start="resp_",
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,
