@@ -92,3 +92,23 @@ def _dump_leniently(value: Any) -> str:
 def _constant(number: str) -> str:
     """JSON has no infinity; this is the spelling that Python's and JavaScript's tools write and read."""
     return {"sNaN": "NaN"}.get(number, number)
+
+
+_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+def split_members(data: bytes) -> dict[str, Any]:
+    """The members of an object as the bytes that they are, unread; raises ValueError for what is no object."""
+    try:
+        return _MEMBERS.decode(data)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise ValueError(str(error)) from None
+
+
+def split_items(data: Any) -> list[Any]:
+    """The items of an array as the bytes that they are, unread; raises ValueError for what is no array."""
+    try:
+        return _ITEMS.decode(data)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise ValueError(str(error)) from None

@@ -30,7 +30,7 @@ from innervoice.memory.turn_keys import (
 )
 from innervoice.wire.gemini.replay import SKIP
 
-__all__ = ["RestoredRequest", "TurnRestorer", "seals_of"]
+__all__ = ["RestoredRequest", "TurnRestorer", "is_shown", "record_of", "seals_of"]
 
 
 class RestoredRequest(NamedTuple):
@@ -110,12 +110,24 @@ class TurnRestorer:
                 self.notebook.add("envelope_unreadable", part.type)
         return message.replace(parts=tuple(parts))
 
+    @property
+    def digest(self) -> ConversationDigest:
+        """The conversation, up to the end of the request."""
+        return self._digest
+
     def record(self, message: Message) -> tuple[TurnRecord, Sequence[bytes]] | None:
         """The record of the answer, and its keys; None if every program keeps all of it."""
-        if not any(map(_says_more, message.parts)):
-            return None
-        record = TurnRecord(id=token_hex(16), tenant=self._tenant, message=message, created=now())
-        return record, self._digest.keys(message).all
+        return record_of(message, self._tenant, self._digest)
+
+
+def record_of(
+    message: Message, tenant: str, digest: ConversationDigest
+) -> tuple[TurnRecord, Sequence[bytes]] | None:
+    """The record of a turn behind a conversation, and its keys; None if every program keeps all of it."""
+    if not any(map(_says_more, message.parts)):
+        return None
+    record = TurnRecord(id=token_hex(16), tenant=tenant, message=message, created=now())
+    return record, digest.keys(message).all
 
 
 def seals_of(part: Part) -> Iterator[str]:
@@ -141,14 +153,14 @@ def _match(message: Message, keys: TurnKeys, found: FoundTurns) -> Message | Non
     """The stored turn that a message shows: the only one under the most exact key that has any."""
     had = {seal for part in message.parts for seal in seals_of(part)}
     for key in keys.all:
-        record = only(one for one in found.get(key, ()) if _shows(message, one.message))
+        record = only(one for one in found.get(key, ()) if is_shown(message, one.message))
         if record is not None:
             own = {seal for part in record.message.parts for seal in seals_of(part)}
             return record.message if had <= own else None
     return None
 
 
-def _shows(message: Message, known: Message) -> bool:
+def is_shown(message: Message, known: Message) -> bool:
     """Whether the words and calls of a message are those of a stored turn."""
     return shown_calls(message) == shown_calls(known) and shown_text(message) == shown_text(known)
 

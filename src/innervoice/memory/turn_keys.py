@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from copy import copy
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -55,6 +56,14 @@ class ConversationDigest:
         self._texts: list[str] = []
         self._results: list[str] = []
         self._question = b""
+
+    def copy(self) -> ConversationDigest:
+        """The same place in the conversation, to go on from."""
+        other = copy(self)
+        other._system, other._texts, other._results = (
+            [*self._system], [*self._texts], [*self._results],
+        )  # fmt: skip
+        return other
 
     def add(self, message: Message) -> None:
         """Takes the next message."""

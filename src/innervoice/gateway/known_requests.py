@@ -1,0 +1,271 @@
+"""Requests that go on as they came without being read: an agent sends the same settings and the same beginning again and again.
+
+When a request went through on the byte path, its settings are known to need no change, and so is its conversation up to its end. The next
+request of the conversation has the answer behind it, and something new. Only these are read: if the answer is all there, as the client
+got it, and the rest needs no change either, the whole body goes on. Anything else takes the long way (`passage.py`).
+
+    body ──► members and messages, unread ──► settings known? beginning known? ──► read what is new ──► the same bytes
+
+Cache marks move with every request and say nothing; digests leave them out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from innervoice.canon.jsontext import load_json, split_items, split_members
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Part, Text, Thinking
+from innervoice.canon.request import Request, Wire
+from innervoice.encoding import decode_request
+from innervoice.gateway.byte_path import with_model
+from innervoice.gateway.fronts import Front
+from innervoice.memory.restoring import is_shown, seals_of
+from innervoice.memory.turn_keys import ConversationDigest
+from innervoice.wire.dialects import dialect_named
+
+if TYPE_CHECKING:
+    from innervoice.gateway.routes import Candidate
+
+__all__ = ["KnownRequests", "KnownWay", "SplitRequest"]
+
+_SIZE = 16
+_MARK = re.compile(rb',\s*"cache_control"\s*:\s*\{[^{}]*\}')
+_NEW = 24
+"""How many messages at the end may be new; with more, the long way is as good."""
+_MOST = 20_000
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class SplitRequest:
+    """A body in its members and messages, unread."""
+
+    def __init__(self, front: Front, body: bytes, tenant: str) -> None:
+        """Raises ValueError for a body that has none."""
+        self.front, self.body, self.tenant = front, body, tenant
+        self.history = dialect_named(front.dialect).history
+        self.members = split_members(body)
+        self.messages = split_items(self.members[self.history])
+        self.name = front.model or str(load_json(self.members["model"]))
+        settings = blake2b(f"{tenant}\0{front}".encode(), digest_size=_SIZE)
+        for name, value in self.members.items():
+            if name not in (self.history, "model"):
+                settings.update(f"\0{name}\0".encode())
+                settings.update(value)
+        self._settings = settings.digest()
+        self._digests: dict[int, bytes] | None = None
+
+    def settings(self, candidate: Candidate) -> bytes:
+        """The digest of everything but the conversation, at a candidate."""
+        return self._settings + repr(candidate.key).encode()
+
+    def digests(self) -> dict[int, bytes]:
+        """Numbers of messages, the last ones -> the digest of the conversation up to there."""
+        if self._digests is None:
+            made = blake2b(self._settings, digest_size=_SIZE)
+            self._digests = {}
+            first = len(self.messages) - _NEW
+            for number, message in enumerate(self.messages, 1):
+                data = bytes(message)
+                if b"cache_control" in data:
+                    data = _MARK.sub(b"", data)
+                made.update(len(data).to_bytes(8, "little"))
+                made.update(data)
+                if number > first:
+                    self._digests[number] = made.copy().digest()
+        return self._digests
+
+    def read(self, messages: list[Any]) -> Request:
+        """A request of these settings with these messages alone."""
+        value = {name: load_json(item) for name, item in self.members.items() if name != self.history}
+        return decode_request({**value, self.history: messages}, self.front.dialect)
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """Settings that need no change at a candidate."""
+
+    request: Request
+    """The request, without its messages."""
+    wire: Wire
+    """What was sent, without its body."""
+    start: ConversationDigest
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A conversation that needs no change, and the answer to it."""
+
+    digest: ConversationDigest
+    answer: Message
+    kept: int
+    """Pieces of reasoning in the conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownWay:
+    """How a request goes on as it came."""
+
+    body: bytes
+    request: Request
+    wire: Wire
+    digest: ConversationDigest
+    kept: int
+
+
+class _Recent(OrderedDict[Key, Value], Generic[Key, Value]):
+    """The entries that were used last."""
+
+    def found(self, key: Key) -> Value | None:
+        value = self.get(key)
+        if value is not None:
+            self.move_to_end(key)
+        return value
+
+    def keep(self, key: Key, value: Value) -> None:
+        self[key] = value
+        self.move_to_end(key)
+        while len(self) > _MOST:
+            self.popitem(last=False)
+
+
+class KnownRequests:
+    """What is known of requests that went on as they came, in one process."""
+
+    def __init__(self) -> None:
+        self._settings: _Recent[bytes, _Settings] = _Recent()
+        self._turns: _Recent[bytes, _Turn] = _Recent()
+
+    def clear(self) -> None:
+        """Forgets everything: another configuration may change what goes on as it came."""
+        self._settings.clear()
+        self._turns.clear()
+
+    def find(self, split: SplitRequest, candidate: Candidate) -> KnownWay | None:
+        """The way of a request to a candidate; None for one that must be read."""
+        settings = self._settings.found(split.settings(candidate))
+        if settings is None:
+            return None
+        turn, new = self._beginning(split, candidate)
+        read = _Reading(split, settings, turn).read(new)
+        if read is None:
+            return None
+        value = {"model": load_json(split.members["model"])} if "model" in split.members else {}
+        body = with_model(split.body, value, candidate.target.model)
+        if body is None:
+            return None
+        digest, kept = read
+        return KnownWay(body, settings.request, settings.wire, digest, kept)
+
+    def _beginning(self, split: SplitRequest, candidate: Candidate) -> tuple[_Turn | None, list[Any]]:
+        """The longest beginning that is known, and the messages behind it."""
+        end = candidate.target.model.encode()
+        for number, digest in reversed(split.digests().items()):
+            if turn := self._turns.found(digest + end):
+                return turn, split.messages[number:]
+        return None, split.messages
+
+    def learn(
+        self,
+        split: SplitRequest,
+        candidate: Candidate,
+        request: Request,
+        wire: Wire,
+        start: ConversationDigest,
+    ) -> None:
+        """The settings of a request needed no change."""
+        bare = request.replace(messages=())
+        made = _Settings(bare, wire.replace(body={}, notes=(), prefix=None), start)
+        self._settings.keep(split.settings(candidate), made)
+
+    def continued(
+        self, split: SplitRequest, candidate: Candidate, digest: ConversationDigest, answer: Message, kept: int
+    ) -> None:
+        """A conversation needed no change, and has an answer."""
+        end = split.digests().get(len(split.messages))
+        if end is not None:
+            turn = _Turn(digest, answer, kept)
+            self._turns.keep(end + candidate.target.model.encode(), turn)
+
+
+class _Reading:
+    """Reads what is new in a request."""
+
+    def __init__(self, split: SplitRequest, settings: _Settings, turn: _Turn | None) -> None:
+        self._split = split
+        self._turn = turn
+        self._digest = (turn.digest if turn else settings.start).copy()
+
+    def read(self, new: list[Any]) -> tuple[ConversationDigest, int] | None:
+        """The conversation with the new messages, and how much reasoning it has; None if something may have to change."""
+        turn = self._turn
+        if not new:
+            return None
+        messages = [load_json(message) for message in new]
+        if turn is None:
+            return (self._digest, 0) if all(map(self._is_plain, messages)) else None
+        try:
+            read = self._split.read(messages).messages
+        except Exception:  # noqa: BLE001 - the long way says what is wrong
+            return None
+        first, *rest = [message for message in read if message.role != "system"] or [None]
+        if first is None or first.role != "assistant" or len(read) != 1 + len(rest):
+            return None
+        if not _is_whole(first, turn.answer) or not all(map(_is_simple, rest)):
+            return None
+        for message in (turn.answer, *rest):
+            self._digest.add(message)
+        return self._digest, turn.kept + sum(map(_is_reasoning, turn.answer.parts))
+
+    def _is_plain(self, message: Any) -> bool:
+        """Whether a message is nothing but words of the user."""
+        if not isinstance(message, dict) or message.get("role") != "user":
+            return False
+        text = message.get("content")
+        if not isinstance(text, str) or not text.strip() or len(message) != 2:
+            return False
+        self._digest.add(Message("user", (Text(text),)))
+        return True
+
+
+def _is_whole(message: Message, answer: Message) -> bool:
+    """Whether a turn is the answer as the client got it, with all of its reasoning."""
+    if not is_shown(message, answer):
+        return False
+    had, own = _kept_by(message), _kept_by(answer)
+    calls = [call.id for call in message.tool_calls] == [call.id for call in answer.tool_calls]
+    return calls and had == own
+
+
+def _kept_by(message: Message) -> list[Any]:
+    """What a turn has of reasoning, in order."""
+    return [
+        (part.text if isinstance(part, Thinking) else "", list(seals_of(part)))
+        for part in message.parts
+        if _is_reasoning(part)
+    ]
+
+
+def _is_reasoning(part: Part) -> bool:
+    return isinstance(part, Thinking) or any(seals_of(part))
+
+
+def _is_simple(message: Message) -> bool:
+    """Whether a message of the user holds texts and results of texts alone, which go to every model as they are."""
+    if message.role not in ("user", "tool"):
+        return False
+    return all(
+        (part.type == "text" and part.text.strip())
+        or (part.type == "tool_result" and isinstance(part.content, (str, tuple)) and _is_text(part.content))
+        for part in message.parts
+    )
+
+
+def _is_text(content: Any) -> bool:
+    return isinstance(content, str) or all(isinstance(part, Text) for part in content)
