@@ -9,7 +9,8 @@ Rules, after botocore's service model 2023-09-30 (1.44.0) and recordings:
 
 from __future__ import annotations
 
-from base64 import b64encode
+from base64 import b64decode, b64encode
+from binascii import Error as Base64Error
 from typing import Any, ClassVar
 
 from innervoice.canon.notes import Notebook
@@ -119,7 +120,7 @@ class ConverseWriter(AnswerWriter):
             return {"reasoningContent": {"reasoningText": shown}}
         if not seal:
             return None
-        return {"reasoningContent": {"redactedContent": b64encode(seal.encode()).decode()}}
+        return {"reasoningContent": {"redactedContent": _blob(seal)}}
 
     def _send_rest(self, block: dict[str, Any]) -> None:
         """What of a block no delta has brought: its seal, or all of it."""
@@ -147,3 +148,12 @@ class ConverseWriter(AnswerWriter):
 
     def _send_delta(self, delta: dict[str, Any]) -> None:
         self._send_block("contentBlockDelta", delta=delta)
+
+
+def _blob(seal: str) -> str:
+    """A seal as the base64 of a blob. One that is base64 already stays as it is: it must come back as it was made."""
+    try:
+        b64decode(seal, validate=True)
+    except (Base64Error, ValueError):
+        return b64encode(seal.encode()).decode()
+    return seal
