@@ -61,7 +61,7 @@ class Gateway:
         self.metrics = metrics or Metrics()
         self.lookup_key = derived(key, "look-up")
         self.sealer = EnvelopeSealer(key)
-        self.store: TurnStore = store or RamStore()
+        self.store: TurnStore = RamStore() if store is None else store
         self.http = http or OverAiohttp()
         self.client = AsyncClient(http=self.http)
         self.reload(config)
