@@ -1,7 +1,7 @@
 """Generates docs/field.md from the docstrings of the tests in tests/field.
 
 A test is named `test_pNN_words`; its docstring begins with the number and what the test checks, and has the paragraphs `Elsewhere:`,
-`Here:` and `Seen failing:`. The open cases and the feature requests are listed below.
+`Here:` and `Seen failing:`. The feature requests are listed below.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ __all__ = ["OPEN", "Case", "cases", "page"]
 PAGE = Path(__file__).with_name("field.md")
 TESTS = PAGE.parents[1] / "tests" / "field"
 LAST = 64
-OPEN = (60, 61)
-"""Numbers that concern a gateway, and have no test yet."""
+OPEN: tuple[int, ...] = ()
+"""Numbers that have no test yet."""
 
 _PARAGRAPHS = ("Elsewhere", "Here", "Seen failing")
 _LABELS = re.compile(r"^\s*(Elsewhere|Here|Seen failing): ", re.MULTILINE)
@@ -43,27 +43,8 @@ threads about dozens of programs. Each number is a class of failures; many were 
 
 **{tested} of the 64 have a test**, {tests} in total, named after the number. Each test reproduces the user's situation with public names, and uses the
 [emulator](emulator.md) where it needs a server. Each was seen to fail against deliberately broken code; its docstring says how.
-The others are marked as open. `scripts/formats` generates this page from the docstrings.
+`scripts/formats` generates this page from the docstrings.
 """
-_OPEN = {
-    60: (
-        "Gateways send a thinking delta into a text block, or never close a block, and strict clients crash",
-        "https://github.com/musistudio/claude-code-router/issues/1725",
-        "**Open**: it belongs in a gateway, which does not exist yet.",
-    ),
-    61: (
-        "One endpoint of a gateway returns the reasoning, another one loses it",
-        "https://github.com/QuantumNous/new-api/issues/5530",
-        "**Open**: it belongs in a gateway. [`iv.convert`](bridges.md) converts messages between all dialects.",
-    ),
-}
-_STORE = (
-    27,
-    "A gateway's store returns reasoning to the wrong conversation",
-    "https://github.com/mnfst/llm-gateway/pull/2859",
-    "**Open**: it belongs in a gateway, for programs that drop reasoning.",
-)
-
 # Number, what people ask for, where, and what innervoice offers.
 _WISHES = (
     ("F1", "Switch the provider in mid-conversation, and return to the earlier reasoning", "https://github.com/langchain-ai/langchain/issues/34933", "**Offered**: every part records its origin, and after [`chat.switch`](guides/switching.md) it is sent only there."),
@@ -141,10 +122,7 @@ def _rows(number: int, tests: list[Case]) -> Iterator[str]:
         test = f"[{_cell(case.check)}](../tests/field/{case.file})"
         yield f"| {name} | {_linked(case.elsewhere)} | {_cell(_sentence(case.here))} | {test} |"
         name = ""
-    if number in _OPEN or number == _STORE[0]:
-        elsewhere, thread, here = _OPEN.get(number, _STORE[1:])
-        yield f"| {name} | {elsewhere}. {_link(thread)} | {here} | |"
-    elif not tests:
+    if not tests:
         yield f"| {name} | | no test yet | |"
 
 

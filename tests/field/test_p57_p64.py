@@ -1,4 +1,4 @@
-"""P57 to P64, without P60 and P61, which concern a gateway: tools, parameters, tokens, caches, timeouts and spans."""
+"""P57 to P64, without P60 and P61 (`test_p27_p60_p61.py`): tools, parameters, tokens, caches, timeouts and spans."""
 
 import json
 import sys

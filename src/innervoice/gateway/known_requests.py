@@ -83,7 +83,9 @@ class SplitRequest:
 
     def read(self, messages: list[Any]) -> Request:
         """A request of these settings with these messages alone."""
-        value = {name: load_json(item) for name, item in self.members.items() if name != self.history}
+        value = {
+            name: load_json(item) for name, item in self.members.items() if name != self.history
+        }
         return decode_request({**value, self.history: messages}, self.front.dialect)
 
 
@@ -163,7 +165,9 @@ class KnownRequests:
         digest, kept = read
         return KnownWay(body, settings.request, settings.wire, digest, kept)
 
-    def _beginning(self, split: SplitRequest, candidate: Candidate) -> tuple[_Turn | None, list[Any]]:
+    def _beginning(
+        self, split: SplitRequest, candidate: Candidate
+    ) -> tuple[_Turn | None, list[Any]]:
         """The longest beginning that is known, and the messages behind it."""
         end = candidate.target.model.encode()
         for number, digest in reversed(split.digests().items()):
@@ -185,7 +189,12 @@ class KnownRequests:
         self._settings.keep(split.settings(candidate), made)
 
     def continued(
-        self, split: SplitRequest, candidate: Candidate, digest: ConversationDigest, answer: Message, kept: int
+        self,
+        split: SplitRequest,
+        candidate: Candidate,
+        digest: ConversationDigest,
+        answer: Message,
+        kept: int,
     ) -> None:
         """A conversation needed no change, and has an answer."""
         end = split.digests().get(len(split.messages))
@@ -262,7 +271,11 @@ def _is_simple(message: Message) -> bool:
         return False
     return all(
         (part.type == "text" and part.text.strip())
-        or (part.type == "tool_result" and isinstance(part.content, (str, tuple)) and _is_text(part.content))
+        or (
+            part.type == "tool_result"
+            and isinstance(part.content, (str, tuple))
+            and _is_text(part.content)
+        )
         for part in message.parts
     )
 

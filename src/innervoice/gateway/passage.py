@@ -29,6 +29,7 @@ from innervoice.memory.envelopes import EnvelopeSealer
 from innervoice.memory.records import FoundTurns, TurnRecord
 from innervoice.memory.restoring import TurnRestorer, seals_of
 from innervoice.text_search import is_searched
+from innervoice.wire.controls import MEMBERS
 from innervoice.wire.dialects import dialect_named
 
 __all__ = ["Attempt", "Passage"]
@@ -37,6 +38,8 @@ _WARNINGS = frozenset(
     {"control_unknown", "reasoning_missing", "stop_in_reasoning", "unknown_model"}
 )
 """Notes about something that is sent as it came."""
+_SPELLED = frozenset[str]().union(*MEMBERS.values())
+"""Members that hosts of one dialect ask for reasoning with, each in its own."""
 _EFFORTS = get_args(Effort)
 _BILLING = "x-anthropic-billing-header:"
 """How the first line of Claude Code's system prompt begins; its number differs in every request, which ends prompt caches."""
@@ -155,9 +158,9 @@ class Passage:
         notes = (*changes, *self._restorer.notebook.notes(), *wire.notes)
         if any(note.code not in _WARNINGS for note in notes):
             return True
-        # What is asked for so that reasoning comes back at all.
-        unstored = dialect_named(wire.dialect).unstored
-        return any(wire.body.get(name) != self._value.get(name) for name in unstored)
+        # What is asked for so that reasoning comes back at all, and a setting that this host spells otherwise.
+        names = (*dialect_named(wire.dialect).unstored, *_SPELLED)
+        return any(wire.body.get(name) != self._value.get(name) for name in names)
 
     def _fitted(self, target: Target, at_most: Effort | None) -> tuple[Request, tuple[Note, ...]]:
         """The request without what only its client's own provider understands, and with what the configuration limits."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from innervoice.canon.notes import Notebook
+from innervoice.canon.notes import Note, Notebook
 from innervoice.canon.response import Failure
 from innervoice.client.aio import AsyncEvents, pull
 from innervoice.client.deadline import Deadline
@@ -58,6 +58,7 @@ class Serving:
         self._stream = ClientStream(send, passage.report, gateway.pings, gateway.time_limits)
         self._estimate = 0
         self._exchange: GatewayExchange | None = None
+        self._moved: list[Note] = []
 
     @property
     def upstream(self) -> str | None:
@@ -89,7 +90,7 @@ class Serving:
                     )
                     if is_last or self.has_begun or not _may_go_elsewhere(error):
                         raise
-                    self._report.notes.append(_moved(candidate, error))
+                    self._moved.append(_moved(candidate, error))
                 else:
                     gateway.circuits.succeeded(candidate, conversation)
                     return
@@ -101,6 +102,7 @@ class Serving:
     async def _ask(self, candidate: Candidate, route: Route, *, is_last: bool) -> None:
         passage, stream = self._passage, self._stream
         attempt = passage.attempt(candidate, route)
+        self._report.notes += self._moved  # an attempt begins the notes anew
         exchange = self._exchange = self._exchange_for(attempt, is_last=is_last)
         answer = stream.answer = answer_for(passage, attempt, exchange, self._estimate)
         stream.headers = self._headers()
@@ -213,7 +215,7 @@ def _failure_of(error: InnervoiceError) -> Failure:
     return Failure(type="upstream_error", code=502, message=str(error))
 
 
-def _moved(candidate: Candidate, error: InnervoiceError) -> Any:
+def _moved(candidate: Candidate, error: InnervoiceError) -> Note:
     notebook = Notebook()
     notebook.add("moved_on", f"{candidate.name}: {type(error).__name__}")
     return notebook.notes()[0]

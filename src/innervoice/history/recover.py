@@ -11,6 +11,7 @@ import re
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Thinking
 from innervoice.canon.request import Request
+from innervoice.catalog.targets import target_of
 from innervoice.history.plan import planned
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict, as_list
@@ -44,9 +45,11 @@ def recover(request: Request, refusal: str) -> Request | None:
     place = _PLACE.search(refusal)
     named = _turns_in(int(place[1]), request) if place else every
     if _ALL_LATER in refusal:
-        turns = [number for number in every if number >= min(named, default=0)]
+        turns = _from(named, every)
     elif any(text in refusal for text in _ONE_BLOCK):
-        turns = named
+        # Blocks that are bound to what is before them do not survive the removal of one before them.
+        is_bound = target_of(request).row.bound == "refused"
+        turns = _from(named, every) if is_bound else named
     elif any(text in refusal for text in _ALL):
         turns = every
     else:
@@ -56,6 +59,10 @@ def recover(request: Request, refusal: str) -> Request | None:
         for number, message in enumerate(request.messages)
     )
     return None if reduced == request.messages else request.replace(messages=reduced)
+
+
+def _from(named: list[int], every: list[int]) -> list[int]:
+    return [number for number in every if number >= min(named, default=0)]
 
 
 def _turns_in(index: int, request: Request) -> list[int]:

@@ -156,7 +156,9 @@ def _match(message: Message, keys: TurnKeys, found: FoundTurns) -> Message | Non
         record = only(one for one in found.get(key, ()) if is_shown(message, one.message))
         if record is not None:
             own = {seal for part in record.message.parts for seal in seals_of(part)}
-            return record.message if had <= own else None
+            # A seal that was cut short is a damaged one of ours, not another.
+            unknown = [seal for seal in had if not any(one.startswith(seal) for one in own)]
+            return None if unknown else record.message
     return None
 
 
@@ -168,7 +170,9 @@ def is_shown(message: Message, known: Message) -> bool:
 def _is_lost(part: Part, had: set[str], said: set[str]) -> bool:
     """Whether a piece of reasoning did not come back: neither its seal nor, where it has none, its text."""
     if seals := set(seals_of(part)):
-        return not seals <= had
+        # An id seals nothing where the item itself came back: some programs leave the ids out.
+        named = {part.origin.item} if part.origin and seals & had else set()
+        return not seals - named <= had
     return isinstance(part, Thinking) and part.text not in said
 
 

@@ -54,7 +54,7 @@ class ConversationDigest:
         self._system = [_plain(system or "")]
         self._before = self._digest(b"start")
         self._texts: list[str] = []
-        self._results: list[str] = []
+        self._results: dict[tuple[str, str], None] = {}  # Gemini CLI sends some twice
         self._question = b""
 
     def copy(self) -> ConversationDigest:
@@ -69,14 +69,14 @@ class ConversationDigest:
         """Takes the next message."""
         if message.role == "assistant":
             self._before = self._digest(b"turn", self._before, self._between(), _shown(message))
-            self._texts, self._results = [], []
+            self._texts, self._results = [], {}
             return
         if message.role == "system":
             self._system += [text for text in map(_system_text, message.parts) if text]
             return
         for part in message.parts:
             if isinstance(part, ToolResult):
-                self._results.append(_result_text(part))
+                self._results[part.call_id, _result_text(part)] = None
             elif said := _said(part):
                 self._texts.append(said)
         if self._texts:
@@ -102,7 +102,7 @@ class ConversationDigest:
 
     def _between(self) -> bytes:
         """What was said since the last turn; results in any order."""
-        return dump_json(["".join(self._texts), sorted(self._results)])
+        return dump_json(["".join(self._texts), sorted(text for _, text in self._results)])
 
     def _digest(self, *facts: bytes) -> bytes:
         made = blake2b(self._tenant, key=self._secret, digest_size=_SIZE)
