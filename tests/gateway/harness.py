@@ -65,12 +65,12 @@ class Upstream:
         self.paths: list[str] = []
         self.headers: list[dict[str, str]] = []
         self.statuses: list[int] = []
-        self.answers: list[bytes] = []
+        self.raw_answers: list[bytes] = []
 
     def reply(self, method, path, headers, body):
         reply = self.emulator.reply(method, path, headers, body)
-        self.answers.append(reply.body)
-        reply = replace(reply, pieces=iter([self.answers[-1]]))
+        self.raw_answers.append(reply.body)
+        reply = replace(reply, pieces=iter([self.raw_answers[-1]]))
         self.bodies.append(body)
         self.requests.append(json.loads(body or b"{}"))
         self.paths.append(path)

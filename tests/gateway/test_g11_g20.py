@@ -185,7 +185,7 @@ def chunks(deltas, finish="tool_calls"):
 )
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (2, 0, 1, 3)], ids=["seal last", "seal first"])
 @pytest.mark.parametrize("front", FRONTS)
-def test_g15_fragments_are_one_block(front, order, loses, remember, request):
+def test_g15_fragments_are_one_block(front, order, loses, remember):
     """G15. OpenRouter sends text and signature of one block in pieces and in any order; the client gets one block, and it goes back as one.
 
     Elsewhere: the client splits them, and fragments break the replay (https://github.com/rikkahub/rikkahub/issues/1075).
@@ -199,9 +199,6 @@ def test_g15_fragments_are_one_block(front, order, loses, remember, request):
     client = Client(served, front, "openrouter/anthropic/claude-sonnet-4.5", stream=True, loses=loses)  # fmt: skip
     if remember == "off" and front in ("anthropic", "openai-responses"):
         pytest.skip("our own client of this API does not return reasoning behind a call")
-    if remember == "off" and front == "openai-chat":
-        reason = "a streamed entry of reasoning_details whose seal comes at its end is written to chat clients without it"
-        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
     asyncio.run(client.say(QUESTION))
     assert client.answers[0].thinking == "I look it up."
     assert all(seals(part.origin.block) for part in client.answers[0].parts if isinstance(part, iv.Thinking) and front == "anthropic")  # fmt: skip

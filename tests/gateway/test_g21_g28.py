@@ -22,9 +22,9 @@ from gateway.witness import (
     seals,
     watched,
 )
-from innervoice.gateway.byte_path import TERMINAL
 from innervoice.gateway.config import GatewayConfig, ServerSettings
 from innervoice.memory.records import RamStore
+from innervoice.wire.dialects import dialect_named
 
 ASKED = "What is 15 * 23?"
 STREAMED = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
@@ -220,8 +220,8 @@ def test_g24_stored_before_the_end_is_sent(front, behind):
 
     async def reads(message):
         data = message.get("body", b"")
-        if TERMINAL[front] in data or data.rstrip().endswith(b"}}"):
-            seen.append((TERMINAL[front] in data, len(store)))
+        if dialect_named(front).last_mark in data or data.rstrip().endswith(b"}}"):
+            seen.append((dialect_named(front).last_mark in data, len(store)))
 
     path, body = body_of(front, BEHIND[behind], [iv.user(QUESTION)], stream=True, tools=TOOLS, reasoning="high", max_tokens=8000)  # fmt: skip
     asyncio.run(served.call("POST", path, body, reads=reads))

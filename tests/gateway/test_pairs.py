@@ -28,7 +28,7 @@ def leaves(value: Any) -> Iterator[str]:
 def thought(upstream, dialect) -> list[str]:
     """What the model thought in the turns before the last one: the seals, or the words where there are none."""
     found = []
-    for body in upstream.answers[:-1]:
+    for body in upstream.raw_answers[:-1]:
         for part in iv.decode(body, dialect=dialect, model=BEHIND[dialect]).parts:
             seals = list(seals_of(part))
             found += seals or ([part.text] if isinstance(part, Thinking) else [])
@@ -75,7 +75,7 @@ def test_there_and_back_after_another_model(front, stream):
     assert set(served.upstream.statuses) == {200}
     at_claude = [
         body
-        for path, body in zip(served.upstream.paths, served.upstream.answers, strict=True)
+        for path, body in zip(served.upstream.paths, served.upstream.raw_answers, strict=True)
         if "/anthropic/" in path
     ]
     known = [

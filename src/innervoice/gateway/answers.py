@@ -24,6 +24,7 @@ from innervoice.client.exchange import Exchange
 from innervoice.frames.frame import Frame
 from innervoice.gateway.byte_path import whole_frames
 from innervoice.gateway.passage import Attempt, Passage
+from innervoice.gateway.passages import AnyPassage
 from innervoice.inline.marks import UNSETTLED
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.refusals import Refusal
@@ -105,12 +106,13 @@ def silent_ping(media_type: str) -> bytes:
 
 
 def answer_for(
-    passage: Passage, attempt: Attempt, exchange: GatewayExchange, estimate: int
+    passage: AnyPassage, attempt: Attempt, exchange: GatewayExchange, estimate: int
 ) -> Answer:
     """How the answer of an exchange goes back."""
     if attempt.is_bytes:
         exchange.tap = bytearray()
         return BytesAnswer(passage, exchange)
+    assert isinstance(passage, Passage), "what is known to go on as bytes comes back as bytes"
     if passage.stream:
         return StreamedAnswer(passage, exchange, estimate)
     return WholeAnswer(passage, exchange)
@@ -127,7 +129,7 @@ class StreamedAnswer:
             front.dialect,
             passage.name,
             seal=_Sealing(passage),
-            tools=passage.request.tools,
+            tools=passage.tools,
             array=front.array,
         )
         self._has_begun = False
@@ -197,7 +199,7 @@ class WholeAnswer:
             response,
             passage.front.dialect,
             passage.name,
-            tools=passage.request.tools,
+            tools=passage.tools,
             seal=_Sealing(passage),
         )
         return dump_json(body)
@@ -219,7 +221,7 @@ class WholeAnswer:
 class BytesAnswer:
     """The upstream's own bytes."""
 
-    def __init__(self, passage: Passage, exchange: GatewayExchange) -> None:
+    def __init__(self, passage: AnyPassage, exchange: GatewayExchange) -> None:
         front = passage.front
         row = dialect_named(front.dialect)
         self._passage = passage

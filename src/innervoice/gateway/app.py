@@ -14,7 +14,7 @@ from innervoice.gateway.fronts import Front, Missing, front_of, given_key
 from innervoice.gateway.gateway import Gateway
 from innervoice.gateway.limits import check_head, checked_body
 from innervoice.gateway.looking_up import looked_up
-from innervoice.gateway.passage import Passage
+from innervoice.gateway.passages import Passages
 from innervoice.gateway.refusals import refused
 from innervoice.gateway.report import Report
 from innervoice.gateway.serving import Serving
@@ -102,9 +102,8 @@ class Application:
         elif front.verb in ("answer", "count"):
             check_head(incoming.headers, gateway.limits)
             body = await _body_of(incoming, gateway.limits.body_bytes)
-            value = checked_body(body, gateway.limits)
             work = self._answer if front.verb == "answer" else self._count
-            await work(incoming, front, body, value, tenant)
+            await work(incoming, front, body, tenant)
         else:
             await self._look_up(incoming, front)
 
@@ -120,19 +119,15 @@ class Application:
 
     # ---- answers -------------------------------------------------------------------------------
 
-    async def _answer(
-        self, incoming: Incoming, front: Front, body: bytes, value: dict[str, Any], tenant: str
-    ) -> None:
+    async def _answer(self, incoming: Incoming, front: Front, body: bytes, tenant: str) -> None:
         gateway = self.gateway
         report = gateway.new_report(tenant, front.dialect)
         gateway.metrics.stream_opened()
         serving: Serving | None = None
         try:
-            passage = Passage(
-                front, body, value, report=report, secret=gateway.lookup_key, sealer=gateway.sealer
-            )
-            serving = Serving(gateway, passage, incoming.headers, incoming.send)
-            if not await _unless_gone(serving.serve(value), incoming.receive):
+            passages = Passages(gateway, front, body, report)
+            serving = Serving(gateway, passages, report, incoming.headers, incoming.send)
+            if not await _unless_gone(serving.serve(), incoming.receive):
                 serving.left()
         except InnervoiceError as error:
             report.error = type(error).__name__
@@ -153,9 +148,8 @@ class Application:
         own = {"x-innervoice-id": report.id, "x-innervoice-reasoning": report.reasoning}
         await reply(incoming.send, status, {**headers, **own}, body)
 
-    async def _count(
-        self, incoming: Incoming, front: Front, body: bytes, value: dict[str, Any], tenant: str
-    ) -> None:
+    async def _count(self, incoming: Incoming, front: Front, body: bytes, tenant: str) -> None:
+        value = checked_body(body, self.gateway.limits)
         try:
             headers, counts = await counted(self.gateway, front, body, value, tenant)
         except InnervoiceError as error:

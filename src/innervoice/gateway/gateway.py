@@ -18,9 +18,11 @@ from innervoice.gateway.circuits import Circuits
 from innervoice.gateway.client_stream import TimeLimits
 from innervoice.gateway.config import GatewayConfig, secret
 from innervoice.gateway.journal import Journal
+from innervoice.gateway.known_requests import KnownRequests
 from innervoice.gateway.limits import Limits
 from innervoice.gateway.metrics import Metrics
 from innervoice.gateway.passage import Passage
+from innervoice.gateway.passages import AnyPassage
 from innervoice.gateway.pings import Pings
 from innervoice.gateway.refusals import NO_KEY, WRONG_KEY
 from innervoice.gateway.report import Report
@@ -65,10 +67,12 @@ class Gateway:
         self.store: TurnStore = RamStore() if store is None else store
         self.http = http or new_http()
         self.client = AsyncClient(http=self.http)
+        self.known = KnownRequests()
         self.reload(config)
 
     def reload(self, config: GatewayConfig) -> None:
         """Takes a new configuration; requests that are under way keep the old one."""
+        self.known.clear()
         self.routes = Routes(config, self._environ, base_url_of=self._base_url_of)
         self.config = config
         self._tenants = {
@@ -142,7 +146,7 @@ class Gateway:
             report.store = "degraded"
             return {}
 
-    async def remember(self, passage: Passage, response: Response) -> None:
+    async def remember(self, passage: AnyPassage, response: Response) -> None:
         """Stores the turn of an answer."""
         if self.config.server.remember == "off" or not (made := passage.record(response.message)):
             return

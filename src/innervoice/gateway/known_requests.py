@@ -17,15 +17,15 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from innervoice.canon.jsontext import load_json, split_items, split_members
+from innervoice.canon.jsontext import dump_json, load_json, split_items, split_members
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import Part, Text, Thinking
+from innervoice.canon.parts import Part, Text, Thinking, ToolResult
 from innervoice.canon.request import Request, Wire
 from innervoice.encoding import decode_request
 from innervoice.gateway.byte_path import with_model
 from innervoice.gateway.fronts import Front
-from innervoice.memory.restoring import is_shown, seals_of
-from innervoice.memory.turn_keys import ConversationDigest
+from innervoice.memory.restoring import seals_of
+from innervoice.memory.turn_keys import ConversationDigest, shown_calls, shown_text
 from innervoice.wire.dialects import dialect_named
 
 if TYPE_CHECKING:
@@ -60,6 +60,19 @@ class SplitRequest:
                 settings.update(value)
         self._settings = settings.digest()
         self._digests: dict[int, bytes] | None = None
+
+    @property
+    def stream(self) -> bool:
+        """Whether the client wants a stream."""
+        if self.front.stream is not None:
+            return self.front.stream
+        given = self.members.get("stream")
+        usual = dialect_named(self.front.dialect).streams_unasked
+        return usual if given is None else bool(load_json(given))
+
+    def first_words(self) -> bytes:
+        """How the conversation begins, without cache marks."""
+        return _MARK.sub(b"", bytes(self.messages[0])) if self.messages else b""
 
     def settings(self, candidate: Candidate) -> bytes:
         """The digest of everything but the conversation, at a candidate."""
@@ -102,12 +115,16 @@ class _Settings:
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """A conversation that needs no change, and the answer to it."""
+    """A conversation that needs no change, with the answer to it."""
 
-    digest: ConversationDigest
-    answer: Message
+    behind: ConversationDigest
+    """The conversation, the answer included."""
+    calls: tuple[str, ...]
+    """The ids of the calls in the answer."""
+    proof: bytes
+    """A digest of all that the client has to bring back of the answer."""
     kept: int
-    """Pieces of reasoning in the conversation."""
+    """Pieces of reasoning in the conversation and in the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,9 +215,13 @@ class KnownRequests:
     ) -> None:
         """A conversation needed no change, and has an answer."""
         end = split.digests().get(len(split.messages))
-        if end is not None:
-            turn = _Turn(digest, answer, kept)
-            self._turns.keep(end + candidate.target.model.encode(), turn)
+        if end is None:
+            return
+        behind = digest.copy()
+        behind.add(answer)
+        calls = tuple(call.id for call in answer.tool_calls)
+        turn = _Turn(behind, calls, _proof(answer), kept + sum(map(_is_reasoning, answer.parts)))
+        self._turns.keep(end + candidate.target.model.encode(), turn)
 
 
 class _Reading:
@@ -209,56 +230,57 @@ class _Reading:
     def __init__(self, split: SplitRequest, settings: _Settings, turn: _Turn | None) -> None:
         self._split = split
         self._turn = turn
-        self._digest = (turn.digest if turn else settings.start).copy()
+        self._digest = (turn.behind if turn else settings.start).copy()
 
     def read(self, new: list[Any]) -> tuple[ConversationDigest, int] | None:
         """The conversation with the new messages, and how much reasoning it has; None if something may have to change."""
-        turn = self._turn
-        if not new:
-            return None
         messages = [load_json(message) for message in new]
-        if turn is None:
-            return (self._digest, 0) if all(map(self._is_plain, messages)) else None
+        if self._turn is None:
+            return (self._digest, 0) if messages and all(map(self._is_plain, messages)) else None
         try:
-            read = self._split.read(messages).messages
+            first, *rest = self._split.read(messages).messages
         except Exception:  # noqa: BLE001 - the long way says what is wrong
             return None
-        first, *rest = [message for message in read if message.role != "system"] or [None]
-        if first is None or first.role != "assistant" or len(read) != 1 + len(rest):
+        if first.role != "assistant" or self._turn.proof != _proof(first):
             return None
-        if not _is_whole(first, turn.answer) or not all(map(_is_simple, rest)):
+        if not all(map(_is_simple, rest)) or not self._is_answered(rest):
             return None
-        for message in (turn.answer, *rest):
+        for message in rest:
             self._digest.add(message)
-        return self._digest, turn.kept + sum(map(_is_reasoning, turn.answer.parts))
+        return self._digest, self._turn.kept
+
+    def _is_answered(self, rest: list[Message]) -> bool:
+        """Whether each call of the answer has one result."""
+        parts = [part for message in rest for part in message.parts]
+        results = [part.call_id for part in parts if isinstance(part, ToolResult)]
+        return self._turn is not None and sorted(self._turn.calls) == sorted(results)
 
     def _is_plain(self, message: Any) -> bool:
         """Whether a message is nothing but words of the user."""
-        if not isinstance(message, dict) or message.get("role") != "user":
-            return False
-        text = message.get("content")
-        if not isinstance(text, str) or not text.strip() or len(message) != 2:
-            return False
+        match message:
+            case {"role": "user", "content": str(text), **rest} if not rest:
+                pass
+            case {"role": "user", "parts": [{"text": str(text), **more}], **rest} if not (
+                rest or more
+            ):
+                pass
+            case _:
+                return False
         self._digest.add(Message("user", (Text(text),)))
-        return True
+        return bool(text.strip())
 
 
-def _is_whole(message: Message, answer: Message) -> bool:
-    """Whether a turn is the answer as the client got it, with all of its reasoning."""
-    if not is_shown(message, answer):
-        return False
-    had, own = _kept_by(message), _kept_by(answer)
-    calls = [call.id for call in message.tool_calls] == [call.id for call in answer.tool_calls]
-    return calls and had == own
-
-
-def _kept_by(message: Message) -> list[Any]:
-    """What a turn has of reasoning, in order."""
-    return [
-        (part.text if isinstance(part, Thinking) else "", list(seals_of(part)))
-        for part in message.parts
+def _proof(turn: Message) -> bytes:
+    """A digest of what a turn shows, and of its reasoning, in order."""
+    kept = [
+        [part.text if isinstance(part, Thinking) else "", *seals_of(part)]
+        for part in turn.parts
         if _is_reasoning(part)
     ]
+    calls = [
+        [call.id, *shown] for call, shown in zip(turn.tool_calls, shown_calls(turn), strict=True)
+    ]
+    return blake2b(dump_json([shown_text(turn), calls, kept]), digest_size=_SIZE).digest()
 
 
 def _is_reasoning(part: Part) -> bool:
@@ -267,18 +289,11 @@ def _is_reasoning(part: Part) -> bool:
 
 def _is_simple(message: Message) -> bool:
     """Whether a message of the user holds texts and results of texts alone, which go to every model as they are."""
-    if message.role not in ("user", "tool"):
-        return False
-    return all(
-        (part.type == "text" and part.text.strip())
-        or (
-            part.type == "tool_result"
-            and isinstance(part.content, (str, tuple))
-            and _is_text(part.content)
-        )
-        for part in message.parts
-    )
+    return message.role in ("user", "tool") and all(map(_is_words, message.parts))
 
 
-def _is_text(content: Any) -> bool:
-    return isinstance(content, str) or all(isinstance(part, Text) for part in content)
+def _is_words(part: Part) -> bool:
+    if isinstance(part, ToolResult):
+        content = part.content
+        return isinstance(content, str) or all(isinstance(held, Text) for held in content)
+    return isinstance(part, Text) and bool(part.text.strip())

@@ -17,6 +17,7 @@ from innervoice.canon.parts import Part, Text, Thinking
 from innervoice.canon.reasoning import Effort, Reasoning
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.target import Target
+from innervoice.canon.tools import Tool
 from innervoice.catalog.home import is_home
 from innervoice.encoding import decode_request, encoded_plan
 from innervoice.errors import UsageError
@@ -28,6 +29,7 @@ from innervoice.history.plan import Plan, planned
 from innervoice.memory.envelopes import EnvelopeSealer
 from innervoice.memory.records import FoundTurns, TurnRecord
 from innervoice.memory.restoring import TurnRestorer, seals_of
+from innervoice.memory.turn_keys import ConversationDigest
 from innervoice.text_search import is_searched
 from innervoice.wire.controls import MEMBERS
 from innervoice.wire.dialects import dialect_named
@@ -89,7 +91,13 @@ class Passage:
         self._restorer = TurnRestorer(self.request, report.tenant, secret, self._opened)
         self._places: frozenset[tuple[int, int]] = frozenset()
         self._restored = self.request
-        report.asked, report.stream = self.name, self.stream
+        self.is_restored = False
+        """Whether a store was asked."""
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The client's tools."""
+        return self.request.tools
 
     # ---- what was lost -------------------------------------------------------------------------
 
@@ -100,12 +108,18 @@ class Passage:
 
     def restore(self, found: FoundTurns) -> None:
         """Puts back what a store found under these keys."""
+        self.is_restored = True
         self._restored, self._places = self._restorer.restored(found)
 
     def record(self, message: Message) -> tuple[TurnRecord, list[bytes]] | None:
         """The record of the answer and its keys; None if there is nothing that a client could lose."""
         made = self._restorer.record(message)
         return (made[0], list(made[1])) if made else None
+
+    @property
+    def digest(self) -> ConversationDigest:
+        """The conversation, up to the end of the request."""
+        return self._restorer.digest
 
     def seal(self, part: Part) -> str | None:
         """What the client carries for us in the opaque slot of a foreign part."""

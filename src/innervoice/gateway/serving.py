@@ -29,10 +29,11 @@ from innervoice.errors import (
 from innervoice.gateway.answers import Answer, GatewayExchange, answer_for
 from innervoice.gateway.client_stream import ClientStream, Send
 from innervoice.gateway.headers import AFFINITY, passed_back, passed_on
-from innervoice.gateway.listings import estimate
-from innervoice.gateway.passage import Attempt, Passage
+from innervoice.gateway.passage import Attempt
+from innervoice.gateway.passages import KnownPassage, Passages
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Candidate, Route
+from innervoice.history.recover import is_about_reasoning
 
 if TYPE_CHECKING:
     from innervoice.gateway.gateway import Gateway
@@ -49,14 +50,18 @@ class Serving:
     """One request for an answer."""
 
     def __init__(
-        self, gateway: Gateway, passage: Passage, headers: Mapping[str, str], send: Send
+        self,
+        gateway: Gateway,
+        passages: Passages,
+        report: Report,
+        headers: Mapping[str, str],
+        send: Send,
     ) -> None:
         self._gateway = gateway
-        self._passage = passage
+        self._passages = passages
         self._given = headers
-        self._report: Report = passage.report
-        self._stream = ClientStream(send, passage.report, gateway.pings, gateway.time_limits)
-        self._estimate = 0
+        self._report = report
+        self._stream = ClientStream(send, report, gateway.pings, gateway.time_limits)
         self._exchange: GatewayExchange | None = None
         self._moved: list[Note] = []
 
@@ -70,12 +75,10 @@ class Serving:
         """Whether the client has got something."""
         return self._stream.has_begun
 
-    async def serve(self, value: dict[str, Any]) -> None:
+    async def serve(self) -> None:
         """Sends the answer; raises if there is none and the client has got nothing yet."""
-        gateway, passage = self._gateway, self._passage
-        route = gateway.routes.route(passage.name)
-        passage.restore(await gateway.found(passage))
-        self._estimate = estimate(value)
+        gateway = self._gateway
+        route = gateway.routes.route(self._passages.name)
         conversation = self._conversation()
         candidates = gateway.circuits.order(route, conversation)
         self._stream.open()
@@ -100,22 +103,28 @@ class Serving:
     # ---- one candidate -------------------------------------------------------------------------
 
     async def _ask(self, candidate: Candidate, route: Route, *, is_last: bool) -> None:
-        passage, stream = self._passage, self._stream
-        attempt = passage.attempt(candidate, route)
+        stream = self._stream
+        step = await self._passages.step(candidate, route)
+        passage, attempt = step
         self._report.notes += self._moved  # an attempt begins the notes anew
         exchange = self._exchange = self._exchange_for(attempt, is_last=is_last)
-        answer = stream.answer = answer_for(passage, attempt, exchange, self._estimate)
+        answer = stream.answer = answer_for(passage, attempt, exchange, self._passages.estimate)
         stream.headers = self._headers()
         stream.ask_again()
         try:
             await self._pass_on(exchange, answer)
             await self._gateway.remember(passage, exchange.response)
+            self._passages.learn(step, exchange.response.message)
             last = answer.last()
             self._finish(exchange, answer.notes)
             await stream.end(last)
         except InnervoiceError as error:
             self._report.attempts += exchange.attempts
             if not stream.has_begun:
+                if isinstance(passage, KnownPassage) and is_about_reasoning(str(error)):
+                    self._passages.read_all()
+                    await self._ask(candidate, route, is_last=is_last)
+                    return
                 raise
             self._report.error = type(error).__name__
             self._report.usage = exchange.response.usage
@@ -194,13 +203,9 @@ class Serving:
     def _conversation(self) -> bytes | None:
         """What the requests of one conversation have in common: a header of the client, else how the conversation begins."""
         hint = next((self._given[name] for name in AFFINITY if self._given.get(name)), None)
-        if hint is None:
-            first = next(
-                (one for one in self._passage.request.messages if one.role == "user"), None
-            )
-            hint = first.text if first else ""
-        facts = f"{self._report.tenant}\0{self._passage.name}\0{hint}"
-        return blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        begins = self._passages.first_words if hint is None else hint.encode("latin-1", "replace")
+        facts = f"{self._report.tenant}\0{self._passages.name}\0"
+        return blake2b(facts.encode("utf-8", "surrogatepass") + begins, digest_size=16).digest()
 
 
 def _may_go_elsewhere(error: ProviderError | TransportError) -> bool:

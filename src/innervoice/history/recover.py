@@ -17,7 +17,7 @@ from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.write import block_of
 
-__all__ = ["recover"]
+__all__ = ["is_about_reasoning", "recover"]
 
 _PLACE = re.compile(r"messages\.([0-9]{1,9})\.content\.([0-9]{1,9})")
 _ONE_BLOCK = (
@@ -35,6 +35,13 @@ _ALL = (
     "Corrupted thought signature",
 )
 _NEVER = "cannot be modified"
+
+
+def is_about_reasoning(refusal: str) -> bool:
+    """Whether a refusal is one that a request with less reasoning may not get."""
+    return (
+        any(text in refusal for text in (*_ONE_BLOCK, _ALL_LATER, *_ALL)) and _NEVER not in refusal
+    )
 
 
 def recover(request: Request, refusal: str) -> Request | None:

@@ -59,11 +59,7 @@ class ConversationDigest:
 
     def copy(self) -> ConversationDigest:
         """The same place in the conversation, to go on from."""
-        other = copy(self)
-        other._system, other._texts, other._results = (
-            [*self._system], [*self._texts], [*self._results],
-        )  # fmt: skip
-        return other
+        return copy(self)  # nothing that it holds is changed in place
 
     def add(self, message: Message) -> None:
         """Takes the next message."""
@@ -72,13 +68,14 @@ class ConversationDigest:
             self._texts, self._results = [], {}
             return
         if message.role == "system":
-            self._system += [text for text in map(_system_text, message.parts) if text]
+            said = (text for text in map(_system_text, message.parts) if text)
+            self._system = [*self._system, *said]
             return
         for part in message.parts:
             if isinstance(part, ToolResult):
-                self._results[part.call_id, _result_text(part)] = None
-            elif said := _said(part):
-                self._texts.append(said)
+                self._results = {**self._results, (part.call_id, _result_text(part)): None}
+            elif spoken := _said(part):
+                self._texts = [*self._texts, spoken]
         if self._texts:
             self._question = self._digest(b"question", "".join(self._texts).encode())
 
