@@ -4,8 +4,6 @@ import asyncio
 import json
 from typing import Any, NamedTuple
 
-from innervoice.gateway.config import load_config
-
 import innervoice as iv
 from innervoice.canon.messages import Message, assistant, tool_result
 from innervoice.canon.parts import Text, Thinking, ToolCall
@@ -13,6 +11,7 @@ from innervoice.client.embedded import embedded_async_http
 from innervoice.emulator.core import Emulator
 from innervoice.emulator.routes import base_urls
 from innervoice.gateway.app import Gateway, create_app
+from innervoice.gateway.config import load_config
 from innervoice.gateway.report import Report
 
 URLS = base_urls("http://emulator")

@@ -5,13 +5,13 @@ import json
 from contextlib import suppress
 
 import pytest
-from innervoice.gateway.config import GatewayConfig, ServerSettings
 
 import innervoice as iv
 from gateway.harness import BEHIND, URLS, Served, body_of, read
 from gateway.upstreams import Answer, BrokenError, Scripted, Wait, frames
 from innervoice.emulator.core import Emulator
 from innervoice.frames.sniff import AnyFraming
+from innervoice.gateway.config import GatewayConfig, ServerSettings
 from innervoice.wire.dialects import DIALECTS, dialect_named
 
 ASKED = "What is 15 * 23?"
