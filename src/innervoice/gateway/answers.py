@@ -10,6 +10,8 @@ Nothing leaves before the upstream has said something: until then the request ca
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from innervoice.answering.stream_encoder import StreamEncoder
@@ -18,9 +20,11 @@ from innervoice.canon.events import Finish, UsageUpdate
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.notes import Note
 from innervoice.canon.parts import Part
+from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.usage import Usage
 from innervoice.client.exchange import Exchange
+from innervoice.gateway.additions import with_members
 from innervoice.gateway.byte_path import TERMINAL, whole_frames
 from innervoice.gateway.passage import Attempt, Passage
 from innervoice.inline.marks import UNSETTLED
@@ -41,7 +45,13 @@ class GatewayExchange(Exchange):
 
     tap: bytearray | None = None
     """What has come and was not passed on; None where nobody passes bytes on."""
+    added: Mapping[str, Any] = MappingProxyType({})
+    """What the gateway added to the body."""
     _unread = b""
+
+    def rewritten(self, request: Request) -> Wire:
+        """The request as it is sent after a refusal, with what was added before."""
+        return with_members(super().rewritten(request), self.added)
 
     def started(self, status: int, headers: Any) -> bool:
         """Takes the head of an answer; what came of an earlier one was shown to nobody."""

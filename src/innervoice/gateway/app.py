@@ -129,7 +129,13 @@ class Application:
         serving: Serving | None = None
         try:
             passage = Passage(
-                front, body, value, report=report, secret=gateway.lookup_key, sealer=gateway.sealer
+                front,
+                body,
+                value,
+                report=report,
+                secret=gateway.lookup_key,
+                sealer=gateway.sealer,
+                headers=incoming.headers,
             )
             serving = Serving(gateway, passage, incoming.headers, incoming.send)
             if not await _unless_gone(serving.serve(value), incoming.receive):

@@ -9,6 +9,8 @@ notes is one without changes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from innervoice.canon.messages import Message
@@ -19,8 +21,15 @@ from innervoice.canon.request import Request, Wire
 from innervoice.canon.target import Target
 from innervoice.catalog.home import is_home
 from innervoice.encoding import decode_request, encoded_plan
+from innervoice.gateway.additions import (
+    added_members,
+    moved_out,
+    shown_to_client,
+    with_members,
+)
 from innervoice.gateway.byte_path import with_model
 from innervoice.gateway.fronts import Front
+from innervoice.gateway.headers import asked_betas, known_betas
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Candidate, Route
 from innervoice.history.plan import Plan, planned
@@ -40,6 +49,7 @@ _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 _BILLING = "x-anthropic-billing-header:"
 """How the first line of Claude Code's system prompt begins; its number differs in every request, which ends prompt caches."""
 _BILLED_BY = "anthropic"
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 class Attempt(NamedTuple):
@@ -50,6 +60,10 @@ class Attempt(NamedTuple):
     wire: Wire
     body: bytes | None
     """The client's own bytes, on the byte path."""
+    betas: tuple[str, ...] = ()
+    """The flags of the client that the upstream knows."""
+    members: Mapping[str, Any] = MappingProxyType({})
+    """What the gateway added to the body."""
 
     @property
     def is_bytes(self) -> bool:
@@ -69,6 +83,7 @@ class Passage:
         report: Report,
         secret: bytes,
         sealer: EnvelopeSealer,
+        headers: Mapping[str, str] = _NO_HEADERS,
     ) -> None:
         self.front = front
         self.report = report
@@ -78,7 +93,8 @@ class Passage:
         asked = value.get("stream", dialect.streams_unasked)
         self.stream = bool(asked) if front.stream is None else front.stream
         self._body, self._value = body, value
-        self._sealer = sealer
+        self._sealer, self._secret = sealer, secret
+        self._betas = asked_betas(headers, value)
         self.request = decode_request(value, front.dialect)
         self._notebook = Notebook()
         self._restorer = TurnRestorer(self.request, report.tenant, secret, self._opened)
@@ -124,29 +140,39 @@ class Passage:
         )
         made = planned(request, target, checked=True)
         wire = encoded_plan(made)
-        self._report(
-            candidate, made.plan, (*changes, *self._restorer.notebook.notes(), *wire.notes)
-        )
         is_same = (
             target.dialect == self.front.dialect
             and not self._places
-            and not self._is_changed(wire, changes)
+            and not self._is_changed(wire, changes, target)
             and request.stream == self.stream
             # Reasoning in the text must be taken out of it.
             and not is_searched(target)
         )
         body = with_model(self._body, self._value, target.model) if is_same else None
         self.report.way = "canon" if body is None else "bytes"
-        return Attempt(candidate, request, wire, body)
+        notebook = Notebook()
+        betas = known_betas(self._betas, target, notebook)
+        members: Mapping[str, Any] = {}
+        if body is None:
+            owner = self.report.tenant, self._secret
+            members = added_members(request, self._value, target, betas, owner, notebook)
+            wire = with_members(wire, members)
+        notes = (*changes, *self._restorer.notebook.notes(), *wire.notes, *notebook.notes())
+        self._report(candidate, made.plan, notes)
+        return Attempt(candidate, request, wire, body, betas, members)
 
-    def _is_changed(self, wire: Wire, changes: tuple[Note, ...]) -> bool:
+    def _is_changed(self, wire: Wire, changes: tuple[Note, ...], target: Target) -> bool:
         """Whether the body that is sent says something else than the one that came."""
         notes = (*changes, *self._restorer.notebook.notes(), *wire.notes)
         if any(note.code not in _WARNINGS for note in notes):
             return True
-        # What is asked for so that reasoning comes back at all.
+        # What is asked for so that reasoning comes back at all, and what only this host wants.
         unstored = dialect_named(wire.dialect).unstored
-        return any(wire.body.get(name) != self._value.get(name) for name in unstored)
+        own = target.host.members.get(wire.dialect, {}) if target.host else {}
+        if any(wire.body.get(name) != self._value.get(name) for name in (*unstored, *own)):
+            return True
+        # Where the path names the model, the body must not.
+        return ("model" in wire.body) != ("model" in self._value)
 
     def _fitted(self, target: Target, at_most: str | None) -> tuple[Request, tuple[Note, ...]]:
         """The request without what only its client's own provider understands, and with what the configuration limits."""
@@ -154,6 +180,8 @@ class Passage:
         if target.provider != _BILLED_BY and (messages := _unbilled(request.messages)):
             request = request.replace(messages=messages)
             notebook.add("system_line_dropped", _BILLING)
+        request = moved_out(request, target)
+        request = shown_to_client(request, self.front.dialect, target, notebook)
         asked = request.reasoning
         if at_most and asked and asked.effort and _is_above(asked.effort, at_most):
             request = request.replace(

@@ -138,12 +138,10 @@ class Serving:
 
     def _exchange_for(self, attempt: Attempt, *, is_last: bool) -> GatewayExchange:
         server = self._gateway.config.server
-        notebook = Notebook()
         given = passed_on(
-            self._given, attempt.candidate.target, notebook, is_bytes=attempt.is_bytes
+            self._given, attempt.candidate.target, attempt.betas, is_bytes=attempt.is_bytes
         )
-        self._report.notes += notebook.notes()
-        return GatewayExchange(
+        exchange = GatewayExchange(
             attempt.request,
             attempt.candidate.destination,
             keyring=attempt.candidate.account.keyring,
@@ -155,6 +153,8 @@ class Serving:
             wire=attempt.wire,
             body=attempt.body,
         )
+        exchange.added = attempt.members
+        return exchange
 
     def _headers(self) -> dict[str, str]:
         return {
