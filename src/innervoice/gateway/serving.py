@@ -85,7 +85,7 @@ class Serving:
                     gateway.circuits.failed(
                         candidate, status=error.status, retry_after=error.retry_after
                     )
-                    if is_last or self.has_begun or not _may_go_elsewhere(error):
+                    if is_last or self._stream.has_said or not _may_go_elsewhere(error):
                         raise
                     self._report.notes.append(_moved(candidate, error))
                 else:
@@ -111,7 +111,9 @@ class Serving:
             await stream.end(last)
         except InnervoiceError as error:
             self._report.attempts += exchange.attempts
-            if not stream.has_begun:
+            # Signs of life are no answer: another upstream can still give one.
+            is_open = not stream.has_said and not is_last and _may_go_elsewhere(error)
+            if is_open or not stream.has_begun:
                 raise
             self._report.error = type(error).__name__
             self._report.usage = exchange.response.usage
