@@ -25,7 +25,8 @@ from innervoice.canon.response import Failure, Response
 from innervoice.canon.usage import Usage
 from innervoice.client.exchange import Exchange
 from innervoice.gateway.additions import with_members
-from innervoice.gateway.byte_path import TERMINAL, whole_frames
+from innervoice.gateway.byte_path import LAST_FRAMES, TERMINAL, whole_frames
+from innervoice.gateway.listings import estimated_usage
 from innervoice.gateway.passage import Attempt, Passage
 from innervoice.inline.marks import UNSETTLED
 from innervoice.wire.dialects import dialect_named
@@ -140,7 +141,7 @@ class StreamedAnswer:
             tools=passage.request.tools,
             array=front.array,
         )
-        self._has_begun = False
+        self._has_begun = self._is_estimated = False
         self._estimate = Usage(input_tokens=estimate)
         row = dialect_named(front.dialect)
         self.media_type = "application/json" if front.array else row.media_type
@@ -164,11 +165,19 @@ class StreamedAnswer:
     def last(self) -> bytes:
         """The end of the answer."""
         before = self.take()
-        return before + self._begun() + self._encoder.feed(Finish(self._exchange.response))
+        response = self._counted(self._exchange.response)
+        return before + self._begun() + self._encoder.feed(Finish(response))
 
     def fail(self, failure: Failure) -> bytes:
         """The end of an answer that broke off."""
-        return self._begun() + self._encoder.feed(Finish(_broken(self._exchange.response, failure)))
+        response = self._counted(self._exchange.response)
+        return self._begun() + self._encoder.feed(Finish(_broken(response, failure)))
+
+    def _counted(self, response: Response) -> Response:
+        """The answer with its counts; where the provider gave none, all of them are estimates, and not only the one of the beginning."""
+        usage = estimated_usage(response, self._estimate.input_tokens or 0)
+        self._is_estimated = usage is not response.usage
+        return response.replace(usage=usage)
 
     def ping(self) -> bytes:
         """A sign of life. Before the first event it says nothing of the answer, which may still come from elsewhere."""
@@ -176,8 +185,9 @@ class StreamedAnswer:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What the client's dialect had no place for."""
-        return self._encoder.notes
+        """What the client's dialect had no place for, and that counts are estimates."""
+        notes = self._encoder.notes
+        return (*notes, Note("tokens_estimated")) if self._is_estimated else notes
 
     def _begun(self) -> bytes:
         """The beginning, with an estimate of the input, which clients show until the count comes."""
@@ -255,10 +265,17 @@ class BytesAnswer:
         return self._taken(tap, whole_frames(tap, self.media_type))
 
     def last(self) -> bytes:
-        """The rest."""
+        """The rest. An answer that broke off behind its end gets the frame that it lacks."""
         tap = self._exchange.tap
         assert tap is not None
-        return self._taken(tap, len(tap))
+        notes = self._exchange.response.notes
+        is_cut = any(note.code == "broken_after_end" for note in notes)
+        data = self._taken(tap, whole_frames(tap, self.media_type) if is_cut else len(tap))
+        frame = LAST_FRAMES.get(self._passage.front.dialect)
+        if self._passage.stream and frame and self._terminal not in data:
+            space = b"" if not data or data.endswith((b"\n\n", b"\r\n\r\n")) else b"\n\n"
+            data += space + frame
+        return data
 
     def fail(self, failure: Failure) -> bytes:
         """The end that the answer would have had in our own words: its events are written again, and only what ends it is sent."""

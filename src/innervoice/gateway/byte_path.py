@@ -7,7 +7,7 @@ from typing import Any
 
 from innervoice.canon.jsontext import dump_json
 
-__all__ = ["TERMINAL", "whole_frames", "with_model"]
+__all__ = ["LAST_FRAMES", "TERMINAL", "whole_frames", "with_model"]
 
 TERMINAL = {
     "anthropic": b"message_stop",
@@ -20,6 +20,13 @@ TERMINAL = {
     "ollama": b'"done":true',
 }
 """What stands in the last frames of a stream; those leave when the turn is stored."""
+
+LAST_FRAMES = {
+    "anthropic": b'event: message_stop\ndata: {"type":"message_stop"}\n\n',
+    "openai-chat": b"data: [DONE]\n\n",
+    "mistral": b"data: [DONE]\n\n",
+}
+"""The frame that clients wait for, where the answer has its end before it."""
 
 _SHORTEST_FRAME = 16
 """Of an AWS event stream: lengths and checksums."""
