@@ -24,6 +24,7 @@ from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.usage import Usage
 from innervoice.client.exchange import Exchange
+from innervoice.frames.frame import Frame
 from innervoice.gateway.additions import with_members
 from innervoice.gateway.byte_path import LAST_FRAMES, TERMINAL, whole_frames
 from innervoice.gateway.listings import estimated_usage
@@ -110,9 +111,11 @@ class Answer(Protocol):
         ...
 
 
-def silent_ping(media_type: str) -> bytes:
+def silent_ping(media_type: str, dialect: str) -> bytes:
     """A sign of life that belongs to no answer: a comment, or white space before JSON; lines and binary frames have none."""
-    return {_SSE: b": ping\n\n", "application/json": b"\n"}.get(media_type, b"")
+    if media_type == _SSE:
+        return dialect_named(dialect).framing(Frame(None))
+    return b"\n" if media_type == "application/json" else b""
 
 
 def answer_for(
@@ -143,6 +146,7 @@ class StreamedAnswer:
         )
         self._has_begun = self._is_estimated = False
         self._estimate = Usage(input_tokens=estimate)
+        self._dialect = front.dialect
         row = dialect_named(front.dialect)
         self.media_type = "application/json" if front.array else row.media_type
 
@@ -181,7 +185,9 @@ class StreamedAnswer:
 
     def ping(self) -> bytes:
         """A sign of life. Before the first event it says nothing of the answer, which may still come from elsewhere."""
-        return self._encoder.ping() if self._has_begun else silent_ping(self.media_type)
+        if self._has_begun:
+            return self._encoder.ping()
+        return silent_ping(self.media_type, self._dialect)
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -228,7 +234,7 @@ class WholeAnswer:
 
     def ping(self) -> bytes:
         """White space before the body, which JSON allows."""
-        return silent_ping(self.media_type)
+        return silent_ping(self.media_type, self._passage.front.dialect)
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -299,9 +305,10 @@ class BytesAnswer:
 
     def ping(self) -> bytes:
         """A sign of life, in the dialect's own form once the answer has begun."""
+        dialect = self._passage.front.dialect
         if self._has_begun and self.media_type == _SSE:
-            return StreamEncoder(self._passage.front.dialect).ping()
-        return b"" if self._has_begun else silent_ping(self.media_type)
+            return StreamEncoder(dialect).ping()
+        return b"" if self._has_begun else silent_ping(self.media_type, dialect)
 
     @property
     def notes(self) -> tuple[Note, ...]:
