@@ -139,7 +139,7 @@ class Application:
             )
             serving = Serving(gateway, passage, incoming.headers, incoming.send)
             if not await _unless_gone(serving.serve(value), incoming.receive):
-                serving.left()
+                await serving.left()
         except InnervoiceError as error:
             report.error = type(error).__name__
             upstream = serving.upstream if serving else None

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from innervoice.canon.notes import Notebook
+from innervoice.canon.notes import Note, Notebook
 from innervoice.canon.response import Failure
 from innervoice.client.aio import AsyncEvents, pull
 from innervoice.client.deadline import Deadline
@@ -29,7 +29,7 @@ from innervoice.errors import (
 from innervoice.gateway.answers import Answer, GatewayExchange, answer_for
 from innervoice.gateway.client_stream import ClientStream, Send
 from innervoice.gateway.headers import AFFINITY, passed_back, passed_on
-from innervoice.gateway.listings import estimate
+from innervoice.gateway.listings import estimate, estimated_usage
 from innervoice.gateway.passage import Attempt, Passage
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Candidate, Route
@@ -172,12 +172,18 @@ class Serving:
         known = set(report.notes)
         report.notes += [note for note in (*response.notes, *notes) if note not in known]
 
-    def left(self) -> None:
-        """The client is gone: what is known of the answer is booked."""
+    async def left(self) -> None:
+        """The client is gone: what is known of the answer is booked, and what came of it is kept."""
         self._report.status = 499
-        if self._exchange is not None:
-            self._report.attempts += self._exchange.attempts
-            self._report.usage = self._exchange.response.usage
+        if self._exchange is None:
+            return
+        response = self._exchange.response
+        usage = estimated_usage(response, self._estimate)
+        if usage is not response.usage:
+            self._report.notes.append(Note("tokens_estimated"))
+        self._report.attempts += self._exchange.attempts
+        self._report.usage = usage
+        await self._gateway.remember(self._passage, response)
 
     def _conversation(self) -> bytes | None:
         """What the requests of one conversation have in common: a header of the client, else how the conversation begins."""
