@@ -2,6 +2,7 @@
 
     flags      `anthropic-beta`, a header at most hosts of Claude, is a member of the body at Bedrock
     cache key  OpenAI sends requests of one prefix and one key to the same machine; the key is made of how a conversation begins
+    errors     a tool result that failed says so in words where the API has no member for it
     summaries  a client whose API shows reasoning, and that asks for an effort, wants to see it
 
 A key that differs in every request would end prompt caches, and one for each system prompt would send all agents with the same prompt to
@@ -14,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from innervoice.canon.notes import Notebook
+from innervoice.canon.parts import Part, Text, ToolResult
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.target import Target
 from innervoice.memory.turn_keys import conversation_start
@@ -21,7 +23,7 @@ from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
 from innervoice.wire.serve_request import ReceivedMembers
 
-__all__ = ["added_members", "moved_out", "shown_to_client", "with_members"]
+__all__ = ["added_members", "moved_out", "shown_to_client", "with_marked_errors", "with_members"]
 
 _BETAS = "anthropic_beta"
 _CACHE_KEY = "prompt_cache_key"
@@ -62,6 +64,33 @@ def shown_to_client(request: Request, dialect: str, target: Target, notebook: No
         return request
     notebook.add("reasoning_shown")
     return request.replace(reasoning=asked.replace(show="summary"))
+
+
+def with_marked_errors(request: Request, target: Target) -> Request:
+    """The request whose failed results say so in words, if the target has no other way."""
+    results = (part for message in request.messages for part in message.parts)
+    if dialect_named(target.dialect).flags_errors or not any(map(_is_error, results)):
+        return request
+    return request.replace(
+        messages=tuple(
+            message.replace(parts=tuple(map(_marked_error, message.parts)))
+            for message in request.messages
+        )
+    )
+
+
+def _is_error(part: Part) -> bool:
+    return isinstance(part, ToolResult) and part.error
+
+
+def _marked_error(part: Part) -> Part:
+    if not isinstance(part, ToolResult) or not part.error:
+        return part
+    content = part.content
+    if not isinstance(content, str):
+        return part.replace(content=(Text("Error:"), *content))
+    is_marked = content.lstrip().lower().startswith("error")
+    return part if is_marked else part.replace(content=f"Error: {content}")
 
 
 def added_members(

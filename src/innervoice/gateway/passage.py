@@ -25,6 +25,7 @@ from innervoice.gateway.additions import (
     added_members,
     moved_out,
     shown_to_client,
+    with_marked_errors,
     with_members,
 )
 from innervoice.gateway.byte_path import with_model
@@ -49,6 +50,8 @@ _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 _BILLING = "x-anthropic-billing-header:"
 """How the first line of Claude Code's system prompt begins; its number differs in every request, which ends prompt caches."""
 _BILLED_BY = "anthropic"
+_SETTINGS = ("thinking", "output_config", "additionalModelRequestFields")
+"""Members in which a client may combine what a model does not take together: off and an effort, on and no budget."""
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -169,7 +172,8 @@ class Passage:
         # What is asked for so that reasoning comes back at all, and what only this host wants.
         unstored = dialect_named(wire.dialect).unstored
         own = target.host.members.get(wire.dialect, {}) if target.host else {}
-        if any(wire.body.get(name) != self._value.get(name) for name in (*unstored, *own)):
+        names = (*unstored, *own, *_SETTINGS)
+        if any(wire.body.get(name) != self._value.get(name) for name in names):
             return True
         # Where the path names the model, the body must not.
         return ("model" in wire.body) != ("model" in self._value)
@@ -180,7 +184,7 @@ class Passage:
         if target.provider != _BILLED_BY and (messages := _unbilled(request.messages)):
             request = request.replace(messages=messages)
             notebook.add("system_line_dropped", _BILLING)
-        request = moved_out(request, target)
+        request = with_marked_errors(moved_out(request, target), target)
         request = shown_to_client(request, self.front.dialect, target, notebook)
         asked = request.reasoning
         if at_most and asked and asked.effort and _is_above(asked.effort, at_most):
@@ -209,7 +213,8 @@ class Passage:
         report.kept, report.omitted = len(kept), len(left)
         report.restored = sum(place in self._places for place in kept)
         report.rules = tuple(sorted({item.rule for item in left}))
-        report.notes = list(notes)
+        moved = [note for note in report.notes if note.code == "moved_on"]
+        report.notes = [*moved, *notes]
 
 
 def _is_above(effort: str, limit: str) -> bool:
