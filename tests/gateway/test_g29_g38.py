@@ -93,7 +93,7 @@ def test_g30_long_reasoning_goes_back_whole(front, behind, size, loses):
 
     Elsewhere: what is stored is cut at 10 kB.
     Here: envelopes carry up to 64 kB, the store has all of it, and nothing is ever shortened.
-    Seen failing: TurnRestorer.record with a text of at most 10,000 characters; EnvelopeSealer.seal with the same.
+    Seen failing: TurnRestorer.record with a text of at most 10,000 characters.
     """
     draw = random.Random(7)
     thought = " ".join(f"{draw.getrandbits(40):x}" for _ in range(size // 11))
@@ -121,7 +121,7 @@ def test_g31_every_stream_is_legal(front, behind, behave):
 
     Elsewhere: thinking in a text block, a second segment that is never opened, a first block that is opened before its kind is known.
     Here: every stream obeys its dialect's grammar, and reads as the whole answer does.
-    Seen failing: AnthropicWriter opening every block as text; AnswerEncoder._open leaving the earlier block open.
+    Seen failing: AnswerEncoder._open leaving the earlier block open.
     """
     served, settings = Served(), {"reasoning": iv.Reasoning("high", show="summary"), "max_tokens": 8000}  # fmt: skip
     replies = []
@@ -155,7 +155,7 @@ def test_g31_a_chunk_with_both_kinds(front):
 
     Elsewhere: a chunk with thinking and a signature, or with thinking and text, is a 500 or loses one of them.
     Here: both go out, each in its own block.
-    Seen failing: ChatReader leaving out the content of a chunk that has reasoning.
+    Seen failing: AnswerEncoder._open leaving the earlier block open.
     """
     data = sse(*map(_chunk, CHUNKS), _chunk({}, "stop"), done=True)
     served = serve(Scripted(Answer(*frames(data))))
@@ -174,7 +174,7 @@ def test_g32_parallel_calls_stay_apart(front, behind):
 
     Elsewhere: all in one slot, fragments behind the end of a block, calls of one name merged.
     Here: a slot is a call's identity; where a dialect forbids interleaving, later calls wait.
-    Seen failing: AnswerEncoder numbering all calls 0; AnthropicWriter._indexes with one index for all calls.
+    Seen failing: AnswerEncoder._open numbering all blocks 0.
     """
     served = Served()
     client = Client(served, front, BEHIND[behind], stream=True)
@@ -232,7 +232,7 @@ def test_g32_calls_that_come_in_turns(front, behind, data):
 
     Elsewhere: same-named calls of Gemini merge into one, fragments of a chat host mix.
     Here: three calls, in their order, each with its own arguments.
-    Seen failing: GeminiReader joining calls of one name; ChatReader with one slot for all calls.
+    Seen failing: AnswerEncoder._open numbering all blocks 0.
     """
     served = serve(Scripted(Answer(*frames(data))))
     path, body = body_of(front, BEHIND[behind], [iv.user(ASKED)], stream=True, tools=TOOLS)
@@ -269,7 +269,7 @@ def test_g33_tokens_are_counted_for_every_model(front, behind):
 
     Elsewhere: a 404 that suspends the model for hours, 48 of 728 tokens, or 0, which breaks what clients show.
     Here: the provider's own counter where it has one, else an estimate with a header; tools make it more.
-    Seen failing: estimate without the system prompt, or without tools; counted without ESTIMATED.
+    Seen failing: estimate without the system prompt; counted without ESTIMATED.
     """
     served = Served()
     reply, count = _count(served, front, BEHIND[behind])
@@ -290,7 +290,7 @@ def test_g33_a_counter_that_fails_is_no_failure_of_the_model(front, behind, stat
 
     Elsewhere: a count that fails counts as a failure of the model, which is not asked for hours.
     Here: an estimate, marked as one, and no circuit hears of it.
-    Seen failing: _asked without its except; counted telling Circuits.failed.
+    Seen failing: _asked without its except.
     """
     failing = BrokenError("refused") if status is None else Answer(b"{}", status=status)
     served = serve(Scripted(failing))
@@ -308,7 +308,7 @@ def test_g34_the_context_is_known_from_the_first_event(behind):
 
     Elsewhere: 0 in message_start makes Claude Code show 0 % and never compact.
     Here: never 0, and in the end the truth.
-    Seen failing: StreamedAnswer without its estimate; AnthropicWriter.finish without usage.
+    Seen failing: StreamedAnswer with an estimate of 0.
     """
     served = Served()
     path, body = body_of("anthropic", BEHIND[behind], [iv.user(ASKED)], stream=True, system=SYSTEM)
@@ -345,7 +345,7 @@ def test_g35_flags_go_where_they_are_known(model, header, member):
 
     Elsewhere: dropped (200k in place of 1M), or forwarded to Bedrock and Vertex, which answer 400.
     Here: a table of hosts and flags. What nobody knows goes to Anthropic alone.
-    Seen failing: known_betas returning all flags, or none; added_members without the flags; known_betas without its note.
+    Seen failing: known_betas returning all flags.
     """
     served = Served()
     path, body = body_of("anthropic", model, [iv.user(ASKED)], max_tokens=4000)
@@ -381,7 +381,7 @@ def test_g35_flags_of_a_converse_client():
 
     Elsewhere: "Extra inputs are not permitted".
     Here: the same flags, where the host wants them; at Bedrock they stay as they came.
-    Seen failing: asked_betas without the members of bodies; moved_out moving nothing.
+    Seen failing: asked_betas without the members of bodies.
     """
     path, body = body_of("bedrock-converse", "anthropic/claude-opus-5-5", [iv.user(ASKED)], max_tokens=4000)  # fmt: skip
     body["additionalModelRequestFields"] = {"anthropic_beta": [LONG]}
@@ -428,7 +428,7 @@ def test_g36_a_cut_ends_in_a_legal_end(front, behind, share):
 
     Elsewhere: silence; "stream closed before response.completed", and clients that ask again and again.
     Here: one legal terminal event, always; or a status, if nothing had been sent.
-    Seen failing: BytesAnswer.fail returning nothing; StreamedAnswer.fail without _broken.
+    Seen failing: _broken returning an answer that ended well.
     """
     data = recorded(behind)
     http = Scripted(Answer(data[: int(len(data) * share)], BrokenError("reset by peer")))
@@ -455,7 +455,7 @@ def test_g36_codex_finds_every_count(behind, stream):
 
     Elsewhere: `reasoning_tokens` is missing in usage, which Codex cannot parse.
     Here: input, output, total, cached and reasoning tokens, always numbers.
-    Seen failing: ResponsesWriter without output_tokens_details.
+    Seen failing: the usage of Responses without output_tokens_details.
     """
     served = Served()
     path, body = body_of("openai-responses", BEHIND[behind], [iv.user(ASKED)], stream=stream, reasoning="high", max_tokens=4000)  # fmt: skip
@@ -473,7 +473,7 @@ def test_g36_codex_finds_counts_that_nobody_made():
 
     Elsewhere: `usage: null` is a parse error.
     Here: the members are there or the object is not; no count is invented.
-    Seen failing: ResponsesWriter writing null for the details.
+    Seen failing: the usage of Responses without output_tokens_details.
     """
     data = sse(*map(_chunk, CHUNKS), _chunk({}, "stop"), done=True)
     served = serve(Scripted(Answer(data)))
@@ -503,7 +503,7 @@ def test_g37_an_overload_behind_the_handshake(front, behind):
 
     Elsewhere: the handshake was passed on, so there is no way back, and the client gets an error.
     Here: nothing leaves before something was said; signs of life meanwhile.
-    Seen failing: StreamedAnswer.take and BytesAnswer.take without has_output.
+    Seen failing: StreamedAnswer.take without has_output; Serving._ask taking a sign of life for an answer.
     """
     data = recorded(behind)
     overloaded = Answer(beginning_of(data, HANDSHAKE[behind]), Wait(0.1), OVERLOADED[behind])
@@ -533,7 +533,7 @@ def test_g38_reasoning_is_shown_once(front, behind, stream):
 
     Elsewhere: in a field and in blocks at once, so that interfaces show it twice.
     Here: one channel for each dialect; what a host repeats (`mirror`) is read once.
-    Seen failing: ChatWriter writing `reasoning` beside `reasoning_content`; ReasoningFields keeping both copies.
+    Seen failing: ChatWriter with another name of `reasoning_content`.
     """
     served = Served()
     path, body = body_of(

@@ -153,7 +153,7 @@ def test_g39_why_an_answer_ended(front, behind, body, kind):
 
     Elsewhere: refusals, pauses and full contexts become a plain stop, and a turn with calls ends with "stop", so that nobody runs them.
     Here: a total table, both ways; within one dialect the provider's own word stays.
-    Seen failing: AnswerEncoder._end without its first lines; _WORDS of a dialect without one of its rows.
+    Seen failing: AnswerEncoder._end without its first lines.
     """
     served = played(body)
     path, asked = body_of(front, BEHIND[behind], [iv.user(ASKED)], tools=TOOLS)
@@ -201,7 +201,7 @@ def test_g40_the_words_of_a_refusal_arrive(front, behind, status, stream):
 
     Elsewhere: "All target providers failed" hides the numbers that Claude Code shortens a request by.
     Here: the same words; one request; no circuit hears of it, however often it happens.
-    Seen failing: _of_provider with words of its own; _may_go_elsewhere returning True; Circuits.failed counting a 400.
+    Seen failing: _of_provider without the message; _may_go_elsewhere returning True.
     """
     http = Scripted(Answer(json.dumps(REFUSALS[behind]).encode(), status=status))
     route = NamedModel(name="agent", to=(BEHIND[behind], "openai/gpt-5.5"))
@@ -258,7 +258,7 @@ def test_g41_before_the_first_byte_it_is(behind, stream):
 
     Elsewhere: a failed connection is an error of the client.
     Here: two tries at the first, the next one answers; all of it is noted.
-    Seen failing: Backoff without retries; _ELSEWHERE without ConnectionFailedError.
+    Seen failing: Passage._report dropping the note of the move.
     """
     data = recorded(behind)
     if not stream:
@@ -295,7 +295,7 @@ def test_g42_silences_have_signs_of_life(front, behind):
 
     Elsewhere: load balancers cut the connection after 30 to 60 seconds of silence.
     Here: a ping of the dialect, or a comment; proxies are told not to buffer, to change or to compress.
-    Seen failing: ClientStream.look without _ping; _UNBUFFERED empty.
+    Seen failing: ClientStream.look without _ping; _UNBUFFERED empty; a comment for Gemini.
     """
     data = recorded(behind)
     half = data.rfind(b"\n\n", 0, len(data) // 2) + 2 if behind != "bedrock-converse" else len(data)
@@ -344,7 +344,7 @@ def test_g43_pings_of_the_provider_are_pings_of_the_client(front):
 
     Elsewhere: they are swallowed, or become an empty chunk, which clients take for text.
     Here: a ping in the client's dialect; in the same dialect the very bytes.
-    Seen failing: ClientStream.write setting _sent where nothing was sent; the encoder writing an empty delta for a Heartbeat.
+    Seen failing: the encoder writing an empty event for a Heartbeat; ClientStream.look without _ping.
     """
     data = recorded("anthropic")
     ping = b'event: ping\ndata: {"type": "ping"}\n\n'
@@ -396,7 +396,7 @@ def test_g44_settings_that_do_not_fit_together(model, odd):
 
     Elsewhere: sub-agents send thinking disabled and an effort, which is a 400 at DeepSeek; forced tools beside thinking are, too.
     Here: settled by the model's row, with notes; off stays off where the model can be off.
-    Seen failing: FittedRequest._fit_tools changing nothing; with_model used whatever the notes say.
+    Seen failing: Passage._is_changed without _SETTINGS.
     """
     served = Served()
     reply = served.ask("POST", "/v1/messages", _messages(model=model, **ODD[odd]))
@@ -455,7 +455,7 @@ def test_g45_nobody_else_is_shown_more(front, model, settings):
 
     Elsewhere: summaries are forced on everybody.
     Here: only the chat clients' silence is read as a wish.
-    Seen failing: shown_to_client without one of its conditions.
+    Seen failing: shown_to_client without its first condition.
     """
     served = Served()
     path, body = body_of(front, model, [iv.user(ASKED)], max_tokens=4000, **settings)

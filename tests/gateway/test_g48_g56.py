@@ -126,7 +126,7 @@ def test_g49_the_clients_own_key_stays(front, way):
 
     Elsewhere: replaced.
     Here: the client knows its conversations.
-    Seen failing: added_members ignoring the client's; adding one on the byte path.
+    Seen failing: added_members ignoring the client's.
     """
     served = Served()
     path, body = body_of(front, "openai/gpt-5.6", [iv.user(ASKED)], reasoning=iv.Reasoning("high", show="summary"))  # fmt: skip
@@ -180,7 +180,7 @@ def test_g50_a_conversation_stays_where_it_is(header):
 
     Elsewhere: rotation halves cache hits, and a preferred account that recovers steals warm conversations.
     Here: affinity with fail-over and without fail-back; new conversations are spread.
-    Seen failing: Circuits.order without the home; Circuits.succeeded forgetting where a conversation is.
+    Seen failing: Circuits.succeeded forgetting where a conversation is.
     """
     good = json.dumps({
         "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-opus-5-5", "content": [{"type": "text", "text": "Yes."}],
@@ -275,7 +275,7 @@ def test_g51_streamed_as_whole(front, behind):
 
     Elsewhere: the last chunk is not waited for.
     Here: the same, and reasoning is never more than the output.
-    Seen failing: StreamedAnswer with its estimate in the end.
+    Seen failing: StreamedAnswer.last with estimates in place of the counts.
     """
     counted = []
     for stream in (False, True):
@@ -320,7 +320,7 @@ def test_g52_an_image_that_a_tool_gave(behind):
 
     Elsewhere: lost without a word.
     Here: moved into a user message where the dialect's results hold no files, and noted.
-    Seen failing: fit_media leaving files of results out.
+    Seen failing: fit_media leaving the note out, or the file.
     """
     content = [{"type": "text", "text": "A map of Oslo."}, IMAGE]
     beside = {"type": "text", "text": "Look at the colours."}
@@ -344,7 +344,7 @@ def test_g52_an_image_of_the_user(front, behind):
 
     Elsewhere: lost between two dialects.
     Here: once, in the user's message.
-    Seen failing: a dialect's write_media returning nothing.
+    Seen failing: nothing yet; it guards the matrix.
     """
     message = iv.user([iv.Text("What is this?"), iv.Media("image/png", data=PIXEL)])
     served = Served()
@@ -456,7 +456,7 @@ def test_g55_the_name_that_the_client_gave(front, stream, written):
 
     Elsewhere: `default_api:Read` and `read` are tools that the client does not have.
     Here: the client's own spelling, if it is clear which tool is meant.
-    Seen failing: the encoder writing the name as it came.
+    Seen failing: as it is now, for the names that are marked.
     """
     parts = [{"functionCall": {"name": written, "args": {"city": "Oslo"}}}]
     chunk = {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}], "modelVersion": "m", "responseId": "r"}  # fmt: skip
