@@ -165,6 +165,7 @@ class Client:
     def __init__(self, served, dialect, model, *, stream=False, loses=False) -> None:
         self.served, self.dialect, self.model = served, dialect, model
         self.stream, self.loses = stream, loses
+        self.max_tokens = 8000
         self.history: list[Message] = []
         self.replies: list[Reply] = []
         self.answers: list[iv.Response] = []
@@ -189,7 +190,7 @@ class Client:
             stream=self.stream,
             tools=TOOLS,
             reasoning=iv.Reasoning("high", show="summary"),
-            max_tokens=8000,
+            max_tokens=self.max_tokens,
         )
         reply = await self.served.call("POST", path, body)
         assert reply.status == 200, (reply.status, reply.body[:500])

@@ -65,8 +65,8 @@ def test_g21_a_switch_and_a_return():
     served = watched()
     names = ("anthropic", "gemini", "openai-chat", "openai-responses")
     client = loop(served, "openai-chat", BEHIND["anthropic"], loses=True)
-    for name in (*names[1:], *names):
-        ask(client, model=BEHIND[name])
+    for number, name in enumerate((*names[1:], *names)):
+        ask(client, f"What is {number} + 2?", model=BEHIND[name])
     made = {}
     for request, answer, report in zip(served.upstream.requests, served.upstream.answers, served.reports, strict=True):  # fmt: skip
         body = json.dumps(request, ensure_ascii=False)

@@ -312,6 +312,9 @@ class AnswerEncoder:
     # ---- the end -------------------------------------------------------------------------------
 
     def _end(self, response: Response) -> None:
+        if response.finish_reason == "stop" and response.tool_calls:
+            # Some hosts say "stop" of a turn with calls; clients run the calls only if they are told that there are some.
+            response = response.replace(finish_reason="tool_calls", wire_finish_reason=None)
         for part in self._folder.parts:
             if part.is_open:
                 part.end(part.now())

@@ -98,12 +98,15 @@ SENTENCES: dict[str, str] = {
     # what the gateway changes
     "system_line_dropped": "A line of the system prompt that only the client's own provider reads was not sent.",
     "effort_limited": "The configuration limits the effort; the limit was sent.",
+    "reasoning_shown": "The client asked for reasoning, and its API shows it; the model was asked to show a summary.",
+    "cache_key_added": "The provider finds its prompt cache by a key, and the client sent none; one was made of how the conversation begins.",
     "header_dropped": "A feature that the client asked for in a header is not known at this host; it was not asked for.",
     "moved_on": "An upstream could not answer; the request went to the next one.",
+    "tokens_estimated": "The provider did not count the tokens; the counts are estimates.",
     "turn_not_stored": "The store could not be asked or written; the answer was served without it.",
     # sending a request
     "retried": "The host was busy, or the connection failed before any output; the request was sent again.",
-    "recovered_after_refusal": "The host refused reasoning of an earlier turn; the request was sent again without it.",
+    "recovered_after_refusal": "The host refused reasoning of an earlier turn, or refused to show its own; the request was sent again without it.",
     "broken_after_end": "The connection failed after the end of the answer; the token counts may be missing.",
     # lookups in the catalog
     "unknown_model": "The model is unknown; the defaults were used.",

@@ -168,10 +168,7 @@ class Exchange:
         if self._status == 400 and not self._recovered:
             sent = self._wire.body
             reduced = recover(self._request, body.decode("utf-8", "replace"))
-            if (
-                reduced is not None
-                and (wire := encoded(reduced, self._destination.target)).body != sent
-            ):
+            if reduced is not None and (wire := self.rewritten(reduced)).body != sent:
                 self._recovered = True
                 self._request, self._wire, self._body = reduced, wire, None
                 self._notebook.add("recovered_after_refusal", (error.message or "")[:200])
@@ -180,6 +177,10 @@ class Exchange:
         return self._again(
             error, transient=is_transient(self._status, self._lowercase_headers, kind)
         )
+
+    def rewritten(self, request: Request) -> Wire:
+        """A request that was reduced after a refusal, as it is sent."""
+        return encoded(request, self._destination.target)
 
     def feed(self, chunk: bytes) -> bool:
         """Takes bytes of the answer; returns whether to read on."""

@@ -10,6 +10,8 @@ Nothing leaves before the upstream has said something: until then the request ca
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from innervoice.answering.stream_encoder import StreamEncoder
@@ -18,11 +20,14 @@ from innervoice.canon.events import Finish, UsageUpdate
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.notes import Note
 from innervoice.canon.parts import Part
+from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.usage import Usage
 from innervoice.client.exchange import Exchange
 from innervoice.frames.frame import Frame
+from innervoice.gateway.additions import with_members
 from innervoice.gateway.byte_path import whole_frames
+from innervoice.gateway.listings import estimated_usage
 from innervoice.gateway.passage import Attempt, Passage
 from innervoice.gateway.passages import AnyPassage
 from innervoice.inline.marks import UNSETTLED
@@ -42,7 +47,13 @@ class GatewayExchange(Exchange):
 
     tap: bytearray | None = None
     """What has come and was not passed on; None where nobody passes bytes on."""
+    added: Mapping[str, Any] = MappingProxyType({})
+    """What the gateway added to the body."""
     _unread = b""
+
+    def rewritten(self, request: Request) -> Wire:
+        """The request as it is sent after a refusal, with what was added before."""
+        return with_members(super().rewritten(request), self.added)
 
     def started(self, status: int, headers: Any) -> bool:
         """Takes the head of an answer; what came of an earlier one was shown to nobody."""
@@ -100,9 +111,11 @@ class Answer(Protocol):
         ...
 
 
-def silent_ping(media_type: str) -> bytes:
+def silent_ping(media_type: str, dialect: str) -> bytes:
     """A sign of life that belongs to no answer: a comment, or white space before JSON; lines and binary frames have none."""
-    return {_SSE: b": ping\n\n", "application/json": b"\n"}.get(media_type, b"")
+    if media_type == _SSE:
+        return dialect_named(dialect).framing(Frame(None))
+    return b"\n" if media_type == "application/json" else b""
 
 
 def answer_for(
@@ -132,8 +145,9 @@ class StreamedAnswer:
             tools=passage.tools,
             array=front.array,
         )
-        self._has_begun = False
+        self._has_begun = self._is_estimated = False
         self._estimate = Usage(input_tokens=estimate)
+        self._dialect = front.dialect
         row = dialect_named(front.dialect)
         self.media_type = "application/json" if front.array else row.media_type
 
@@ -156,20 +170,31 @@ class StreamedAnswer:
     def last(self) -> bytes:
         """The end of the answer."""
         before = self.take()
-        return before + self._begun() + self._encoder.feed(Finish(self._exchange.response))
+        response = self._counted(self._exchange.response)
+        return before + self._begun() + self._encoder.feed(Finish(response))
 
     def fail(self, failure: Failure) -> bytes:
         """The end of an answer that broke off."""
-        return self._begun() + self._encoder.feed(Finish(_broken(self._exchange.response, failure)))
+        response = self._counted(self._exchange.response)
+        return self._begun() + self._encoder.feed(Finish(_broken(response, failure)))
+
+    def _counted(self, response: Response) -> Response:
+        """The answer with its counts; where the provider gave none, all of them are estimates, and not only the one of the beginning."""
+        usage = estimated_usage(response, self._estimate.input_tokens or 0)
+        self._is_estimated = usage is not response.usage
+        return response.replace(usage=usage)
 
     def ping(self) -> bytes:
         """A sign of life. Before the first event it says nothing of the answer, which may still come from elsewhere."""
-        return self._encoder.ping() if self._has_begun else silent_ping(self.media_type)
+        if self._has_begun:
+            return self._encoder.ping()
+        return silent_ping(self.media_type, self._dialect)
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What the client's dialect had no place for."""
-        return self._encoder.notes
+        """What the client's dialect had no place for, and that counts are estimates."""
+        notes = self._encoder.notes
+        return (*notes, Note("tokens_estimated")) if self._is_estimated else notes
 
     def _begun(self) -> bytes:
         """The beginning, with an estimate of the input, which clients show until the count comes."""
@@ -210,7 +235,7 @@ class WholeAnswer:
 
     def ping(self) -> bytes:
         """White space before the body, which JSON allows."""
-        return silent_ping(self.media_type)
+        return silent_ping(self.media_type, self._passage.front.dialect)
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -246,10 +271,17 @@ class BytesAnswer:
         return self._taken(tap, whole_frames(tap, self.media_type))
 
     def last(self) -> bytes:
-        """The rest."""
+        """The rest. An answer that broke off behind its end gets the frame that it lacks."""
         tap = self._exchange.tap
         assert tap is not None
-        return self._taken(tap, len(tap))
+        notes = self._exchange.response.notes
+        is_cut = any(note.code == "broken_after_end" for note in notes)
+        data = self._taken(tap, whole_frames(tap, self.media_type) if is_cut else len(tap))
+        frame = dialect_named(self._passage.front.dialect).closing
+        if self._passage.stream and frame and self._terminal not in data:
+            space = b"" if not data or data.endswith((b"\n\n", b"\r\n\r\n")) else b"\n\n"
+            data += space + frame
+        return data
 
     def fail(self, failure: Failure) -> bytes:
         """The dialect's own error in the middle of a stream."""
@@ -269,9 +301,10 @@ class BytesAnswer:
 
     def ping(self) -> bytes:
         """A sign of life, in the dialect's own form once the answer has begun."""
+        dialect = self._passage.front.dialect
         if self._has_begun and self.media_type == _SSE:
-            return StreamEncoder(self._passage.front.dialect).ping()
-        return b"" if self._has_begun else silent_ping(self.media_type)
+            return StreamEncoder(dialect).ping()
+        return b"" if self._has_begun else silent_ping(self.media_type, dialect)
 
     @property
     def notes(self) -> tuple[Note, ...]:

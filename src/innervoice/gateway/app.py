@@ -125,10 +125,10 @@ class Application:
         gateway.metrics.stream_opened()
         serving: Serving | None = None
         try:
-            passages = Passages(gateway, front, body, report)
+            passages = Passages(gateway, front, body, report, incoming.headers)
             serving = Serving(gateway, passages, report, incoming.headers, incoming.send)
             if not await _unless_gone(serving.serve(), incoming.receive):
-                serving.left()
+                await serving.left()
         except InnervoiceError as error:
             report.error = type(error).__name__
             upstream = serving.upstream if serving else None

@@ -43,6 +43,9 @@ class ClientStream:
 
     def __init__(self, send: Send, report: Report, pings: Pings, limits: TimeLimits) -> None:
         self.has_begun = False
+        """The head was sent, with a piece of the answer or with a sign of life."""
+        self.has_said = False
+        """A piece of the answer was sent."""
         self.answer: Answer | None = None
         """Whose signs of life are sent."""
         self.headers: dict[str, str] = {}
@@ -77,7 +80,7 @@ class ClientStream:
         if not data:
             return
         self._sent = self._heard
-        self._is_sending = True
+        self.has_said = self._is_sending = True
         if self._report.first_byte is None:
             self._report.first_byte = self._sent - self._began
         if not self.has_begun:

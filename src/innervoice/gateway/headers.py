@@ -2,21 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from innervoice.canon.notes import Notebook
 from innervoice.canon.target import Target
+from innervoice.wire.controls import is_claude
 from innervoice.wire.dialects import dialect_named
+from innervoice.wire.json_access import as_dict, as_list
 
-__all__ = ["AFFINITY", "passed_back", "passed_on"]
+__all__ = ["AFFINITY", "asked_betas", "known_betas", "passed_back", "passed_on"]
 
 _BETA = "anthropic-beta"
-_BETAS: dict[str, tuple[str, ...]] = {
-    "anthropic": ("*",),
+_IN_BODY = (("additionalModelRequestFields", "anthropic_beta"), ("anthropic_beta",))
+"""Where clients of Bedrock write the flags: those of Converse, and those that were made for InvokeModel."""
+
+_EVERYWHERE = (
+    "computer-use-2025-01-24",
+    "computer-use-2025-11-24",
+    "context-1m-2025-08-07",
+    "thinking-display-updates-2026-08-18",
+)
+_BETAS: dict[str, frozenset[str]] = {
+    "anthropic": frozenset({"*"}),
+    "azure": frozenset({
+        *_EVERYWHERE, "advanced-tool-use-2025-11-20", "code-execution-2025-08-25", "context-management-2025-06-27",
+        "dangerous-tool-use-2026-09-03", "effort-2025-11-24", "files-api-2025-04-14", "interleaved-thinking-2025-05-14",
+        "mcp-client-2025-04-04", "mcp-client-2025-11-20", "per-turn-control-2026-07-01", "prompt-caching-scope-2026-01-05",
+        "skills-2025-10-02", "structured-outputs-2025-11-13", "web-fetch-2025-09-10", "web-search-2025-03-05",
+    }),
+    "bedrock": frozenset({
+        *_EVERYWHERE, "effort-2025-11-24", "fine-grained-tool-streaming-2025-05-14", "structured-outputs-2025-11-13",
+        "thinking-binding-controls-2026-08-01",
+    }),
     # Vertex refuses flags that it does not know, stale ones too (vercel/ai, packages/anthropic, e5c4f40).
-    "vertex": ("interleaved-thinking-2025-05-14", "context-1m-2025-08-07"),
-}
-"""Hosts of the Messages API -> the flags of `anthropic-beta` that they know; one that is in no row gets none."""
+    "vertex": frozenset({
+        *_EVERYWHERE, "compact-2026-01-12", "compact-2026-09-04", "context-management-2025-06-27", "dangerous-tool-use-2026-09-03",
+        "interleaved-thinking-2025-05-14", "per-turn-control-2026-07-01", "thinking-binding-controls-2026-08-01",
+        "tool-search-tool-2025-10-19", "web-search-2025-03-05",
+    }),
+}  # fmt: skip
+"""Hosts of Claude -> the flags of `anthropic-beta` that they know; one that is in no row gets none. No flag is added that a client did
+not send. Source: litellm 1.106.2, anthropic_beta_headers_config.json, read 2026-11-16."""
 
 _BYTES_ONLY = ("anthropic-version",)
 """Sent as the client sent it where its body is, too: the version decides what the body may hold."""
@@ -34,24 +61,44 @@ _BACK = frozenset({"request-id", "x-request-id", "retry-after", "openai-processi
 _BACK_STARTS = ("anthropic-ratelimit-", "x-ratelimit-")
 
 
-def passed_on(
-    given: Mapping[str, str], target: Target, notebook: Notebook, *, is_bytes: bool
-) -> dict[str, str]:
-    """The client's headers that go to an upstream; flags that it does not know are noted."""
-    passed: dict[str, str] = {}
-    if not dialect_named(target.dialect).headers.keys() & set(_BYTES_ONLY):
-        return passed  # no other API has these headers
-    flags = [flag.strip() for flag in given.get(_BETA, "").split(",") if flag.strip()]
-    known = _BETAS.get(target.provider or "", ())
-    kept = [flag for flag in flags if "*" in known or flag in known]
+def asked_betas(given: Mapping[str, str], body: Mapping[str, Any]) -> tuple[str, ...]:
+    """The flags that a client sets, in its header or in its body."""
+    flags: list[Any] = given.get(_BETA, "").split(",")
+    for path in _IN_BODY:
+        value: Any = body
+        for name in path:
+            value = as_dict(value).get(name)
+        flags += as_list(value)
+    stripped = (flag.strip() for flag in flags if isinstance(flag, str))
+    return tuple(dict.fromkeys(flag for flag in stripped if flag))
+
+
+def known_betas(flags: Sequence[str], target: Target, notebook: Notebook) -> tuple[str, ...]:
+    """Those of the flags that an upstream knows; the others are noted."""
+    takes = _has_headers(target) or is_claude(target.row)
+    known = _BETAS.get(target.provider or "", frozenset()) if takes else frozenset()
+    kept = tuple(flag for flag in flags if "*" in known or flag in known)
     for flag in flags:
         if flag not in kept:
             notebook.add("header_dropped", flag[:80])
-    if kept:
-        passed[_BETA] = ",".join(kept)
+    return kept
+
+
+def passed_on(
+    given: Mapping[str, str], target: Target, betas: Sequence[str], *, is_bytes: bool
+) -> dict[str, str]:
+    """The client's headers that go to an upstream, and the flags that it knows."""
+    if not _has_headers(target):
+        return {}
+    passed = {_BETA: ",".join(betas)} if betas else {}
     if is_bytes:
         passed |= {name: given[name] for name in _BYTES_ONLY if name in given}
     return passed
+
+
+def _has_headers(target: Target) -> bool:
+    """Whether the target's API has these headers at all."""
+    return bool(dialect_named(target.dialect).headers.keys() & set(_BYTES_ONLY))
 
 
 def passed_back(given: Mapping[str, str]) -> dict[str, str]:

@@ -11,6 +11,9 @@ from types import MappingProxyType
 from typing import Any
 
 from innervoice.canon.jsontext import dump_json
+from innervoice.canon.parts import Part, Text, Thinking, ToolCall
+from innervoice.canon.response import Response
+from innervoice.canon.usage import Usage
 from innervoice.catalog.targets import resolved
 from innervoice.errors import UsageError
 from innervoice.gateway.fronts import Front
@@ -18,7 +21,7 @@ from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict, as_text
 from innervoice.wire.model_list import ModelFacts
 
-__all__ = ["ESTIMATED", "count_body", "estimate", "model_body", "models_body", "shown_model", "version_body"]  # fmt: skip
+__all__ = ["ESTIMATED", "count_body", "estimate", "estimated_usage", "model_body", "models_body", "shown_model", "version_body"]  # fmt: skip
 
 _NOWHERE: Mapping[str, str] = MappingProxyType({})
 _OWNER = "innervoice"
@@ -110,6 +113,31 @@ def estimate(body: Mapping[str, Any]) -> int:
     """About how many tokens a request has: its system prompt, tools and messages, in any dialect. Never 0; more text is never fewer."""
     size = sum(_size(body[name], name) for name in _SAID if name in body)
     return max(1, -(-size // _BYTES_PER_TOKEN))
+
+
+def estimated_usage(response: Response, asked: int) -> Usage:
+    """The counts of an answer; estimates where its provider gave none. `asked` is the estimate of the request."""
+    usage = response.usage
+    if usage.total_tokens is not None:
+        return usage
+    said = dump_json([_said(part) for part in response.parts])
+    output = usage.output_tokens or -(-len(said) // _BYTES_PER_TOKEN)
+    return Usage(
+        input_tokens=usage.input_tokens or asked,
+        output_tokens=output,
+        reasoning_tokens=usage.reasoning_tokens,
+        cached_input_tokens=usage.cached_input_tokens,
+    )
+
+
+def _said(part: Part) -> str:
+    match part:
+        case Text() | Thinking():
+            return part.text
+        case ToolCall():
+            return part.name + part.arguments
+        case _:
+            return ""
 
 
 def _size(value: Any, name: str) -> int:  # noqa: PLR0911 - one for each kind of value

@@ -9,6 +9,8 @@ notes is one without changes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, get_args
 
 from innervoice.canon.messages import Message
@@ -21,8 +23,16 @@ from innervoice.canon.tools import Tool
 from innervoice.catalog.home import is_home
 from innervoice.encoding import decode_request, encoded_plan
 from innervoice.errors import UsageError
+from innervoice.gateway.additions import (
+    added_members,
+    moved_out,
+    shown_to_client,
+    with_marked_errors,
+    with_members,
+)
 from innervoice.gateway.byte_path import with_model
 from innervoice.gateway.fronts import Front
+from innervoice.gateway.headers import asked_betas, known_betas
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Candidate, Route
 from innervoice.history.plan import Plan, planned
@@ -47,6 +57,9 @@ _BILLING = "x-anthropic-billing-header:"
 """How the first line of Claude Code's system prompt begins; its number differs in every request, which ends prompt caches."""
 _BILLED_BY = "anthropic"
 _STORED = "previous_response_id"
+_SETTINGS = ("thinking", "output_config", "additionalModelRequestFields")
+"""Members in which a client may combine what a model does not take together: off and an effort, on and no budget."""
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 class Attempt(NamedTuple):
@@ -57,6 +70,10 @@ class Attempt(NamedTuple):
     wire: Wire
     body: bytes | None
     """The client's own bytes, on the byte path."""
+    betas: tuple[str, ...] = ()
+    """The flags of the client that the upstream knows."""
+    members: Mapping[str, Any] = MappingProxyType({})
+    """What the gateway added to the body."""
 
     @property
     def is_bytes(self) -> bool:
@@ -76,6 +93,7 @@ class Passage:
         report: Report,
         secret: bytes,
         sealer: EnvelopeSealer,
+        headers: Mapping[str, str] = _NO_HEADERS,
     ) -> None:
         self.front = front
         self.report = report
@@ -85,7 +103,8 @@ class Passage:
         asked = value.get("stream", dialect.streams_unasked)
         self.stream = bool(asked) if front.stream is None else front.stream
         self._body, self._value = body, value
-        self._sealer = sealer
+        self._sealer, self._secret = sealer, secret
+        self._betas = asked_betas(headers, value)
         self.request = decode_request(value, front.dialect)
         self._notebook = Notebook()
         self._restorer = TurnRestorer(self.request, report.tenant, secret, self._opened)
@@ -144,20 +163,26 @@ class Passage:
         )
         made = planned(request, target, checked=True)
         wire = encoded_plan(made)
-        self._report(
-            candidate, made.plan, (*changes, *self._restorer.notebook.notes(), *wire.notes)
-        )
         is_same = (
             target.dialect == self.front.dialect
             and not self._places
-            and not self._is_changed(wire, changes)
+            and not self._is_changed(wire, changes, target)
             and request.stream == self.stream
             # Reasoning in the text must be taken out of it.
             and not is_searched(target)
         )
         body = with_model(self._body, self._value, target.model) if is_same else None
         self.report.way = "canon" if body is None else "bytes"
-        return Attempt(candidate, request, wire, body)
+        notebook = Notebook()
+        betas = known_betas(self._betas, target, notebook)
+        members: Mapping[str, Any] = {}
+        if body is None:
+            owner = self.report.tenant, self._secret
+            members = added_members(request, self._value, target, betas, owner, notebook)
+            wire = with_members(wire, members)
+        notes = (*changes, *self._restorer.notebook.notes(), *wire.notes, *notebook.notes())
+        self._report(candidate, made.plan, notes)
+        return Attempt(candidate, request, wire, body, betas, members)
 
     def _check_state(self, target: Target) -> None:
         """Raises `UsageError` if the conversation is stored at a provider that is not asked."""
@@ -167,14 +192,19 @@ class Passage:
                 f"{_STORED} names a conversation that {target.provider} has not stored; send the whole conversation in `input`"
             )
 
-    def _is_changed(self, wire: Wire, changes: tuple[Note, ...]) -> bool:
+    def _is_changed(self, wire: Wire, changes: tuple[Note, ...], target: Target) -> bool:
         """Whether the body that is sent says something else than the one that came."""
         notes = (*changes, *self._restorer.notebook.notes(), *wire.notes)
         if any(note.code not in _WARNINGS for note in notes):
             return True
-        # What is asked for so that reasoning comes back at all, and a setting that this host spells otherwise.
-        names = (*dialect_named(wire.dialect).unstored, *_SPELLED)
-        return any(wire.body.get(name) != self._value.get(name) for name in names)
+        # What is asked for so that reasoning comes back at all, what only this host wants, and what it spells otherwise.
+        unstored = dialect_named(wire.dialect).unstored
+        own = target.host.members.get(wire.dialect, {}) if target.host else {}
+        names = (*unstored, *own, *_SETTINGS, *_SPELLED)
+        if any(wire.body.get(name) != self._value.get(name) for name in names):
+            return True
+        # Where the path names the model, the body must not.
+        return ("model" in wire.body) != ("model" in self._value)
 
     def _fitted(self, target: Target, at_most: Effort | None) -> tuple[Request, tuple[Note, ...]]:
         """The request without what only its client's own provider understands, and with what the configuration limits."""
@@ -182,6 +212,8 @@ class Passage:
         if target.provider != _BILLED_BY and (messages := _unbilled(request.messages)):
             request = request.replace(messages=messages)
             notebook.add("system_line_dropped", _BILLING)
+        request = with_marked_errors(moved_out(request, target), target)
+        request = shown_to_client(request, self.front.dialect, target, notebook)
         asked = request.reasoning
         if at_most and asked and _is_above(asked, at_most):
             request = request.replace(reasoning=Reasoning(at_most, show=asked.show))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from innervoice.canon.messages import Message
+from innervoice.canon.notes import Notebook
 from innervoice.gateway.fronts import Front
+from innervoice.gateway.headers import asked_betas, known_betas
 from innervoice.gateway.known_requests import KnownWay, SplitRequest
 from innervoice.gateway.limits import checked_body
 from innervoice.gateway.listings import estimate
@@ -51,8 +54,16 @@ class Step(NamedTuple):
 class Passages:
     """The ways of one request."""
 
-    def __init__(self, gateway: Gateway, front: Front, body: bytes, report: Report) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        front: Front,
+        body: bytes,
+        report: Report,
+        headers: Mapping[str, str],
+    ) -> None:
         self._gateway = gateway
+        self._headers = headers
         self._front, self._body, self._report = front, body, report
         self._read: Passage | None = None
         self.estimate = 0
@@ -78,8 +89,8 @@ class Passages:
         if split is not None and self._read is None and route.at_most is None:
             way = self._gateway.known.find(split, candidate)
             if way is not None:
-                self._tell(candidate, way)
-                attempt = Attempt(candidate, way.request, way.wire, way.body)
+                betas = self._tell(candidate, way)
+                attempt = Attempt(candidate, way.request, way.wire, way.body, betas)
                 return Step(KnownPassage(split, way, self._report), attempt)
         if self._read is None:
             self._long()
@@ -122,11 +133,16 @@ class Passages:
             report=self._report,
             secret=gateway.lookup_key,
             sealer=gateway.sealer,
+            headers=self._headers,
         )
 
-    def _tell(self, candidate: Candidate, way: KnownWay) -> None:
+    def _tell(self, candidate: Candidate, way: KnownWay) -> tuple[str, ...]:
+        """Reports the short way; returns the flags that go with it."""
+        notebook = Notebook()
+        betas = known_betas(asked_betas(self._headers, {}), candidate.target, notebook)
         report, target = self._report, candidate.target
         report.provider, report.model = target.provider or "", target.model
         report.account, report.way = candidate.account.name, "bytes"
         report.kept, report.restored, report.omitted, report.rules = way.kept, 0, 0, ()
-        report.notes = []
+        report.notes = list(notebook.notes())
+        return betas

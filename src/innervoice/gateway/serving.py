@@ -29,8 +29,9 @@ from innervoice.errors import (
 from innervoice.gateway.answers import Answer, GatewayExchange, answer_for
 from innervoice.gateway.client_stream import ClientStream, Send
 from innervoice.gateway.headers import AFFINITY, passed_back, passed_on
+from innervoice.gateway.listings import estimated_usage
 from innervoice.gateway.passage import Attempt
-from innervoice.gateway.passages import KnownPassage, Passages
+from innervoice.gateway.passages import AnyPassage, KnownPassage, Passages
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Candidate, Route
 from innervoice.history.recover import is_about_reasoning
@@ -64,6 +65,7 @@ class Serving:
         self._stream = ClientStream(send, report, gateway.pings, gateway.time_limits)
         self._exchange: GatewayExchange | None = None
         self._moved: list[Note] = []
+        self._passage: AnyPassage | None = None
 
     @property
     def upstream(self) -> str | None:
@@ -91,7 +93,7 @@ class Serving:
                     gateway.circuits.failed(
                         candidate, status=error.status, retry_after=error.retry_after
                     )
-                    if is_last or self.has_begun or not _may_go_elsewhere(error):
+                    if is_last or self._stream.has_said or not _may_go_elsewhere(error):
                         raise
                     self._moved.append(_moved(candidate, error))
                 else:
@@ -106,6 +108,7 @@ class Serving:
         stream = self._stream
         step = await self._passages.step(candidate, route)
         passage, attempt = step
+        self._passage = passage
         self._report.notes += self._moved  # an attempt begins the notes anew
         exchange = self._exchange = self._exchange_for(attempt, is_last=is_last)
         answer = stream.answer = answer_for(passage, attempt, exchange, self._passages.estimate)
@@ -120,17 +123,23 @@ class Serving:
             await stream.end(last)
         except InnervoiceError as error:
             self._report.attempts += exchange.attempts
-            if not stream.has_begun:
-                if isinstance(passage, KnownPassage) and is_about_reasoning(str(error)):
-                    self._passages.read_all()
-                    await self._ask(candidate, route, is_last=is_last)
-                    return
+            if isinstance(passage, KnownPassage) and self._must_be_read(error):
+                self._passages.read_all()
+                await self._ask(candidate, route, is_last=is_last)
+                return
+            # Signs of life are no answer: another upstream can still give one.
+            is_open = not stream.has_said and not is_last and _may_go_elsewhere(error)
+            if is_open or not stream.has_begun:
                 raise
             self._report.error = type(error).__name__
             self._report.usage = exchange.response.usage
             await stream.end(answer.fail(_failure_of(error)))
             if isinstance(error, (ProviderError, TransportError)):
                 self._gateway.circuits.failed(candidate, status=error.status, retry_after=None)
+
+    def _must_be_read(self, error: InnervoiceError) -> bool:
+        """Whether a request that went on unread is refused for reasoning in it."""
+        return not self._stream.has_begun and is_about_reasoning(str(error))
 
     async def _pass_on(self, exchange: GatewayExchange, answer: Answer) -> None:
         """Passes on what may leave before the end; raises if the answer breaks off or takes too long."""
@@ -159,12 +168,10 @@ class Serving:
 
     def _exchange_for(self, attempt: Attempt, *, is_last: bool) -> GatewayExchange:
         server = self._gateway.config.server
-        notebook = Notebook()
         given = passed_on(
-            self._given, attempt.candidate.target, notebook, is_bytes=attempt.is_bytes
+            self._given, attempt.candidate.target, attempt.betas, is_bytes=attempt.is_bytes
         )
-        self._report.notes += notebook.notes()
-        return GatewayExchange(
+        exchange = GatewayExchange(
             attempt.request,
             attempt.candidate.destination,
             keyring=attempt.candidate.account.keyring,
@@ -178,6 +185,8 @@ class Serving:
             wire=attempt.wire,
             body=attempt.body,
         )
+        exchange.added = attempt.members
+        return exchange
 
     def _headers(self) -> dict[str, str]:
         return {
@@ -193,12 +202,18 @@ class Serving:
         known = set(report.notes)
         report.notes += [note for note in (*response.notes, *notes) if note not in known]
 
-    def left(self) -> None:
-        """The client is gone: what is known of the answer is booked."""
+    async def left(self) -> None:
+        """The client is gone: what is known of the answer is booked, and what came of it is kept."""
         self._report.status, self._report.error = 499, None
-        if self._exchange is not None:
-            self._report.attempts += self._exchange.attempts
-            self._report.usage = self._exchange.response.usage
+        if self._exchange is None or self._passage is None:
+            return
+        response = self._exchange.response
+        usage = estimated_usage(response, self._passages.estimate)
+        if usage is not response.usage:
+            self._report.notes.append(Note("tokens_estimated"))
+        self._report.attempts += self._exchange.attempts
+        self._report.usage = usage
+        await self._gateway.remember(self._passage, response)
 
     def _conversation(self) -> bytes | None:
         """What the requests of one conversation have in common: a header of the client, else how the conversation begins."""
@@ -208,10 +223,11 @@ class Serving:
         return blake2b(facts.encode("utf-8", "surrogatepass") + begins, digest_size=16).digest()
 
 
-def _may_go_elsewhere(error: ProviderError | TransportError) -> bool:
+def _may_go_elsewhere(error: InnervoiceError) -> bool:
     if isinstance(error, TimedOutError):
         return error.limit == "connect"
-    return isinstance(error, _ELSEWHERE) or error.status in _ELSEWHERE_STATUSES
+    status = error.status if isinstance(error, ProviderError) else None
+    return isinstance(error, _ELSEWHERE) or status in _ELSEWHERE_STATUSES
 
 
 def _failure_of(error: InnervoiceError) -> Failure:

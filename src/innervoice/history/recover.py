@@ -35,6 +35,8 @@ _ALL = (
     "Corrupted thought signature",
 )
 _NEVER = "cannot be modified"
+_UNSHOWN = "must be verified to generate reasoning summaries"
+"""OpenAI shows nothing of the reasoning to organizations that it does not know; the model reasons all the same."""
 
 
 def is_about_reasoning(refusal: str) -> bool:
@@ -49,6 +51,9 @@ def recover(request: Request, refusal: str) -> Request | None:
     every = [n for n, message in enumerate(request.messages) if message.role == "assistant"]
     if request.mode == "strict" or _NEVER in refusal:
         return None
+    asked = request.reasoning
+    if _UNSHOWN in refusal and asked and asked.show:
+        return request.replace(reasoning=asked.replace(show=None))
     place = _PLACE.search(refusal)
     named = _turns_in(int(place[1]), request) if place else every
     if _ALL_LATER in refusal:

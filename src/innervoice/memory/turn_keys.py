@@ -22,8 +22,16 @@ from typing import Any, NamedTuple
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from innervoice.canon.request import Request
 
-__all__ = ["ConversationDigest", "TurnKeys", "keys_of_turns", "shown_calls", "shown_text"]
+__all__ = [
+    "ConversationDigest",
+    "TurnKeys",
+    "conversation_start",
+    "keys_of_turns",
+    "shown_calls",
+    "shown_text",
+]
 
 _SIZE = 16
 _COUNTED = re.compile(r"[^0-9]*[0-9]{0,5}")
@@ -96,6 +104,11 @@ class ConversationDigest:
             self._digest(b"calls", named) if is_named else None,
             self._digest(b"asked", self._question, shown),
         )
+
+    @property
+    def start(self) -> str:
+        """What all requests of a conversation share, if the messages up to the first of the user were added."""
+        return self._digest(b"start", "".join(self._system).encode(), self._between()).hex()
 
     def _between(self) -> bytes:
         """What was said since the last turn; results in any order."""
@@ -189,3 +202,13 @@ def keys_of_turns(messages: Iterable[Message], digest: ConversationDigest) -> li
         found.append(digest.keys(message) if message.role == "assistant" else None)
         digest.add(message)
     return found
+
+
+def conversation_start(request: Request, tenant: str, secret: bytes) -> str:
+    """A name for a conversation, made of how it begins: the same in all its requests."""
+    digest = ConversationDigest(tenant, secret, request.system)
+    for message in request.messages:
+        digest.add(message)
+        if message.role == "user":
+            break
+    return digest.start

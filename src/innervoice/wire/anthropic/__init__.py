@@ -79,6 +79,7 @@ DIALECT = Dialect(
     demands_limit=True,
     flags_errors=True,
     joins_turns=True,
+    closing=b'event: message_stop\ndata: {"type":"message_stop"}\n\n',
     last_mark=b"message_stop",
     id_start="msg_",
     looks_like=_looks_like,

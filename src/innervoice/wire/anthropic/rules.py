@@ -36,6 +36,7 @@ def problems(
 ) -> Iterator[Refusal]:
     """Why the API would refuse a body."""
     yield from shape_problems(body, target)
+    yield from _enveloped(body, target)
     row, limit = target.row, body.get("max_tokens")
     on = claude_is_on(body, row)
     if not isinstance(limit, int) or limit < 0:
@@ -78,6 +79,18 @@ def _cache_marks(lists: list[Any]) -> Iterator[Any]:
         if held.get("cache_control"):
             yield held["cache_control"]
         yield from _cache_marks([held.get("content")])
+
+
+def _enveloped(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
+    """What Vertex wants otherwise: the model's name in the path alone, and the version in the body."""
+    host = target.host
+    if host is None:
+        return
+    if "model" in body and "{model}" in host.paths.get("anthropic", ""):
+        yield refused("model: Extra inputs are not permitted")
+    for name in host.members.get("anthropic", {}):
+        if name not in body:
+            yield refused(f"{name}: Field required")
 
 
 def _sampling(

@@ -50,6 +50,7 @@ DIALECT = Dialect(
     endpoints={"GET /models": "models", "GET /models/{model}": "model"},
     home="openai",
     path="/chat/completions",
+    closing=b"data: [DONE]\n\n",
     last_mark=b"[DONE]",
     id_start="chatcmpl-",
     inline_reasoning=True,

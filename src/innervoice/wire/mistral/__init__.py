@@ -41,6 +41,7 @@ DIALECT = Dialect(
     thinks_visibly=True,
     answers="answer:MistralWriter",
     obeys="grammar:MistralGrammar",
+    closing=b"data: [DONE]\n\n",
     last_mark=b"[DONE]",
     reads="read:MistralReader",
 )

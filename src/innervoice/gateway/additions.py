@@ -1,0 +1,127 @@
+"""What the gateway asks for that the client's own body cannot say, or says in another place.
+
+    flags      `anthropic-beta`, a header at most hosts of Claude, is a member of the body at Bedrock
+    cache key  OpenAI sends requests of one prefix and one key to the same machine; the key is made of how a conversation begins
+    errors     a tool result that failed says so in words where the API has no member for it
+    summaries  a client whose API shows reasoning, and that asks for an effort, wants to see it
+
+A key that differs in every request would end prompt caches, and one for each system prompt would send all agents with the same prompt to
+one machine, which takes about 15 requests a minute. So the key is the same in all requests of a conversation, and is another in the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from innervoice.canon.notes import Notebook
+from innervoice.canon.parts import Part, Text, ToolResult
+from innervoice.canon.request import Request, Wire
+from innervoice.canon.target import Target
+from innervoice.memory.turn_keys import conversation_start
+from innervoice.wire.dialects import dialect_named
+from innervoice.wire.json_access import as_dict
+from innervoice.wire.serve_request import ReceivedMembers
+
+__all__ = ["added_members", "moved_out", "shown_to_client", "with_marked_errors", "with_members"]
+
+_BETAS = "anthropic_beta"
+_CACHE_KEY = "prompt_cache_key"
+_KEYED_CACHES = ("openai",)
+"""Providers whose prompt cache is found by a key."""
+
+
+def moved_out(request: Request, target: Target) -> Request:
+    """The request without the members that `added_members` writes in another place."""
+    extra = request.extra
+    if not isinstance(extra, ReceivedMembers) or extra.dialect == target.dialect:
+        return request
+    moved = {_BETAS, _CACHE_KEY} if target.provider in _KEYED_CACHES else {_BETAS}
+    holder = dialect_named(extra.dialect).wraps_reasoning
+    left = {name: value for name, value in extra.items() if name not in moved}
+    if holder and _BETAS in as_dict(left.get(holder)):
+        left[holder] = {name: item for name, item in left[holder].items() if name != _BETAS}
+        if not left[holder]:
+            del left[holder]
+    if left == extra:
+        return request
+    return request.replace(
+        extra=ReceivedMembers(extra.dialect, left, extra.spelling, extra.elsewhere)
+    )
+
+
+def shown_to_client(request: Request, dialect: str, target: Target, notebook: Notebook) -> Request:
+    """The request of a client whose API has no word for what to show, and shows reasoning: asks for a summary where none would come."""
+    asked, row = request.reasoning, target.row
+    if (
+        not dialect_named(dialect).thinks_visibly
+        or asked is None
+        or asked.show is not None
+        or asked.effort == "none"
+        or row.shown != "hidden"
+        or "summary" not in row.showable
+    ):
+        return request
+    notebook.add("reasoning_shown")
+    return request.replace(reasoning=asked.replace(show="summary"))
+
+
+def with_marked_errors(request: Request, target: Target) -> Request:
+    """The request whose failed results say so in words, if the target has no other way."""
+    results = (part for message in request.messages for part in message.parts)
+    if dialect_named(target.dialect).flags_errors or not any(map(_is_error, results)):
+        return request
+    return request.replace(
+        messages=tuple(
+            message.replace(parts=tuple(map(_marked_error, message.parts)))
+            for message in request.messages
+        )
+    )
+
+
+def _is_error(part: Part) -> bool:
+    return isinstance(part, ToolResult) and part.error
+
+
+def _marked_error(part: Part) -> Part:
+    if not isinstance(part, ToolResult) or not part.error:
+        return part
+    content = part.content
+    if not isinstance(content, str):
+        return part.replace(content=(Text("Error:"), *content))
+    is_marked = content.lstrip().lower().startswith("error")
+    return part if is_marked else part.replace(content=f"Error: {content}")
+
+
+def added_members(
+    request: Request,
+    given: Mapping[str, Any],
+    target: Target,
+    betas: Sequence[str],
+    owner: tuple[str, bytes],
+    notebook: Notebook,
+) -> dict[str, Any]:
+    """What is added to a body that is written here; `owner` is the tenant and the secret that its keys are made with."""
+    added: dict[str, Any] = {}
+    holder = dialect_named(target.dialect).wraps_reasoning
+    if betas and holder and _BETAS in dialect_named(target.dialect).claude_only:
+        added[holder] = {_BETAS: list(betas)}
+    extra = request.extra
+    is_translated = not isinstance(extra, ReceivedMembers) or extra.dialect != target.dialect
+    # A client of the same API may send the next request in bytes that go on as they are: the key must not come and go.
+    if target.provider in _KEYED_CACHES and is_translated:
+        key = given.get(_CACHE_KEY)
+        if not isinstance(key, str):
+            key = conversation_start(request, *owner)
+            notebook.add("cache_key_added")
+        added[_CACHE_KEY] = key
+    return added
+
+
+def with_members(wire: Wire, members: Mapping[str, Any]) -> Wire:
+    """The encoded request with further members, those of an object beside the ones that it has."""
+    body = dict(wire.body)
+    for name, value in members.items():
+        inner = isinstance(value, dict)
+        body[name] = {**as_dict(body.get(name)), **value} if inner else value
+    return wire.replace(body=body) if members else wire
