@@ -116,6 +116,11 @@ class Running:
         lines = [line.strip() for line in self._log if line.strip()]
         return f"it does not start: {' '.join(lines[-3:])[:200]}"
 
+    @property
+    def ended(self) -> int | None:
+        """The status with which it has ended."""
+        return self._process.poll()
+
     def cpu(self) -> float:
         """The processor time of it and its children so far, in seconds."""
         return sum(_cpu_of(number) for number in family(self._process.pid))

@@ -2,7 +2,7 @@
 
     python bench/gateway_upstream.py        # prints its port
 
-The path says in which form it answers. A whole answer has 8.3 kB; a stream has 200 events, `PAUSE` apart, each written when its
+The path says in which form it answers. A whole answer has 9 kB; a stream has 200 events, `PAUSE` apart, each written when its
 time has come. Words in the request ask for something else: `TURN` for a short turn that thinks and calls a tool, each with ids
 of its own, and `HOLD` for a stream that stops in the middle and stays open.
 """

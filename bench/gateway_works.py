@@ -111,7 +111,12 @@ class Bench:
         path = named.path or CLIENTS[way[0]].path
         port = self._running[title].port
         order = {"port": port, "path": path, "headers": named.headers, "body": body, **more}
-        return self._load.ask(**{"count": 1, **order})
+        try:
+            return self._load.ask(**{"count": 1, **order})
+        except Failed as error:
+            if code := self._running[title].ended:
+                raise Failed(f"its process ended with {code}") from error
+            raise
 
     def _checked(self, answer: dict[str, Any]) -> dict[str, Any]:
         if set(answer["statuses"]) - {"200"}:
@@ -221,7 +226,7 @@ class Bench:
     def _bodies(self, title: str, way: tuple[str, str]) -> dict[str, str]:
         """The requests of a client by name, with histories as this gateway gives them."""
         small = self._conversation(
-            title, way, "Which of the parts is tested least? " + "And why? " * 30
+            title, way, "Which of the parts is tested least? " + "And why? " * 72
         )
         found = {"small": json.dumps(small.body())}
         talk = self._conversation(title, way, f"Read all parts. {TURN.decode()}")
@@ -269,7 +274,9 @@ class Bench:
                     slow.add(title)
         best = {title: min(times) for title, times in samples.items() if times}
         if FLOOR not in best:
-            return {}
+            raise SystemExit(
+                "the floor failed, so nothing can be compared: run bench/gateway again"
+            )
         return {
             title: {
                 "best": best[title],
