@@ -142,10 +142,11 @@ GOALS = (
 
 def outcomes(results: dict[str, Any]) -> list[Outcome]:
     """The results of a run, in the order of the goals."""
-    return [_outcome(goal, goal.values(results)) for goal in GOALS]
+    return [outcome(goal, goal.values(results)) for goal in GOALS]
 
 
-def _outcome(goal: Goal, values: dict[str, float]) -> Outcome:
+def outcome(goal: Goal, values: dict[str, float]) -> Outcome:
+    """Whether these values meet a goal."""
     if goal.over:
         return Outcome(values, all(value >= goal.limit for value in values.values()))
     return Outcome(values, all(value <= goal.limit for value in values.values()))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
+import gateway_page
 import texts_of_page as words
-from goals import GOALS, Outcome, ahead, outcomes
+from goals import GOALS, ahead, outcomes
+from page_table import shown_range, table, times
 from payloads import NAMES, payload
 from peers import FLOOR, OURS
 from work_client import CROWD
@@ -33,24 +34,11 @@ def written(results: dict[str, Any]) -> str:
         _memory(results),
         _hostile(results),
         _long_names(results),
+        gateway_page.section(results["gateway"]) if "gateway" in results else "",
         _left_out(results),
         words.FOOT.format(pace=results.get("pace", 0) * 1e6),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
-
-
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A Markdown table."""
-    head = list(head)
-    lines = [head, ["---"] * len(head), *map(list, rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def times(ratio: float) -> str:
-    """A ratio as text."""
-    if ratio >= 100:
-        return f"{ratio:.0f}x"
-    return f"{ratio:.1f}x" if ratio >= 10 else f"{ratio:.2f}x"
 
 
 def _machine(results: dict[str, Any]) -> str:
@@ -82,20 +70,13 @@ def targets(results: dict[str, Any]) -> str:
             goal.work,
             goal.floor,
             goal.shown,
-            _range(outcome),
+            shown_range(outcome),
             "met" if outcome.met else "missed",
         )
         for goal, outcome in zip(GOALS, outcomes(results), strict=True)
         if outcome.values
     ]
     return table(("work", "floor, 1x", "target", "here", ""), rows)
-
-
-def _range(outcome: Outcome) -> str:
-    low, high = min(outcome.values.values()), max(outcome.values.values())
-    if len(outcome.values) == 1 or times(low) == times(high):
-        return times(high)
-    return f"{times(low)} to {times(high)}"
 
 
 def _ahead(results: dict[str, Any]) -> str:
