@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from contextlib import nullcontext
 from functools import lru_cache
 from importlib import import_module
 from inspect import iscoroutinefunction
@@ -212,6 +213,9 @@ class AsyncEvents:
         chunks, self._chunks = self._chunks, None
         if answer is None:
             return
+        if self._client._limits_silence and not self._client._own:
+            await answer.aclose()  # of aiohttp or our own, which waits for nothing
+            return
         # A cancelled task still closes its connection.
         with anyio.CancelScope(shield=True):
             if hasattr(chunks, "aclose"):
@@ -273,15 +277,18 @@ class AsyncEvents:
             problem: Exception | None = None
             outgoing = await self._outgoing()
             limit = exchange.deadline.limit()
+            # Such a client limits the wait for an answer, too.
+            is_limited = client._limits_silence and not client._own
+            is_limited = is_limited and exchange.deadline.is_for_silence
             try:
-                with exchange.deadline, anyio.fail_after(limit):
-                    request = http.build_request(
-                        outgoing.method,
-                        client._parsed(outgoing.url),
-                        headers=outgoing.headers,
-                        content=outgoing.body,
-                        extensions={"timeout": exchange.deadline.timeouts()},
-                    )
+                request = http.build_request(
+                    outgoing.method,
+                    client._parsed(outgoing.url),
+                    headers=outgoing.headers,
+                    content=outgoing.body,
+                    extensions={"timeout": exchange.deadline.timeouts()},
+                )
+                with exchange.deadline, nullcontext() if is_limited else anyio.fail_after(limit):
                     self._answer = await http.send(request, stream=True)
             except self._errors as error:
                 problem = error

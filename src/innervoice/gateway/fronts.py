@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, NamedTuple, TypeAlias, cast
 from urllib.parse import parse_qs, unquote
 
@@ -37,6 +37,8 @@ _PLACES = {
     "report": r"(?P<report>[^/]+)",
 }
 _LONGEST_PATH = 4096
+_REMEMBERED = 256
+"""Longer paths are looked up anew each time."""
 _MOST_VERSIONS = 2
 """A base URL that ends in /v1, and a client that adds it once more."""
 _VERB_OF_A_MODEL = re.compile(r".*(?::|%3[Aa])[a-z]+[A-Z][A-Za-z]*")
@@ -92,6 +94,29 @@ class _Path(NamedTuple):
 
 def front_of(method: str, path: str, query: str, headers: Headers) -> Front | Missing:
     """The front of a request; `path` is the raw one, percent-encoded as it came, and the names of headers are in lower case."""
+    telling = _telling_headers()
+    told = tuple((name, headers[name]) for name in telling if name in headers)
+    if len(path) + len(query) > _REMEMBERED or any(len(value) > _REMEMBERED for _, value in told):
+        return _found(method, path, query, dict(told))
+    return _known_front(method, path, query, told)
+
+
+@cache
+def _telling_headers() -> tuple[str, ...]:
+    """The headers that tell dialects apart, or a WebSocket."""
+    dialects = [dialect_named(name) for name in DIALECTS]
+    names = [own for dialect in dialects for own in (dialect.key_header, *dialect.headers) if own]
+    return tuple(dict.fromkeys((*names, "upgrade")))
+
+
+@lru_cache(maxsize=1024)
+def _known_front(
+    method: str, path: str, query: str, told: tuple[tuple[str, str], ...]
+) -> Front | Missing:
+    return _found(method, path, query, dict(told))
+
+
+def _found(method: str, path: str, query: str, headers: Headers) -> Front | Missing:
     method = method.upper()
     if len(path) > _LONGEST_PATH:
         text = f"the path has {len(path)} characters; at most {_LONGEST_PATH} are served"

@@ -14,7 +14,7 @@ import os
 import re
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import replace
+from copy import copy
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,8 @@ class Journal:
         if len(report.notes) > _MOST_NOTES or report.usage.raw is not None:
             # What is not shown is not kept.
             usage = report.usage.replace(raw=None)
-            report = replace(report, notes=report.notes[:_MOST_NOTES], usage=usage)
+            report = copy(report)
+            report.notes, report.usage = report.notes[:_MOST_NOTES], usage
         key = report.tenant, report.id
         self._reports[key] = report
         self._reports.move_to_end(key)

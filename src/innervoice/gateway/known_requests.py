@@ -25,7 +25,7 @@ from innervoice.encoding import decode_request
 from innervoice.gateway.byte_path import with_model
 from innervoice.gateway.fronts import Front
 from innervoice.memory.restoring import seals_of
-from innervoice.memory.turn_keys import ConversationDigest, shown_calls, shown_text
+from innervoice.memory.turn_keys import ConversationDigest, shown
 from innervoice.wire.dialects import dialect_named
 
 if TYPE_CHECKING:
@@ -187,8 +187,10 @@ class KnownRequests:
     ) -> tuple[_Turn | None, list[Any]]:
         """The longest beginning that is known, and the messages behind it."""
         end = candidate.target.model.encode()
+        count = len(split.messages)
         for number, digest in reversed(split.digests().items()):
-            if turn := self._turns.found(digest + end):
+            # Behind a conversation that is known stands its answer; without one, the request is sent once more.
+            if number < count and (turn := self._turns.found(digest + end)):
                 return turn, split.messages[number:]
         return None, split.messages
 
@@ -277,10 +279,8 @@ def _proof(turn: Message) -> bytes:
         for part in turn.parts
         if _is_reasoning(part)
     ]
-    calls = [
-        [call.id, *shown] for call, shown in zip(turn.tool_calls, shown_calls(turn), strict=True)
-    ]
-    return blake2b(dump_json([shown_text(turn), calls, kept]), digest_size=_SIZE).digest()
+    ids = [call.id for call in turn.tool_calls]
+    return blake2b(shown(turn) + dump_json([ids, kept]), digest_size=_SIZE).digest()
 
 
 def _is_reasoning(part: Part) -> bool:

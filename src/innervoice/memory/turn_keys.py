@@ -29,6 +29,7 @@ __all__ = [
     "TurnKeys",
     "conversation_start",
     "keys_of_turns",
+    "shown",
     "shown_calls",
     "shown_text",
 ]
@@ -122,6 +123,11 @@ class ConversationDigest:
         return made.digest()
 
 
+def shown(message: Message) -> bytes:
+    """The words and the calls of a turn, without the ids of the calls."""
+    return _shown(message)
+
+
 def shown_text(message: Message) -> str:
     """The words of a turn, as programs keep them."""
     return _plain(message.text)
@@ -143,8 +149,16 @@ def _is_named(call: ToolCall) -> bool:
     return not is_invented and not _COUNTED.fullmatch(call.id)
 
 
+_last_shown: list[tuple[Message | None, bytes]] = [(None, b"")]
+"""The last message and what it shows, which is asked for several times in a row and costs more than all else."""
+
+
 def _shown(message: Message) -> bytes:
-    return dump_json([shown_text(message), shown_calls(message)])
+    known, data = _last_shown[0]
+    if known is not message:
+        data = dump_json([shown_text(message), shown_calls(message)])
+        _last_shown[0] = (message, data)  # at once, for other threads
+    return data
 
 
 def _said(part: Part) -> str:
