@@ -3,7 +3,7 @@
     python bench/gateway_upstream.py        # prints its port
 
 The path says in which form it answers. A whole answer has 9 kB; a stream has 200 events, `PAUSE` apart, each written when its
-time has come. Words in the request ask for something else: `TURN` for a short turn that thinks and calls a tool, each with ids
+time has come. Words in the request ask for something else: `TURN`, without `LAST`, for a short turn that thinks and calls a tool, each with ids
 of its own, and `HOLD` for a stream that stops in the middle and stays open.
 """
 
@@ -23,6 +23,7 @@ EVENTS = 200
 PAUSE = 0.005
 """Seconds between two events of a stream."""
 TURN = b"[[turn]]"
+LAST = b"[[last]]"
 HOLD = b"[[hold]]"
 _HELD = 20
 """How many events a stream has sent that is held."""
@@ -111,7 +112,7 @@ class Upstream(asyncio.Protocol):
             self._loop.call_later(PAUSE, self._go_on, chunks, HOLD in body)
             return
         answer = _WHOLE[form]
-        if TURN in body:
+        if TURN in body and LAST not in body:
             Upstream.turns += 1
             answer = _TURNS[form].replace(_NUMBER, b"%06d" % Upstream.turns)
         head = _HEAD + b"application/json\r\ncontent-length: %d\r\n\r\n" % len(answer)

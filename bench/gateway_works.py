@@ -13,7 +13,7 @@ from crew import environment
 from gateway_clients import CLIENTS, WEATHER, Conversation
 from gateway_contenders import FLOOR, WAYS, Addresses, Named, Running
 from gateway_emulator import StrictEmulator
-from gateway_upstream import EVENTS, HOLD, TURN
+from gateway_upstream import EVENTS, HOLD, LAST, TURN
 from main import told
 
 SIZES = (50_000, 400_000)
@@ -315,5 +315,9 @@ class Bench:
 
 
 def _asking(talk: Conversation) -> str:
-    """The request without the words that ask for another turn: it gets the long answer."""
-    return json.dumps(talk.body()).replace(TURN.decode(), "")
+    """The request with a word at its end that asks for the long answer; all before it is as it was sent so far, as an agent sends it."""
+    body = json.loads(json.dumps(talk.body()))
+    last = body["messages"][-1]
+    holder = last if isinstance(last["content"], str) else last["content"][-1]
+    holder["content"] += LAST.decode()
+    return json.dumps(body)

@@ -18,7 +18,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from innervoice.canon.jsontext import dump_json, load_json, split_items, split_members
-from innervoice.canon.messages import Message
+from innervoice.canon.messages import Message, Role
 from innervoice.canon.parts import Part, Text, Thinking, ToolResult
 from innervoice.canon.request import Request, Wire
 from innervoice.encoding import decode_request
@@ -258,17 +258,20 @@ class _Reading:
         return self._turn is not None and sorted(self._turn.calls) == sorted(results)
 
     def _is_plain(self, message: Any) -> bool:
-        """Whether a message is nothing but words of the user."""
+        """Whether a message is nothing but words of the user, or of who set the system up."""
+        role: Role = "user"
         match message:
             case {"role": "user", "content": str(text), **rest} if not rest:
                 pass
+            case {"role": "system" | "developer", "content": str(text), **rest} if not rest:
+                role = "system"
             case {"role": "user", "parts": [{"text": str(text), **more}], **rest} if not (
                 rest or more
             ):
                 pass
             case _:
                 return False
-        self._digest.add(Message("user", (Text(text),)))
+        self._digest.add(Message(role, (Text(text),)))
         return bool(text.strip())
 
 

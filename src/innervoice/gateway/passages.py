@@ -17,6 +17,7 @@ from innervoice.gateway.report import Report
 from innervoice.memory.records import TurnRecord
 from innervoice.memory.restoring import record_of
 from innervoice.memory.turn_keys import ConversationDigest
+from innervoice.wire.dialects import dialect_named
 
 if TYPE_CHECKING:
     from innervoice.gateway.gateway import Gateway
@@ -115,7 +116,8 @@ class Passages:
             start = ConversationDigest(
                 self._report.tenant, self._gateway.lookup_key, passage.request.system
             )
-            for message in passage.request.messages:
+            is_apart = dialect_named(self._front.dialect).system_apart
+            for message in passage.request.messages if is_apart else ():
                 if message.role != "system":
                     break
                 start.add(message)

@@ -1,0 +1,195 @@
+"""Requests that go on unread: only where reading them would have changed nothing, and with the same records and reports."""
+
+import asyncio
+import json
+import re
+
+import pytest
+
+import innervoice as iv
+from gateway.harness import BEHIND, QUESTION, Client, Served, body_of
+from innervoice.gateway.known_requests import KnownRequests
+from innervoice.gateway.passage import Passage
+
+SAME = ("anthropic", "openai-chat", "openai-responses", "gemini")
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """The models of the requests that were read as a whole."""
+    seen = []
+    made = Passage.__init__
+
+    def init(self, front, body, value, **rest):
+        seen.append(front.dialect)
+        made(self, front, body, value, **rest)
+
+    monkeypatch.setattr(Passage, "__init__", init)
+    return seen
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("dialect", SAME)
+def test_a_loop_is_read_once(dialect, stream, reads):
+    served = Served()
+    client = Client(served, dialect, BEHIND[dialect], stream=stream)
+    asyncio.run(client.say(QUESTION))
+    assert len(reads) == 1, "the first request; of the others only what is new"
+    assert [report.way for report in served.reports] == ["bytes"] * 3
+    read = Served()
+    read.gateway.known.find = lambda *_: None
+    other = Client(read, dialect, BEHIND[dialect], stream=stream)
+    asyncio.run(other.say(QUESTION))
+    assert [one.kept for one in served.reports] == [one.kept for one in read.reports]
+    assert [one.usage for one in served.reports] == [one.usage for one in read.reports]
+    assert [one.status for one in served.reports] == [200] * 3
+
+
+@pytest.mark.parametrize("dialect", SAME)
+def test_what_was_stored_unread_is_found_read(dialect):
+    """A program that loses reasoning goes on where one that kept it was served unread."""
+    served = Served()
+    client = Client(served, dialect, BEHIND[dialect])
+    asyncio.run(client.say(QUESTION))
+    loser = Client(served, "openai-chat", BEHIND[dialect], loses=True)
+    loser.history = [
+        message if message.role != "assistant" else iv.Message("assistant", tuple(_bare(message)))
+        for message in client.history
+    ]
+    asyncio.run(loser.say("What is 2 + 2?"))
+    assert served.reports[-1].restored >= 2
+    assert served.reports[-1].status == 200
+
+
+def _bare(message):
+    for part in message.parts:
+        if isinstance(part, iv.Text):
+            yield iv.Text(part.text)
+        elif isinstance(part, iv.ToolCall):
+            yield iv.ToolCall(part.id, part.name, part.arguments)
+
+
+def loop_until_two(dialect):
+    """A gateway that knows a conversation of two turns, the client, and its next body."""
+    served = Served()
+    client = Client(served, dialect, BEHIND[dialect])
+    client.history.append(iv.user(QUESTION))
+    asyncio.run(client.turn())
+    call = client.answers[0].tool_calls[0]
+    client.history.append(iv.tool_result(call.id, "Lisbon: sunshine"))
+    return served, client
+
+
+CHANGES = {
+    "reasoning is lost": lambda messages: [*messages[:1], iv.Message("assistant", tuple(_bare(messages[1]))), *messages[2:]],
+    "words are edited": lambda messages: [*messages[:1], messages[1].replace(parts=(*messages[1].parts, iv.Text("And more."))), *messages[2:]],
+    "the question is edited": lambda messages: [iv.user("What is the weather in Rome?"), *messages[1:]],
+    "an image comes": lambda messages: [*messages, iv.user([iv.Text("Look."), iv.Media("image/png", "iVBORw0KGgo=")])],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_a_change_is_read(change, reads):
+    served, client = loop_until_two("anthropic")
+    before = len(reads)
+    client.history = change(client.history)
+    path, body = body_of("anthropic", BEHIND["anthropic"], client.history, tools=[*_tools()], reasoning=iv.Reasoning("high", show="summary"), max_tokens=8000)  # fmt: skip
+    asyncio.run(served.call("POST", path, body))
+    assert len(reads) == before + 1
+
+
+def _tools():
+    from gateway.harness import TOOLS
+
+    return TOOLS
+
+
+def test_a_result_that_is_missing_is_filled(reads):
+    served, client = loop_until_two("anthropic")
+    path, body = body_of("anthropic", BEHIND["anthropic"], client.history, tools=_tools(), reasoning=iv.Reasoning("high", show="summary"), max_tokens=8000)  # fmt: skip
+    body["messages"][-1]["content"] = [{"type": "text", "text": "Never mind."}]
+    assert asyncio.run(served.call("POST", path, body)).status == 200
+    assert len(reads) == 2
+    assert "result_filled" in [note.code for note in served.reports[-1].notes]
+
+
+def test_other_settings_are_read(reads):
+    served, client = loop_until_two("anthropic")
+    before = len(reads)
+    path, body = body_of("anthropic", BEHIND["anthropic"], client.history, tools=_tools(), reasoning=iv.Reasoning("low"), max_tokens=8000)  # fmt: skip
+    assert asyncio.run(served.call("POST", path, body)).status == 200
+    assert len(reads) == before + 1
+
+
+def test_moved_cache_marks_are_no_change(reads):
+    served = Served()
+    mark = {"cache_control": {"type": "ephemeral"}}
+
+    def body(messages):
+        return {"model": "claude-opus-5-5", "max_tokens": 4000, "messages": messages}
+
+    first = [{"role": "user", "content": [{"type": "text", "text": "What is 1 + 1?", **mark}]}]
+    answer = json.loads(asyncio.run(served.call("POST", "/v1/messages", body(first))).body)
+    unmarked = [{"role": "user", "content": [{"type": "text", "text": "What is 1 + 1?"}]}]
+    second = [
+        *unmarked,
+        {"role": "assistant", "content": answer["content"]},
+        {"role": "user", "content": [{"type": "text", "text": "And 2 + 2?", **mark}]},
+    ]
+    reply = asyncio.run(served.call("POST", "/v1/messages", body(second)))
+    assert reply.status == 200
+    assert len(reads) == 1
+    assert json.loads(served.upstream.bodies[-1])["messages"] == second, (
+        "the marks go on where they are"
+    )
+
+
+def test_a_refusal_about_reasoning_takes_the_long_way(reads):
+    """What went on unread and is refused for its reasoning is read, and sent without it."""
+    served, client = loop_until_two("anthropic")
+    refusing = served.upstream.emulator.reply
+
+    def refuse(method, path, headers, body):
+        # The provider has changed its mind about its own seals.
+        body = re.sub(rb'"signature": ?"', b'"signature":"Zm9y', body)
+        return refusing(method, path, headers, body)
+
+    served.upstream.emulator.reply = refuse
+    asyncio.run(client.turn())
+    assert served.upstream.statuses[-2:] != [200, 200]
+    assert served.reports[-1].status == 200
+    assert len(reads) == 2
+
+
+def test_tenants_do_not_share_what_is_known():
+    """The digests of two tenants differ, so that nothing of one is known to the other."""
+    from innervoice.gateway.fronts import Front
+    from innervoice.gateway.known_requests import SplitRequest
+
+    front = Front("anthropic", "answer")
+    body = b'{"model":"m","messages":[{"role":"user","content":"hi"}]}'
+    one, other = (SplitRequest(front, body, tenant) for tenant in ("one", "other"))
+    assert set(one.digests().values()).isdisjoint(other.digests().values())
+
+
+def test_it_is_bounded():
+    known = KnownRequests()
+    for number in range(21_000):
+        known._turns.keep(str(number).encode(), None)
+    assert len(known._turns) == 20_000
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"model":"claude-opus-5-5","model":"gpt-5.6","max_tokens":10,"messages":[{"role":"user","content":"hi"}]}',
+        b'{"mod\\u0065l":"gpt-5.6","model":"claude-opus-5-5","max_tokens":10,"messages":[{"role":"user","content":"hi"}]}',
+    ],
+)
+def test_a_model_that_is_named_twice_is_never_passed_on_as_it_is(body):
+    served = Served()
+    for _ in range(2):
+        served.ask("POST", "/v1/messages", body)
+    assert all(
+        sent.count(b'"model"') == 1 and b"\\u0065" not in sent for sent in served.upstream.bodies
+    )
