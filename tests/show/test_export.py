@@ -111,7 +111,9 @@ def test_json_is_one_line_and_harmless_and_says_the_text_as_it_was(text):
     value = iv.Response(parts=(iv.Thinking(f"!{text}"), iv.Text(f"!{text}")), ended=True)
     line = export_json(value)
 
-    assert [f"!{text}"] * 2 == [part["text"] for part in json.loads(line)["parts"]]
+    # JSON cannot tell two halves of a character that stand side by side from the character.
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    assert [f"!{whole}"] * 2 == [part["text"] for part in json.loads(line)["parts"]]
     shown = line.decode()
     assert not [c for c in shown if unicodedata.category(c) in {"Cc", "Zl", "Zp", "Cs"}]
     assert not set(shown) & set(
