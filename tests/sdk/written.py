@@ -124,6 +124,15 @@ def _anthropic(sdk: Any) -> Heard:
     return heard
 
 
+def _reasoning_in(members: dict[str, Any]) -> str | None:
+    """The reasoning of a chat message; hosts have fields of their own for it, and an answer of theirs keeps its field."""
+    for name in ("reasoning_content", "reasoning"):
+        if members.get(name):
+            return members[name]
+    entries = members.get("reasoning_details") or ()
+    return "".join(entry.get("text") or entry.get("summary") or "" for entry in entries)
+
+
 def _chat(sdk: Any) -> Heard:
     with sdk.chat.completions.stream(model="m", messages=_MESSAGES) as stream:
         for _ in stream:
@@ -135,7 +144,7 @@ def _chat(sdk: Any) -> Heard:
     assert choice.finish_reason
     heard = Heard()
     heard.say("text", choice.message.content)
-    heard.say("thinking", choice.message.model_extra.get("reasoning_content"))
+    heard.say("thinking", _reasoning_in(choice.message.model_extra))
     for call in choice.message.tool_calls or ():
         if call.type == "function":
             heard.call(call.function.name, call.function.arguments)
