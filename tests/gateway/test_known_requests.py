@@ -193,3 +193,25 @@ def test_a_model_that_is_named_twice_is_never_passed_on_as_it_is(body):
     assert all(
         sent.count(b'"model"') == 1 and b"\\u0065" not in sent for sent in served.upstream.bodies
     )
+
+
+def test_half_a_character_is_served():
+    """Programs cut texts in the middle of an emoji; JSON can hold the half."""
+    served = Served()
+    body = b'{"model":"claude-opus-5-5","max_tokens":4000,"messages":[{"role":"user","content":"\\ud83d"}]}'
+    for front, path in (("openai-chat", "/v1/chat/completions"), ("anthropic", "/v1/messages")):
+        assert served.ask("POST", path, body).status == 200, front
+
+
+def test_a_mistake_of_ours_is_told(monkeypatch):
+    served = Served()
+    monkeypatch.setattr(served.gateway.circuits, "order", lambda *_: 1 / 0)
+    body = {
+        "model": "claude-opus-5-5",
+        "max_tokens": 10,
+        "messages": [{"role": "user", "content": "hi"}],
+    }
+    reply = served.ask("POST", "/v1/messages", body)
+    assert (reply.status, reply.json["error"]["type"]) == (500, "api_error")
+    assert served.ask("GET", f"/v1/explain/{reply.headers['x-innervoice-id']}").status == 200
+    assert served.reports[-1].error == "ZeroDivisionError"

@@ -6,7 +6,7 @@
     summaries  a client whose API shows reasoning, and that asks for an effort, wants to see it
 
 A key that differs in every request would end prompt caches, and one for each system prompt would send all agents with the same prompt to
-one machine, which takes about 15 requests a minute. So the key is the same in all requests of a conversation, and is another in the next.
+one machine. So the key is the same in all requests of a conversation, and is another in the next.
 """
 
 from __future__ import annotations

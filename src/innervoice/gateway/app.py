@@ -24,6 +24,7 @@ from innervoice.wire.refusals import Refusal, Refused
 __all__ = ["Application", "Gateway", "create_app"]
 
 Scope: TypeAlias = dict[str, Any]
+_MISTAKE = Refusal(text="the gateway made a mistake; GET /v1/explain/ID says which", status=500)
 _BODY_SECONDS = 60.0
 """How long a client may take to send its request."""
 
@@ -135,6 +136,10 @@ class Application:
             await self._refuse(incoming, front, report, trouble(error, front.dialect, upstream))
         except Refused as error:
             await self._refuse(incoming, front, report, error.refusal)
+        except Exception as error:  # noqa: BLE001 - a mistake of ours is told in the client's dialect, without a word of the request
+            report.error = type(error).__name__
+            if serving is None or not serving.has_begun:
+                await self._refuse(incoming, front, report, _MISTAKE)
         finally:
             gateway.metrics.stream_closed()
             gateway.done(report)

@@ -43,7 +43,7 @@ _BETAS: dict[str, frozenset[str]] = {
     }),
 }  # fmt: skip
 """Hosts of Claude -> the flags of `anthropic-beta` that they know; one that is in no row gets none. No flag is added that a client did
-not send. Source: litellm 1.106.2, anthropic_beta_headers_config.json, read 2026-11-16."""
+not send. Source: anthropic_beta_headers_config.json of litellm, commit 030dd40, read 2026-11-16."""
 
 _BYTES_ONLY = ("anthropic-version",)
 """Sent as the client sent it where its body is, too: the version decides what the body may hold."""

@@ -56,7 +56,7 @@ class SplitRequest:
         settings = blake2b(f"{tenant}\0{front}".encode(), digest_size=_SIZE)
         for name, value in self.members.items():
             if name not in (self.history, "model"):
-                settings.update(f"\0{name}\0".encode())
+                settings.update(f"\0{name}\0".encode("utf-8", "surrogatepass"))
                 settings.update(value)
         self._settings = settings.digest()
         self._digests: dict[int, bytes] | None = None
@@ -165,6 +165,10 @@ class KnownRequests:
         """Forgets everything: another configuration may change what goes on as it came."""
         self._settings.clear()
         self._turns.clear()
+
+    def forget(self, split: SplitRequest, candidate: Candidate) -> None:
+        """A request of these settings was refused: they are learned anew."""
+        self._settings.pop(split.settings(candidate), None)
 
     def find(self, split: SplitRequest, candidate: Candidate) -> KnownWay | None:
         """The way of a request to a candidate; None for one that must be read."""

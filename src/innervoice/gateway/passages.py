@@ -70,8 +70,11 @@ class Passages:
         self.estimate = 0
         """About how many tokens the request has, where it was read."""
         self._split: SplitRequest | None = None
+        limits = gateway.limits
         try:
             self._split = SplitRequest(front, body, report.tenant)
+            if len(body) > limits.body_bytes or len(self._split.messages) > limits.messages:
+                self._long()
         except (ValueError, KeyError):
             self._long()  # which says what is wrong with it
         known = self._split or self._read
@@ -101,9 +104,10 @@ class Passages:
             passage.restore(await self._gateway.found(passage))
         return Step(passage, passage.attempt(candidate, route))
 
-    def read_all(self) -> None:
+    def read_all(self, candidate: Candidate) -> None:
         """The short way was refused: the long one finds out what has to change."""
-        self._gateway.known.clear()
+        if self._split is not None:
+            self._gateway.known.forget(self._split, candidate)
         self._long()
 
     def learn(self, step: Step, answer: Message) -> None:

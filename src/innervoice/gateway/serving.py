@@ -124,7 +124,7 @@ class Serving:
         except InnervoiceError as error:
             self._report.attempts += exchange.attempts
             if isinstance(passage, KnownPassage) and self._must_be_read(error):
-                self._passages.read_all()
+                self._passages.read_all(candidate)
                 await self._ask(candidate, route, is_last=is_last)
                 return
             # Signs of life are no answer: another upstream can still give one.

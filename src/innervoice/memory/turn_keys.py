@@ -59,7 +59,7 @@ class ConversationDigest:
 
     def __init__(self, tenant: str, secret: bytes, system: str | None = None) -> None:
         self._secret = secret
-        self._tenant = tenant.encode()
+        self._tenant = _bytes(tenant)
         self._system = [_plain(system or "")]
         self._before = self._digest(b"start")
         self._texts: list[str] = []
@@ -86,12 +86,12 @@ class ConversationDigest:
             elif spoken := _said(part):
                 self._texts = [*self._texts, spoken]
         if self._texts:
-            self._question = self._digest(b"question", "".join(self._texts).encode())
+            self._question = self._digest(b"question", _bytes("".join(self._texts)))
 
     def keys(self, message: Message) -> TurnKeys:
         """The keys of a turn of the model at this place."""
         shown, between = _shown(message), self._between()
-        system = "".join(self._system).encode()
+        system = _bytes("".join(self._system))
         place = self._digest(b"place", system, self._before, between, shown)
         history = self._digest(b"history", self._before, between, shown)
         calls = message.tool_calls
@@ -109,7 +109,7 @@ class ConversationDigest:
     @property
     def start(self) -> str:
         """What all requests of a conversation share, if the messages up to the first of the user were added."""
-        return self._digest(b"start", "".join(self._system).encode(), self._between()).hex()
+        return self._digest(b"start", _bytes("".join(self._system)), self._between()).hex()
 
     def _between(self) -> bytes:
         """What was said since the last turn; results in any order."""
@@ -183,6 +183,11 @@ def _result_text(result: ToolResult) -> str:
     if isinstance(result.content, str):
         return _plain(result.content)
     return "".join(map(_said, result.content))
+
+
+def _bytes(text: str) -> bytes:
+    """A text for a digest; JSON may hold half of a character."""
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _plain(text: str) -> str:
