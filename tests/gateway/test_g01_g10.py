@@ -297,7 +297,7 @@ def test_g07_a_signature_that_nobody_made(model, kept):
     """
     served = watched()
     client = loop(served, "anthropic", model)
-    served.gateway.store.forget()
+    asyncio.run(served.gateway.turns.forget())
     path, body = body_of("anthropic", model, [*client.history, iv.user(ASKED)], tools=TOOLS)
     own = seals(body)
     body["messages"][3]["content"][0]["signature"] = "c2lnbmVkIGJ5IHRoZSByb3V0ZXI="

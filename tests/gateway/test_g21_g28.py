@@ -23,7 +23,7 @@ from gateway.witness import (
     watched,
 )
 from innervoice.gateway.config import GatewayConfig, ServerSettings
-from innervoice.memory.records import RamStore
+from innervoice.memory.stores.ram import RamStore
 from innervoice.wire.dialects import dialect_named
 
 ASKED = "What is 15 * 23?"
@@ -145,7 +145,7 @@ def test_g23_no_words_of_ours_are_a_thought(front, model):
     assert reply.status == 200
     body = {name: member for name, member in served.upstream.requests[-1].items() if name in ("messages", "input", "contents")}  # fmt: skip
     assert set(words(body)) <= {""}
-    assert len(served.gateway.store) == bool(proofs(served.upstream.answers[-1].message))
+    assert len(served.gateway.turns) == bool(proofs(served.upstream.answers[-1].message))
 
 
 @pytest.mark.parametrize("placeholder", [".", " ", "[reasoning unavailable]"])
@@ -200,9 +200,12 @@ def test_g24_one_id_from_the_first_event(behind):
 class SlowStore(RamStore):
     """A store that takes its time to write."""
 
-    async def put(self, record, keys):
+    turns = 0
+
+    async def put(self, item, keys):
         await asyncio.sleep(0.01)
-        await super().put(record, keys)
+        await super().put(item, keys)
+        self.turns += item.kind == "turn"
 
 
 @pytest.mark.parametrize("behind", ["anthropic", "openai-chat", "gemini"])
@@ -221,7 +224,7 @@ def test_g24_stored_before_the_end_is_sent(front, behind):
     async def reads(message):
         data = message.get("body", b"")
         if dialect_named(front).last_mark in data or data.rstrip().endswith(b"}}"):
-            seen.append((dialect_named(front).last_mark in data, len(store)))
+            seen.append((dialect_named(front).last_mark in data, store.turns))
 
     path, body = body_of(front, BEHIND[behind], [iv.user(QUESTION)], stream=True, tools=TOOLS, reasoning="high", max_tokens=8000)  # fmt: skip
     asyncio.run(served.call("POST", path, body, reads=reads))
@@ -343,7 +346,7 @@ def test_g25_another_tenant_cannot_open_an_envelope(front):
     history = [iv.user(QUESTION), turn, iv.tool_result(turn.tool_calls[0].id, "sun")]
     path, body = body_of(front, BEHIND[behind], history, tools=TOOLS, max_tokens=8000)
     assert seals(body)
-    served.gateway.store.forget()
+    asyncio.run(served.gateway.turns.forget())
     reply = asyncio.run(served.call("POST", path, body, {"x-api-key": "key-of-bert"}))
     assert reply.status == 200
     assert not seals(served.upstream.requests[-1])

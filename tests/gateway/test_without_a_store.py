@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from gateway.harness import BEHIND, QUESTION, Client, Served
-from innervoice.memory.records import RamStore
+from innervoice.memory.stores.ram import RamStore
 
 KEY = b"k" * 32
 CARRIERS = ("anthropic", "openai-responses", "gemini", "bedrock-converse")
@@ -15,8 +15,8 @@ CARRIERS = ("anthropic", "openai-responses", "gemini", "bedrock-converse")
 class Elsewhere(RamStore):
     """The store of another machine."""
 
-    async def get(self, tenant, keys):
-        return {}
+    async def get(self, tenant, keys, known=()):
+        return []
 
 
 @pytest.mark.parametrize("front", CARRIERS)
@@ -34,5 +34,5 @@ def test_a_store_that_is_given_is_used_though_it_is_empty():
     served = Served(store=store)
     asyncio.run(Client(served, "anthropic", BEHIND["gemini"], loses=True).say(QUESTION))
 
-    assert 3 == len(store)
+    assert 3 == len(asyncio.run(store.items("local", "turn")))
     assert 4 == served.reports[-1].restored

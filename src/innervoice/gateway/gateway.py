@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from hmac import compare_digest
 from secrets import token_bytes, token_hex
@@ -29,19 +28,24 @@ from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Routes
 from innervoice.gateway.upstream import new_http
 from innervoice.memory.envelopes import EnvelopeSealer, derived
-from innervoice.memory.records import FoundTurns, RamStore, TurnStore
+from innervoice.memory.records import FoundTurns
+from innervoice.memory.sealed_store import SealedStore
+from innervoice.memory.stores.ram import RamStore
+from innervoice.memory.stores.store import Retention, Store
+from innervoice.memory.turns import Turns
 from innervoice.wire.refusals import Refusal, Refused
 
 __all__ = ["Gateway"]
 
 _ANYBODY = "local"
-_STORE_SECONDS = 0.05
-"""How long a store may take; a slow one is as good as none, and fails no request."""
+_RAM_BYTES = 64_000_000
+"""What a tenant may keep in memory where there is no store."""
 
 
 class Gateway:
     """The gateway of one process. `http` sends in place of aiohttp, and `base_url_of` says where providers are; tests and
-    `--emulated` pass both. `key` is what envelopes and look-ups are keyed with: processes that share it can read each other's."""
+    `--emulated` pass both. `key` is what envelopes,
+    look-ups and the store are keyed with: processes that share it can read each other's; `older_keys` only open what they made before."""
 
     def __init__(
         self,
@@ -52,7 +56,8 @@ class Gateway:
         base_url_of: Callable[[str], str | None] | None = None,
         log: Callable[[Report], None] | None = None,
         key: bytes | None = None,
-        store: TurnStore | None = None,
+        older_keys: Sequence[bytes] = (),
+        store: Store | None = None,
         metrics: Metrics | None = None,
     ) -> None:
         key = key or token_bytes(32)
@@ -63,8 +68,11 @@ class Gateway:
         self.journal = Journal(line=log)
         self.metrics = metrics or Metrics()
         self.lookup_key = derived(key, "look-up")
-        self.sealer = EnvelopeSealer(key)
-        self.store: TurnStore = RamStore() if store is None else store
+        self.sealer = EnvelopeSealer(key, *older_keys)
+        self.store: Store = RamStore(Retention(tenant_bytes=_RAM_BYTES)) if store is None else store
+        self.sealed = SealedStore(self.store, key, *older_keys)
+        # Without a store that outlives the process, turns need not be sealed: they never leave it.
+        self.turns = Turns(None if store is None else self.sealed)
         self.http = http or new_http()
         self.client = AsyncClient(http=self.http)
         self.known = KnownRequests()
@@ -137,23 +145,16 @@ class Gateway:
             return {}
         if not wanted:
             return {}
-        if isinstance(self.store, RamStore):
-            return await self.store.get(report.tenant, wanted)
-        try:
-            async with asyncio.timeout(_STORE_SECONDS):
-                return await self.store.get(report.tenant, wanted)
-        except Exception:  # noqa: BLE001 - no failure of a store may fail a request
+        found = await self.turns.get(report.tenant, wanted)
+        if not found.is_whole:
             report.store = "degraded"
-            return {}
+        return found.turns
 
     async def remember(self, passage: AnyPassage, response: Response) -> None:
         """Stores the turn of an answer."""
         if self.config.server.remember == "off" or not (made := passage.record(response.message)):
             return
-        try:
-            async with asyncio.timeout(_STORE_SECONDS):
-                await self.store.put(*made)
-        except Exception:  # noqa: BLE001 - no failure of a store may fail a request
+        if not await self.turns.put(*made):
             passage.report.store = "degraded"
             passage.report.notes.append(Note("turn_not_stored"))
 
@@ -176,7 +177,9 @@ class Gateway:
         return int(answer.status_code), body
 
     async def close(self) -> None:
-        """Closes the connections to the upstreams."""
+        """Closes the connections to the upstreams and to the store."""
+        await self.turns.close()
+        await self.store.close()
         await self.http.aclose()
 
 

@@ -1,0 +1,217 @@
+"""The turns of a gateway: those that were used last in memory, all of them in a store.
+
+A store that is slow, full or not there fails no request: what memory has is used, what could not be stored is stored later, and the state is
+told. After several failures in a row the store is left alone for a while, so that not every request waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from innervoice.canon.messages import Message
+from innervoice.canon.storage import from_json, to_json
+from innervoice.errors import DecodeError
+from innervoice.memory.records import FoundTurns, RamStore, TurnRecord
+from innervoice.memory.sealed_store import SealedStore
+
+__all__ = ["LookedUp", "Turns"]
+
+KIND = "turn"
+_READ_SECONDS = 0.25
+"""How long a look-up may take. Lost reasoning hurts more than a quarter of a second, and a busy machine needs some of it."""
+_WRITE_SECONDS = 0.25
+"""How long the end of an answer waits until its turn is stored; then it is stored behind it."""
+_FAILURES = 3
+_REST_SECONDS = 1.0
+_LONGEST_REST = 15.0
+_MOST = 10_000
+
+Result = TypeVar("Result")
+Value = TypeVar("Value")
+
+
+class LookedUp(NamedTuple):
+    """What was found, and whether the store could be asked."""
+
+    turns: FoundTurns
+    is_whole: bool
+
+
+class Turns:
+    """Keeps turns in memory and, if there is one, in a store that outlives the process."""
+
+    def __init__(
+        self,
+        sealed: SealedStore | None = None,
+        *,
+        recent: RamStore | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._recent = recent or RamStore()
+        self._sealed = sealed
+        self._now = now
+        self._failures = 0
+        self._rests_until = 0.0
+        self._unsaved: OrderedDict[str, tuple[TurnRecord, tuple[bytes, ...]]] = OrderedDict()
+        """Turns that are not in the store yet."""
+        self._late: OrderedDict[str, None] = OrderedDict()
+        """Those among them that nobody stores at the moment."""
+        self._passing: OrderedDict[str, None] = OrderedDict()
+        """Turns that must not go into the store."""
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def put(self, record: TurnRecord, keys: Sequence[bytes], *, durable: bool = True) -> bool:
+        """Stores a turn under its keys; returns whether it is where it should be. Without `durable` that is memory alone."""
+        await self._recent.put(record, keys)
+        if self._sealed is None:
+            return True
+        if not durable:
+            _keep(self._passing, record.id, None)
+            return True
+        _keep(self._unsaved, record.id, (record, tuple(keys)))
+        if self._is_resting:
+            _keep(self._late, record.id, None)
+            return False
+        return await self._within(_WRITE_SECONDS, self._save(record.id)) is not None
+
+    async def get(self, tenant: str, keys: Sequence[bytes]) -> LookedUp:
+        """The turns of a tenant under any of these keys."""
+        recent = await self._recent.get(tenant, keys)
+        if self._sealed is None or not keys:
+            return LookedUp(recent, is_whole=True)
+        if self._is_resting:
+            return LookedUp(recent, is_whole=False)
+        found = await self._within(_READ_SECONDS, self._looked_up(tenant, keys, recent))
+        return LookedUp(recent, False) if found is None else LookedUp(found, True)
+
+    async def forget(self, tenant: str | None = None) -> None:
+        """Deletes the turns of a tenant, or of all, here and in the store; raises `StoreError` if the store cannot be used."""
+        self._recent.forget(tenant)
+        for name in [
+            name for name, (one, _) in self._unsaved.items() if tenant in (None, one.tenant)
+        ]:
+            self._unsaved.pop(name)
+            self._late.pop(name, None)
+        if self._sealed is not None:
+            await self._sealed.store.forget(tenant)
+
+    def __len__(self) -> int:
+        """How many turns are in memory."""
+        return len(self._recent)
+
+    async def close(self) -> None:
+        """Stores what is not stored yet, if the store can be used."""
+        names = [*self._late]
+        for name in names:
+            await self._within(_WRITE_SECONDS, self._save(name))
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_WRITE_SECONDS)
+
+    # ---- the store -----------------------------------------------------------------------------
+
+    async def _save(self, name: str) -> bool:
+        assert self._sealed is not None
+        if name not in self._unsaved:
+            return True
+        record, keys = self._unsaved[name]
+        self._late.pop(name, None)
+        data = to_json(record.message)
+        try:
+            await self._sealed.put(record.tenant, KIND, data, keys, created=record.created, id=name)
+        except BaseException:
+            _keep(self._late, name, None)
+            raise
+        self._unsaved.pop(name, None)
+        return True
+
+    async def _catch_up(self) -> None:
+        """Stores what failed before."""
+        while self._late:
+            await self._save(next(iter(self._late)))
+
+    async def _looked_up(
+        self, tenant: str, keys: Sequence[bytes], recent: FoundTurns
+    ) -> FoundTurns:
+        assert self._sealed is not None
+        records = {record.id: record for turns in recent.values() for record in turns}
+        found: dict[bytes, list[TurnRecord]] = {}
+        read: dict[str, list[bytes]] = {}
+        for item in await self._sealed.get(tenant, KIND, keys, records):
+            record = records.get(item.id)
+            if record is None and item.data is not None:
+                record = _record(item.id, tenant, item.data, item.created)
+                if record is None:
+                    continue
+                records[item.id] = record
+            if record is not None:
+                found.setdefault(item.key, []).append(record)
+                read.setdefault(item.id, []).append(item.key)
+        for name, own in read.items():
+            await self._recent.put(records[name], own)
+        # What memory has and the store has not was deleted there, unless it never went into it.
+        for key, turns in recent.items():
+            for record in turns:
+                if record.id not in read and self._is_here_alone(record.id):
+                    found.setdefault(key, []).append(record)
+        return found
+
+    def _is_here_alone(self, name: str) -> bool:
+        return name in self._unsaved or name in self._passing
+
+    async def _within(self, seconds: float, work: Coroutine[Any, Any, Result]) -> Result | None:
+        """The result of work in the store; None if it failed or takes longer, in which case it goes on behind."""
+        task = self._background(work)
+        await asyncio.wait({task}, timeout=seconds)
+        if task.done() and task.exception() is None:
+            return task.result()
+        if not task.done():
+            self._failed()
+        return None
+
+    def _background(self, work: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is None:
+            self._failures = 0
+            if self._late and not self._is_resting:
+                self._background(self._catch_up())
+        else:
+            self._failed()
+
+    def _failed(self) -> None:
+        self._failures += 1
+        if self._failures >= _FAILURES:
+            rest = _REST_SECONDS * 2 ** (self._failures - _FAILURES)
+            self._rests_until = self._now() + min(rest, _LONGEST_REST)
+
+    @property
+    def _is_resting(self) -> bool:
+        return self._now() < self._rests_until
+
+
+def _keep(kept: OrderedDict[str, Value], name: str, value: Value) -> None:
+    """Keeps an entry, and forgets the oldest of too many."""
+    kept[name] = value
+    if len(kept) > _MOST:
+        kept.popitem(last=False)
+
+
+def _record(name: str, tenant: str, data: bytes, created: float) -> TurnRecord | None:
+    """A stored turn; None for one that cannot be read, as of a newer version."""
+    try:
+        message = from_json(data)
+    except (DecodeError, ValueError):
+        return None
+    if not isinstance(message, Message):
+        return None
+    return TurnRecord(id=name, tenant=tenant, message=message, created=created)
