@@ -181,16 +181,11 @@ class TestServe:
             codes = {note["code"] for note in explained["notes"]}
             assert is_read == ("envelope_unreadable" not in codes)
 
-    def test_a_store_that_is_not_used_yet_is_said(self, tmp_path):
+    def test_where_the_store_is_is_said(self, tmp_path):
         file = tmp_path / "gateway.toml"
-        file.write_text('[server]\nstore = "sqlite:gateway.db"\n')
+        file.write_text(f'[server]\nstore = "sqlite:{tmp_path}/mine.db"\n')
         with Serve("--emulated", "--config", str(file)) as serve:
-            lines = serve.greeting()
-            assert "Store: the memory of this process" in lines
-            assert (
-                "Note: server.store has no effect in this version: turns are kept in the memory of each process"
-                in lines
-            )
+            assert f"Store: sqlite:{tmp_path}/mine.db" in serve.greeting()
 
     def test_providers_with_keys_are_named_and_keys_are_not(self):
         key = "sk-0123456789abcdef0123456789"

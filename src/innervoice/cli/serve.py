@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import click
@@ -47,6 +46,7 @@ Signals:
 Needs the packages of innervoice[gateway].
 """
 _USUAL = "gemini/gemini-3.5-flash"
+_AT_START = ("key", "store", "keep_days", "keep_most_days", "keep_bytes")
 _PACKAGES = ("aiohttp", "cryptography", "httptools", "uvicorn")
 
 
@@ -145,7 +145,8 @@ class _ServedGateway:
             self._emulator = Emulator()
             self.base_url_of = base_urls("http://emulator").get
         self.config = self.load()
-        self._key = _gateway_key(self.config.server.key)
+        self.state: Any = None
+        """Its keys and its store, once it serves."""
         self.shared: Path | None = None
         """Where workers tell each other what they count and explain."""
         self.spans: ServedSpans | None = None
@@ -164,6 +165,12 @@ class _ServedGateway:
         self.routes_of(found)  # what only they see is wrong as well
         return found
 
+    def open_state(self) -> None:
+        """Reads the gateway's key, or makes it, before workers are forked: they share it."""
+        state = import_module("innervoice.gateway.state")
+        emulated = self._emulator is not None
+        self.state = state.open_state(self.config, os.environ, emulated=emulated)
+
     def routes_of(self, config: Any) -> Any:
         """The names that a configuration gives."""
         routes = import_module("innervoice.gateway.routes")
@@ -175,8 +182,9 @@ class _ServedGateway:
         is_told_by_parent = self._gateway is not None and self.shared is not None
         if not is_told_by_parent and (before.host, before.port) != (after.host, after.port):
             self.output.say("Another host or port takes effect at the next start.")
-        if not is_told_by_parent and before.key != after.key:
-            self.output.say("Another key takes effect at the next start.")
+        for name in _AT_START:
+            if not is_told_by_parent and getattr(before, name) != getattr(after, name):
+                self.output.say(f"Another server.{name} takes effect at the next start.")
         if self._gateway is not None:
             self._gateway.reload(config)
         self.config = config
@@ -197,7 +205,9 @@ class _ServedGateway:
             http=embedded_async_http(self._emulator) if self._emulator else None,
             base_url_of=self.base_url_of,
             log=self.output.request,
-            key=self._key,
+            key=self.state.key,
+            older_keys=self.state.older_keys,
+            store=self.state.open_store(),
             metrics=metrics,
         )
         journal: Journal = self._gateway.journal
@@ -214,14 +224,6 @@ class _ServedGateway:
             self._gateway.metrics.write()
 
 
-def _gateway_key(reference: str | None) -> bytes:
-    """The gateway's own key; without one in the configuration a new one, which this process and its workers share."""
-    if reference is None:
-        return token_bytes(32)
-    config = import_module("innervoice.gateway.config")
-    return cast("bytes", config.key_bytes(reference, os.environ))
-
-
 def _check(gateway: _ServedGateway) -> None:
     checking = import_module("innervoice.gateway.checking")
     lines = checking.report_of(gateway.config, os.environ, base_url_of=gateway.base_url_of)
@@ -235,6 +237,7 @@ def _serve(gateway: _ServedGateway, workers: int) -> None:
     from innervoice.gateway.server import serve
 
     import_module("innervoice.gateway.app")  # before workers are forked: they share what is loaded
+    gateway.open_state()
     server = gateway.config.server
     with tempfile.TemporaryDirectory(prefix="innervoice-") as directory:
         if workers > 1:
@@ -283,7 +286,9 @@ def _greet(gateway: _ServedGateway, port: int, workers: int) -> None:
     else:
         providers = ", ".join(routes.providers_with_keys)
         say(f"Providers with a key: {providers or 'none; set a key, or try --emulated'}")
-    say(store_line(None, config.server.remember, workers))
+    say(store_line(gateway.state.url, config.server.remember, workers))
+    for note in gateway.state.notes:
+        say(f"Note: {note}")
     for line in import_module("innervoice.gateway.checking").without_effect(config):
         say(f"Note: {line}")
     key = "KEY" if config.keys else "any"

@@ -14,7 +14,6 @@ __all__ = ["report_of", "without_effect"]
 _EXAMPLE = "MODEL"
 """Stands for what a glob matches."""
 _NO_EFFECT = {
-    "store": "turns are kept in the memory of each process",
     "log": "of each request only its report is kept",
     "streams_per_key": "the answers of a key are not limited",
 }

@@ -23,7 +23,7 @@ from innervoice.canon.rows import Row
 from innervoice.errors import UsageError
 from innervoice.gateway.config_checks import LOOPBACK, checked_tables, exposure_problem
 from innervoice.gateway.config_reading import Problems
-from innervoice.gateway.references import is_reference, key_bytes, secret, text_or_secret
+from innervoice.gateway.references import is_reference, secret, text_or_secret
 
 __all__ = [
     "ConfigError",
@@ -34,7 +34,6 @@ __all__ = [
     "UpstreamSettings",
     "exposure_problem",
     "is_reference",
-    "key_bytes",
     "load_config",
     "secret",
     "text_or_secret",
@@ -60,10 +59,16 @@ class ServerSettings(Row, frozen=True, kw_only=True):
     host: str = LOOPBACK
     port: int = 8807
     key: str | None = None
-    """A reference to the gateway's own key, which envelopes and look-ups are made with; None: a new one at each start."""
+    """A reference to the gateway's own key, which envelopes, look-ups and the store are made with, older ones behind it; None: the key file."""
     store: str | None = None
     """Where turns are kept, as `sqlite:gateway.db` or `redis://...`, or a reference to such a text; None: the embedded store."""
     remember: Literal["off", "ram", "seals", "full"] = "seals"
+    """What is kept of turns: nothing, all in memory, what goes back to its provider, or all of it."""
+    keep_days: float = 30
+    """How long a turn is kept after its last use."""
+    keep_most_days: float = 90
+    keep_bytes: int = 1_000_000_000
+    """How much is kept of each owner's."""
     log: Literal["none", "shape", "full"] = "shape"
     """What is kept of requests for the viewer."""
     ping_seconds: float = 10

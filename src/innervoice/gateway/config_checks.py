@@ -55,6 +55,9 @@ _SERVER = {
     "port": number("a port from 0 to 65535", least=0, most=65535, whole=True),
     "store": text("'ram', 'sqlite:FILE', 'redis://...', 'postgresql://...' or a reference", _STORE),
     "remember": word("off", "ram", "seals", "full"),
+    "keep_days": number("a number of days above 0", least=0.001, most=36_500),
+    "keep_most_days": number("a number of days above 0", least=0.001, most=36_500),
+    "keep_bytes": number("a number of bytes, 1000000 or more", least=1_000_000, whole=True),
     "log": word("none", "shape", "full"),
     "ping_seconds": _SECONDS,
     "connect_seconds": _SECONDS,
@@ -115,9 +118,10 @@ def _server(value: Any, environ: Mapping[str, str], problems: Problems) -> dict[
 
 
 def _check_key(reference: str, environ: Mapping[str, str], problems: Problems) -> None:
-    """The gateway's own key. Callers hold envelopes, so a short one could be guessed without asking the gateway."""
+    """The gateway's own key, older ones on the lines behind it. Callers hold envelopes, so a short one could be guessed without asking the gateway."""
     found = check_secret(reference, environ, "server.key", problems)
-    if found is not None and len(found) < _SHORTEST_GATEWAY_KEY:
+    lines = [line.strip() for line in (found or "").splitlines()]
+    if any(0 < len(line) < _SHORTEST_GATEWAY_KEY for line in lines):
         problems.add(
             "server.key",
             f"expected {_SHORTEST_GATEWAY_KEY} characters or more, as `openssl rand -base64 32` writes",

@@ -12,7 +12,7 @@ from pathlib import Path
 from innervoice.errors import UsageError
 from innervoice.gateway.config_reading import is_shown
 
-__all__ = ["is_reference", "key_bytes", "secret", "text_or_secret"]
+__all__ = ["is_reference", "key_bytes_of", "secret", "text_or_secret"]
 
 _SCHEMES = ("env:", "file:")
 _KEY_BYTES = 32
@@ -66,9 +66,8 @@ def text_or_secret(value: str, environ: Mapping[str, str]) -> str:
     return secret(value, environ) if is_reference(value) else value
 
 
-def key_bytes(reference: str, environ: Mapping[str, str]) -> bytes:
-    """The gateway's own key: 32 bytes in base64 as they are, any other text as its digest."""
-    text = secret(reference, environ)
+def key_bytes_of(text: str) -> bytes:
+    """A key of the gateway: 32 bytes in base64 as they are, any other text as its digest."""
     try:
         given = b64decode(text, validate=True)
     except (Base64Error, ValueError):

@@ -1,0 +1,130 @@
+"""What a gateway keeps between starts: its own key, and its store. Commands that look into the store open it the same way.
+
+Without a configuration both are files in the user's folder for state, for this user alone: `gateway.key` and `gateway.db`. A key file may
+have several lines: the first is the key, the others are older ones that only open what they made. All machines that share a store need
+the same key.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from base64 import b64encode
+from collections.abc import Mapping
+from pathlib import Path
+from secrets import token_bytes, token_hex
+from typing import NamedTuple
+
+from innervoice.errors import UsageError
+from innervoice.gateway.config import GatewayConfig, ServerSettings
+from innervoice.gateway.references import key_bytes_of, secret, text_or_secret
+from innervoice.memory.stores.store import Retention, Store
+
+__all__ = ["GatewayState", "open_state", "state_folder"]
+
+_KEY_FILE = "gateway.key"
+_STORE_FILE = "gateway.db"
+_KEY_BYTES = 32
+
+
+class GatewayState(NamedTuple):
+    """The keys and the store of a gateway."""
+
+    key: bytes
+    older_keys: tuple[bytes, ...]
+    url: str | None
+    """Where the store is; None if turns are kept in memory alone."""
+    retention: Retention
+    notes: tuple[str, ...] = ()
+    """What may not be as somebody expects."""
+
+    def open_store(self) -> Store | None:
+        """The store, in the process that uses it; None if there is none."""
+        if self.url is None:
+            return None
+        from innervoice.memory.stores.opening import open_store  # noqa: PLC0415 - only with a store
+
+        return open_store(self.url, self.retention)
+
+
+def open_state(
+    config: GatewayConfig, environ: Mapping[str, str], *, emulated: bool = False
+) -> GatewayState:
+    """The state of a gateway with this configuration; a key is made if there is none yet.
+
+    An emulator does not know what another one has sealed, so without a store in the configuration an emulated gateway keeps nothing.
+    """
+    server = config.server
+    url = _url(server, environ, emulated=emulated)
+    notes: list[str] = []
+    if server.key is not None:
+        texts = _lines(secret(server.key, environ))
+    elif emulated and url is None:
+        texts = [b64encode(token_bytes(_KEY_BYTES)).decode()]
+    else:
+        texts = _own_key(state_folder(environ), notes)
+        if url is not None and "://" in url:
+            notes.append(
+                "machines that share a store need the same server.key; this one has its own"
+            )
+    key, *older = (key_bytes_of(text) for text in texts)
+    return GatewayState(key, tuple(older), url, _retention(server), tuple(notes))
+
+
+def state_folder(environ: Mapping[str, str]) -> Path:
+    """Where this user's programs keep their state."""
+    base = environ.get("XDG_STATE_HOME") or ""
+    # As the specification says, a path that is not absolute counts for nothing.
+    home = Path(base) if Path(base).is_absolute() else Path("~/.local/state").expanduser()
+    return home / "innervoice"
+
+
+def _url(server: ServerSettings, environ: Mapping[str, str], *, emulated: bool) -> str | None:
+    if server.remember in ("off", "ram"):
+        return None
+    if server.store is not None:
+        found = text_or_secret(server.store, environ)
+        return None if found == "ram" else found
+    return None if emulated else f"sqlite:{state_folder(environ) / _STORE_FILE}"
+
+
+def _retention(server: ServerSettings) -> Retention:
+    day = 86_400.0
+    return Retention(server.keep_days * day, server.keep_most_days * day, server.keep_bytes)
+
+
+def _own_key(folder: Path, notes: list[str]) -> list[str]:
+    """The texts of the key file, which is made if it is not there."""
+    path = folder / _KEY_FILE
+    made = b64encode(token_bytes(_KEY_BYTES)).decode()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            _write_new(path, made)
+        found = _lines(path.read_text("ascii"))
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        notes.append(f"{path} cannot be used ({reason}): the next start has another key")
+        return [made]
+    except ValueError:
+        found = []
+    if not found:
+        raise UsageError(f"expected a key in base64 on each line of {path}")
+    if os.name == "posix" and path.stat().st_mode & 0o077:
+        raise UsageError(f"others can read {path}; run: chmod 600 {path}")
+    return found
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _write_new(path: Path, text: str) -> None:
+    """Writes a file that nobody else can read, all of it or nothing: another process may start at the same time."""
+    draft = path.with_name(f"{path.name}.{token_hex(8)}")
+    try:
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(f"{text}\n")
+        os.link(draft, path)  # fails if it is there
+    finally:
+        draft.unlink(missing_ok=True)
