@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from innervoice.canon.reasoning import Effort
 from innervoice.canon.rows import Row
@@ -30,6 +30,7 @@ __all__ = [
     "GatewayConfig",
     "NamedModel",
     "ReasoningLimit",
+    "Remember",
     "ServerSettings",
     "UpstreamSettings",
     "exposure_problem",
@@ -38,6 +39,9 @@ __all__ = [
     "secret",
     "text_or_secret",
 ]
+
+
+Remember: TypeAlias = Literal["off", "ram", "seals", "full"]
 
 
 class ConfigError(UsageError):
@@ -62,7 +66,7 @@ class ServerSettings(Row, frozen=True, kw_only=True):
     """A reference to the gateway's own key, which envelopes, look-ups and the store are made with, older ones behind it; None: the key file."""
     store: str | None = None
     """Where turns are kept, as `sqlite:gateway.db` or `redis://...`, or a reference to such a text; None: the embedded store."""
-    remember: Literal["off", "ram", "seals", "full"] = "seals"
+    remember: Remember = "seals"
     """What is kept of turns: nothing, all in memory, what goes back to its provider, or all of it."""
     keep_days: float = 30
     """How long a turn is kept after its last use."""

@@ -15,7 +15,7 @@ from innervoice.client.aio import AsyncClient
 from innervoice.client.auth import Outgoing
 from innervoice.gateway.circuits import Circuits
 from innervoice.gateway.client_stream import TimeLimits
-from innervoice.gateway.config import GatewayConfig, secret
+from innervoice.gateway.config import GatewayConfig, Remember, secret
 from innervoice.gateway.journal import Journal
 from innervoice.gateway.known_requests import KnownRequests
 from innervoice.gateway.limits import Limits
@@ -28,6 +28,7 @@ from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Routes
 from innervoice.gateway.upstream import new_http
 from innervoice.memory.envelopes import EnvelopeSealer, derived
+from innervoice.memory.keeping import without_summaries
 from innervoice.memory.records import FoundTurns
 from innervoice.memory.sealed_store import SealedStore
 from innervoice.memory.stores.ram import RamStore
@@ -140,7 +141,7 @@ class Gateway:
     async def found(self, passage: Passage) -> FoundTurns:
         """The stored turns that a request may contain."""
         report, wanted = passage.report, passage.wanted
-        if self.config.server.remember == "off":
+        if self.keeps(report) == "off":
             report.store = "off"
             return {}
         if not wanted:
@@ -152,11 +153,19 @@ class Gateway:
 
     async def remember(self, passage: AnyPassage, response: Response) -> None:
         """Stores the turn of an answer."""
-        if self.config.server.remember == "off" or not (made := passage.record(response.message)):
+        report, message = passage.report, response.message
+        keeps = self.keeps(report)
+        if keeps == "off" or not (made := passage.record(message)):
             return
-        if not await self.turns.put(*made):
-            passage.report.store = "degraded"
-            passage.report.notes.append(Note("turn_not_stored"))
+        stored = without_summaries(message) if keeps == "seals" else message
+        if not await self.turns.put(*made, None if keeps == "ram" else stored):
+            report.store = "degraded"
+            report.notes.append(Note("turn_not_stored"))
+
+    def keeps(self, report: Report) -> Remember:
+        """What is kept of a request's turns: what the configuration says, or less if the client wants that."""
+        usual = self.config.server.remember
+        return usual if usual == "off" or report.keeps is None else report.keeps
 
     # ---- upstreams -----------------------------------------------------------------------------
 

@@ -11,8 +11,10 @@ from innervoice.wire.controls import is_claude
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict, as_list
 
-__all__ = ["AFFINITY", "asked_betas", "known_betas", "passed_back", "passed_on"]
+__all__ = ["AFFINITY", "STORE", "asked_betas", "known_betas", "passed_back", "passed_on"]
 
+STORE = "x-innervoice-store"
+"""With which a client says how little may be kept of its turns: "off" or "ram"."""
 _BETA = "anthropic-beta"
 _IN_BODY = (("additionalModelRequestFields", "anthropic_beta"), ("anthropic_beta",))
 """Where clients of Bedrock write the flags: those of Converse, and those that were made for InvokeModel."""

@@ -118,6 +118,11 @@ class Passage:
         """The client's tools."""
         return self.request.tools
 
+    @property
+    def stores_nothing(self) -> bool:
+        """Whether the client asks that nothing is stored."""
+        return self._value.get("store") is False
+
     # ---- what was lost -------------------------------------------------------------------------
 
     @property

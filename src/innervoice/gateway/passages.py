@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
 from innervoice.gateway.fronts import Front
-from innervoice.gateway.headers import asked_betas, known_betas
+from innervoice.gateway.headers import STORE, asked_betas, known_betas
 from innervoice.gateway.known_requests import KnownWay, SplitRequest
 from innervoice.gateway.limits import checked_body
 from innervoice.gateway.listings import estimate
@@ -18,6 +18,7 @@ from innervoice.memory.records import TurnRecord
 from innervoice.memory.restoring import record_of
 from innervoice.memory.turn_keys import ConversationDigest
 from innervoice.wire.dialects import dialect_named
+from innervoice.wire.refusals import Refusal, Refused
 
 if TYPE_CHECKING:
     from innervoice.gateway.gateway import Gateway
@@ -81,6 +82,23 @@ class Passages:
         assert known is not None
         self.name, self.stream = known.name, known.stream
         report.asked, report.stream = self.name, self.stream
+        report.keeps = self._allowed()
+
+    def _allowed(self) -> Literal["off", "ram"] | None:
+        """What the client allows to be kept: its header decides, else the member with which APIs ask to store nothing."""
+        asked = self._headers.get(STORE)
+        if asked == "off":
+            return "off"
+        if asked == "ram":
+            return "ram"
+        if asked is not None:
+            text = f'the header {STORE} must be "off" or "ram", not {asked[:100]!r}'
+            raise Refused(Refusal(text=text))
+        if self._split is not None:
+            given = self._split.members.get("store")
+            return "ram" if given is not None and bytes(given) == b"false" else None
+        assert self._read is not None
+        return "ram" if self._read.stores_nothing else None
 
     @property
     def first_words(self) -> bytes:

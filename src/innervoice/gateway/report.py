@@ -44,6 +44,8 @@ class Report:
     """Pieces of reasoning that were left out."""
     rules: tuple[str, ...] = ()
     """The rules by which they were left out, as H2."""
+    keeps: Literal["off", "ram"] | None = None
+    """What the client allows to be kept of it; None: what the configuration says."""
     store: str = "ok"
     """"ok", "off", or "degraded" if the store could not be asked."""
     notes: list[Note] = field(default_factory=list)

@@ -64,15 +64,17 @@ class Turns:
         """Turns that must not go into the store."""
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    async def put(self, record: TurnRecord, keys: Sequence[bytes], *, durable: bool = True) -> bool:
-        """Stores a turn under its keys; returns whether it is where it should be. Without `durable` that is memory alone."""
+    async def put(
+        self, record: TurnRecord, keys: Sequence[bytes], stored: Message | None = None
+    ) -> bool:
+        """Keeps a turn in memory, and as much of it in the store as `stored` has; returns whether all is where it should be."""
         await self._recent.put(record, keys)
         if self._sealed is None:
             return True
-        if not durable:
+        if stored is None:
             _keep(self._passing, record.id, None)
             return True
-        _keep(self._unsaved, record.id, (record, tuple(keys)))
+        _keep(self._unsaved, record.id, (record.replace(message=stored), tuple(keys)))
         if self._is_resting:
             _keep(self._late, record.id, None)
             return False

@@ -8,6 +8,7 @@ special needs uses this class unchanged.
     calls_last     the calls of a turn stand behind all its other parts (H5)
     is_unsigned    a thinking block that lacks its signature (H1)
     is_unreadable  reasoning that the host would have to look up, but has not stored (H5)
+    kept           as much of reasoning as has to be kept for its host, without readable text that the host does without
     returned       reasoning of this model in the field, and as much of it, as its host wants back (H1)
     fills          a turn of the open tool loop that lost its reasoning has a rule of its own (H3, H4)
     empty          the empty reasoning that a host demands on a turn with calls (H3)
@@ -64,6 +65,10 @@ class Replay:
 
     def returned(self, part: Thinking, row: ModelRow, host: Host | None) -> Part | None:
         """Reasoning of this model as its host wants it back; None if the host has no place for it."""
+        return part
+
+    def kept(self, part: Thinking) -> Thinking | None:
+        """Reasoning without readable text that its host does without; None if nothing is left."""
         return part
 
     def fills(self, row: ModelRow) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from innervoice.canon.origin import Origin
-from innervoice.canon.parts import ToolCall
+from innervoice.canon.parts import Thinking, ToolCall
 from innervoice.canon.rows import ModelRow
 from innervoice.wire.gemini import DIALECT
 from innervoice.wire.replay import Replay
@@ -22,6 +22,10 @@ _VERSION = re.compile(r"gemini-(\d+)")
 class _GeminiReplay(Replay):
     call_id = ("functionCall", "id")
     result_id = ("functionResponse", "id")
+
+    def kept(self, part: Thinking) -> Thinking | None:
+        """A summary of thoughts is for people; what the model reads is in the signatures."""
+        return part if part.origin is None or part.origin.seals else None
 
     def fills(self, row: ModelRow) -> bool:
         return True

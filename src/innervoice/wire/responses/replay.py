@@ -38,6 +38,14 @@ class _ResponsesReplay(Replay):
         readable = isinstance(block, dict) and block.get("content")
         return _without(part, "content") if readable and self.groups(host) else part
 
+    def kept(self, part: Thinking) -> Thinking | None:
+        """The seal alone: summary and content are for people, and the host reads what it has encrypted."""
+        block = block_of(part)
+        if part.origin is None or not isinstance(block, dict) or not block.get("encrypted_content"):
+            return part
+        bare = {name: value for name, value in block.items() if name != "content"}
+        return part.replace(text="", origin=part.origin.replace(block={**bare, "summary": []}))
+
     def without_id(self, part: Part) -> Part:
         return _without(part, "id")
 

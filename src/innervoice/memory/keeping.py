@@ -1,0 +1,29 @@
+"""How much of a turn is kept: all of it, or only what its provider wants back."""
+
+from __future__ import annotations
+
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Opaque, Part, Thinking
+from innervoice.wire.dialects import replay_of
+
+__all__ = ["says_more", "without_summaries"]
+
+
+def says_more(part: Part) -> bool:
+    """Whether a part is more than the text or the call that every program keeps."""
+    return isinstance(part, (Thinking, Opaque)) or bool(part.origin and part.origin.seals)
+
+
+def without_summaries(message: Message) -> Message | None:
+    """A turn without readable reasoning that its own host does without: summaries of what is in the seals. None if that was all.
+
+    Text that a seal signs stays, and so does reasoning that a host wants back in words.
+    """
+    parts = tuple(kept for part in message.parts if (kept := _kept(part)) is not None)
+    return message.replace(parts=parts) if any(map(says_more, parts)) else None
+
+
+def _kept(part: Part) -> Part | None:
+    if not isinstance(part, Thinking) or part.origin is None or part.origin.dialect is None:
+        return part
+    return replay_of(part.origin.dialect).kept(part)
