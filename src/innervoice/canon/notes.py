@@ -94,6 +94,7 @@ SENTENCES: dict[str, str] = {
     "stop_in_reasoning": "This host also applies stop strings to the reasoning; the response may end before the answer starts.",
     # turns that a program sends back
     "thinking_restored": "Reasoning that the program had lost was put back from the store.",
+    "turn_rejoined": "The program had split a turn of the model, or merged two; they were sent as they came from the model.",
     "envelope_unreadable": "The program carried reasoning in an envelope that does not open here: it is damaged, or of another owner; it was dropped.",
     # what the gateway changes
     "system_line_dropped": "A line of the system prompt that only the client's own provider reads was not sent.",

@@ -1,8 +1,9 @@
 """Puts back what a program lost of earlier turns: a request goes in, the keys of its turns come out, and with what a store found under
 them the request whose turns are whole again.
 
-A stored turn is used only if its words and calls are those that the program sent: who edits a turn means the edit. If the program sent
-reasoning with a seal that the stored turn does not have, the program's turn stays. If several stored turns fit, none is used.
+A stored turn is used only if its words and calls are those that the program sent: who edits a turn means the edit. Turns that were split,
+merged or appended to are found as well (`changed_turns.py`). If the program sent reasoning with a seal that the stored turn does not
+have, the program's turn stays. If several stored turns fit, none is used.
 
 What a program carried for us in an envelope (`envelopes.py`) needs no store. An envelope that does not open is dropped: a provider could
 not read it either.
@@ -10,7 +11,7 @@ not read it either.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import is_not
 from secrets import token_hex
 from typing import Any, NamedTuple
@@ -19,18 +20,19 @@ from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Opaque, Part, Thinking, ToolResult
 from innervoice.canon.request import Request
+from innervoice.memory.changed_turns import RecalledTurns, changed_turns
 from innervoice.memory.envelopes import is_envelope
-from innervoice.memory.records import FoundTurns, TurnRecord, now, only
+from innervoice.memory.records import FoundTurns, TurnRecord, now
 from innervoice.memory.turn_keys import (
+    CROWD,
     ConversationDigest,
     TurnKeys,
     keys_of_turns,
-    shown_calls,
-    shown_text,
+    shown_turn,
 )
 from innervoice.wire.gemini.replay import SKIP
 
-__all__ = ["RestoredRequest", "TurnRestorer", "is_shown", "record_of", "seals_of"]
+__all__ = ["RestoredRequest", "TurnRestorer", "record_of", "renamed_calls", "seals_of"]
 
 
 class RestoredRequest(NamedTuple):
@@ -45,7 +47,8 @@ class TurnRestorer:
     """Restores the turns of one request, and stores the answer to it.
 
     `wanted` are the keys to look up; `restored` takes what was found; `record` makes the record of the answer and its keys.
-    `opened` takes a part out of its envelope.
+    `opened` takes a part out of its envelope. With `edited_words` a turn is also found by its calls if its words are others; whoever
+    asks for that keeps the words that came, and uses `recalled`.
     """
 
     def __init__(
@@ -54,8 +57,11 @@ class TurnRestorer:
         tenant: str,
         secret: bytes,
         opened: Callable[[str], Part | None] = lambda _: None,
+        *,
+        edited_words: bool = False,
     ) -> None:
         self.notebook = Notebook()
+        self._edited_words = edited_words
         self._opened = opened
         messages = tuple(map(self._unpacked, request.messages))
         is_changed = any(map(is_not, messages, request.messages))
@@ -71,30 +77,64 @@ class TurnRestorer:
 
     def restored(self, found: FoundTurns) -> RestoredRequest:
         """The request with the stored turns in place of those that lost something."""
+        given = self._request.messages
         messages: list[Message] = []
         places: set[tuple[int, int]] = set()
         ids: dict[str, str] = {}
-        for number, (message, keys) in enumerate(
-            zip(self._request.messages, self._keys, strict=True)
-        ):
-            known = _match(message, keys, found) if keys else None
-            if known is None:
-                messages.append(_with_ids(message, ids) if ids else message)
-                continue
-            had = {seal for part in message.parts for seal in seals_of(part)}
-            said = {part.text for part in message.parts if isinstance(part, Thinking)}
-            for position, part in enumerate(known.parts):
-                if _is_lost(part, had, said):
-                    places.add((number, position))
-            for given, own in zip(message.tool_calls, known.tool_calls, strict=True):
-                if given.id != own.id:
-                    ids[given.id] = own.id
-            messages.append(known)
+        end = rejoined = 0
+        for turn in self.recalled(found):
+            messages += _with_ids(given[end : turn.start], ids)
+            shown = given[turn.start : turn.end]
+            had = {seal for message in shown for part in message.parts for seal in seals_of(part)}
+            said = {p.text for message in shown for p in message.parts if isinstance(p, Thinking)}
+            for number, known in enumerate(turn.turns, len(messages)):
+                for position, part in enumerate(known.parts):
+                    if _is_lost(part, had, said):
+                        places.add((number, position))
+            ids.update(renamed_calls(shown, turn.turns))
+            messages += turn.turns
+            messages += _with_ids([given[number] for number in turn.results], ids)
+            end = turn.end
+            rejoined += len(shown) != len(turn.turns)
+        messages += _with_ids(given[end:], ids)
         if places:
             self.notebook.add("thinking_restored", count=len(places))
-        if not places and messages == list(self._request.messages):
+        if rejoined:
+            self.notebook.add("turn_rejoined", count=rejoined)
+        if not places and messages == list(given):
             return RestoredRequest(self._request, frozenset())
         return RestoredRequest(self._request.replace(messages=tuple(messages)), frozenset(places))
+
+    def recalled(self, found: FoundTurns) -> Iterator[RecalledTurns]:
+        """The messages of the request that show stored turns, in order."""
+        messages, end = self._request.messages, 0
+        for number, keys in enumerate(self._keys):
+            if keys is None or number < end or found.keys().isdisjoint(keys):
+                continue
+            message = messages[number]
+            known = _match(message, keys, found)
+            if known is not None:
+                turn: RecalledTurns | None = RecalledTurns(number, number + 1, (known,))
+            else:
+                turn = self._changed(number, keys, found)
+            if turn is not None and not _has_other_seals(messages[number : turn.end], turn.turns):
+                yield turn
+                end = turn.end
+
+    def _changed(self, number: int, keys: TurnKeys, found: FoundTurns) -> RecalledTurns | None:
+        """The stored turns that a program made something else of."""
+        stored = _stored(found, keys.follows)
+        by_call = [
+            known for key in keys[2:] for known in (_stored(found, key) if key is not None else ())
+        ]
+        messages = self._request.messages
+        turn = changed_turns(messages, number, stored, by_call)
+        if turn is None and self._edited_words and (calls := shown_turn(messages[number]).calls):
+            for same in (stored, by_call):
+                fit = [known for known in same if shown_turn(known).calls == calls]
+                if fit:
+                    return RecalledTurns(number, number + 1, (fit[0],)) if len(fit) == 1 else None
+        return turn
 
     def _unpacked(self, message: Message) -> Message:
         """A turn with the parts that it carries in envelopes."""
@@ -127,7 +167,7 @@ def record_of(
     if not any(map(_says_more, message.parts)):
         return None
     record = TurnRecord(id=token_hex(16), tenant=tenant, message=message, created=now())
-    return record, digest.keys(message).all
+    return record, digest.keys_to_store(message)
 
 
 def seals_of(part: Part) -> Iterator[str]:
@@ -150,21 +190,42 @@ def _carries(part: Part) -> bool:
 
 
 def _match(message: Message, keys: TurnKeys, found: FoundTurns) -> Message | None:
-    """The stored turn that a message shows: the only one under the most exact key that has any."""
-    had = {seal for part in message.parts for seal in seals_of(part)}
-    for key in keys.all:
-        record = only(one for one in found.get(key, ()) if is_shown(message, one.message))
-        if record is not None:
-            own = {seal for part in record.message.parts for seal in seals_of(part)}
-            # A seal that was cut short is a damaged one of ours, not another.
-            unknown = [seal for seal in had if not any(one.startswith(seal) for one in own)]
-            return None if unknown else record.message
+    """The stored turn that a message shows: the only one under the most exact key that has one."""
+    given = shown_turn(message)
+    for key in keys:
+        if key is None or key not in found:
+            continue
+        fit = [known for known in _stored(found, key) if shown_turn(known).data == given.data]
+        if len(fit) == 1:
+            return fit[0]
     return None
 
 
-def is_shown(message: Message, known: Message) -> bool:
-    """Whether the words and calls of a message are those of a stored turn."""
-    return shown_calls(message) == shown_calls(known) and shown_text(message) == shown_text(known)
+def _stored(found: FoundTurns, key: bytes) -> list[Message]:
+    """The turns under a key, where equal turns are one; none of a crowd."""
+    records = found.get(key, ())
+    turns: list[Message] = []
+    for record in records if len(records) <= CROWD else ():
+        if record.message not in turns:
+            turns.append(record.message)
+    return turns
+
+
+def _has_other_seals(given: Sequence[Message], turns: Sequence[Message]) -> bool:
+    """Whether a program sent a seal that the stored turns do not have."""
+    had = {seal for message in given for part in message.parts for seal in seals_of(part)}
+    if not had:
+        return False
+    own = {seal for known in turns for part in known.parts for seal in seals_of(part)}
+    # A seal that was cut short is a damaged one of ours, not another.
+    return any(not any(one.startswith(seal) for one in own) for seal in had - own)
+
+
+def renamed_calls(given: Sequence[Message], turns: Sequence[Message]) -> dict[str, str]:
+    """The ids of the calls in some messages -> those that their host gave them, where they differ."""
+    shown = (call.id for message in given for call in message.tool_calls)
+    own = (call.id for known in turns for call in known.tool_calls)
+    return {one: other for one, other in zip(shown, own, strict=False) if one != other}
 
 
 def _is_lost(part: Part, had: set[str], said: set[str]) -> bool:
@@ -181,8 +242,12 @@ def _says_more(part: Part) -> bool:
     return isinstance(part, (Thinking, Opaque)) or bool(part.origin and part.origin.seals)
 
 
-def _with_ids(message: Message, ids: dict[str, str]) -> Message:
-    """A message whose results refer to calls by the ids that their host gave them."""
+def _with_ids(messages: Sequence[Message], ids: dict[str, str]) -> Iterable[Message]:
+    """Messages whose results refer to calls by the ids that their host gave them."""
+    return [_with_own_ids(message, ids) for message in messages] if ids else messages
+
+
+def _with_own_ids(message: Message, ids: dict[str, str]) -> Message:
     if not any(isinstance(part, ToolResult) and part.call_id in ids for part in message.parts):
         return message
     parts = tuple(

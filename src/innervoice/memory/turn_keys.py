@@ -1,13 +1,16 @@
 """What a turn is found by: keyed digests of what a program shows of it, and of the conversation before it.
 
     place      everything before the turn, the system prompt too, and the turn as it is shown
-    history    the same without the system prompt, which some programs change or drop
+    follows    everything before the turn but the system prompt, which some programs change or drop; whatever the turn says
     calls      the ids, names and arguments of the calls of the turn
     question   the last words of the user, and the calls: for conversations whose beginning was cut off
 
+A turn with several calls is also stored under a key of its first call, because some programs make a turn of every call.
+
 All of it is made from our own messages, not from a provider's JSON, so a turn that was stored through one API is found through another.
 Programs write a text as a string or as a list of blocks, move cache marks, sort the members of arguments and trim white space: none of
-that changes a digest. Neither do the ids of calls, but for the key that is made of them, because some APIs have none.
+that changes a digest. Neither do the ids of calls, but for the key that is made of them, because some APIs have none. For the turns
+behind them, turns that follow each other are the same as one turn with all their words and calls: some programs merge turns, or split one.
 """
 
 from __future__ import annotations
@@ -25,17 +28,25 @@ from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall
 from innervoice.canon.request import Request
 
 __all__ = [
+    "CROWD",
     "ConversationDigest",
+    "ShownTurn",
     "TurnKeys",
     "conversation_start",
     "keys_of_turns",
     "shown",
-    "shown_calls",
-    "shown_text",
+    "shown_turn",
+    "without_blanks",
 ]
+
+CROWD = 16
+"""A key that more turns than this have says nothing about any of them. A tenant may ask the same question a thousand times."""
 
 _SIZE = 16
 _COUNTED = re.compile(r"[^0-9]*[0-9]{0,5}")
+"""Ids that others have too: a count as `call_1` or `functions.read:0`, and those that were made up here."""
+_HELD = frozenset({"_system", "_texts", "_results", "_turns"})
+"""What a `ConversationDigest` changes in place."""
 _NOISE = ("x-anthropic-billing-header:",)
 """Lines that a program puts into the system prompt, and that differ in every request."""
 
@@ -44,7 +55,7 @@ class TurnKeys(NamedTuple):
     """The keys of one turn, the most exact first; a turn without calls has only two."""
 
     place: bytes
-    history: bytes
+    follows: bytes
     calls: bytes | None = None
     question: bytes | None = None
 
@@ -54,6 +65,16 @@ class TurnKeys(NamedTuple):
         return [key for key in self if key is not None]
 
 
+class ShownTurn(NamedTuple):
+    """What every program keeps of a turn."""
+
+    text: str
+    calls: list[tuple[str, str]]
+    """Name and arguments of each call; programs parse the arguments and write them again."""
+    data: bytes
+    """Both, as JSON."""
+
+
 class ConversationDigest:
     """Reads a conversation message by message, and gives the keys of the turn that would stand next."""
 
@@ -61,55 +82,98 @@ class ConversationDigest:
         self._secret = secret
         self._tenant = _bytes(tenant)
         self._system = [_plain(system or "")]
+        self._prompt: bytes | None = None
+        """The digest of the system prompt, once it was asked for."""
         self._before = self._digest(b"start")
         self._texts: list[str] = []
         self._results: dict[tuple[str, str], None] = {}  # Gemini CLI sends some twice
+        self._follows: bytes | None = None
+        """The digest of all but the turns at the end, once it was asked for."""
+        self._turns: list[ShownTurn] = []
+        """The turns at the end."""
         self._question = b""
 
     def copy(self) -> ConversationDigest:
         """The same place in the conversation, to go on from."""
-        return copy(self)  # nothing that it holds is changed in place
+        made = copy(self)
+        held = {name: copy(value) for name, value in vars(self).items() if name in _HELD}
+        vars(made).update(held)
+        return made
 
     def add(self, message: Message) -> None:
         """Takes the next message."""
         if message.role == "assistant":
-            self._before = self._digest(b"turn", self._before, self._between(), _shown(message))
-            self._texts, self._results = [], {}
+            self._turns.append(shown_turn(message))
             return
         if message.role == "system":
-            said = (text for text in map(_system_text, message.parts) if text)
-            self._system = [*self._system, *said]
+            self._system += filter(None, map(_system_text, message.parts))
+            self._prompt = None
             return
+        if self._turns:
+            self._end_turns()
+        self._follows = None
         for part in message.parts:
             if isinstance(part, ToolResult):
-                self._results = {**self._results, (part.call_id, _result_text(part)): None}
+                self._results[part.call_id, _result_text(part)] = None
             elif spoken := _said(part):
-                self._texts = [*self._texts, spoken]
+                self._texts.append(spoken)
         if self._texts:
             self._question = self._digest(b"question", _bytes("".join(self._texts)))
 
     def keys(self, message: Message) -> TurnKeys:
         """The keys of a turn of the model at this place."""
-        shown, between = _shown(message), self._between()
-        system = _bytes("".join(self._system))
-        place = self._digest(b"place", system, self._before, between, shown)
-        history = self._digest(b"history", self._before, between, shown)
-        calls = message.tool_calls
-        if not calls:
-            return TurnKeys(place, history)
-        named = dump_json(sorted((call.id, *shown_call(call)) for call in calls))
-        is_named = all(map(_is_named, calls))
+        shown = shown_turn(message)
+        follows, last = self._here(), self._turns[-1].data if self._turns else b""
+        if self._prompt is None:
+            self._prompt = self._digest(b"system", _bytes("".join(self._system)))
+        place = self._digest(b"place", self._prompt, follows, last, shown.data)
+        if not shown.calls:
+            return TurnKeys(place, follows)
         return TurnKeys(
             place,
-            history,
-            self._digest(b"calls", named) if is_named else None,
-            self._digest(b"asked", self._question, shown),
+            follows,
+            self._key_of_calls(message.tool_calls, shown.calls),
+            self._key_of_question(shown.calls),
         )
+
+    def keys_to_store(self, message: Message) -> list[bytes]:
+        """The keys that a turn at this place is stored under."""
+        keys = self.keys(message).all
+        shown = shown_turn(message).calls[:1]
+        if len(message.tool_calls) > 1:
+            of_calls = self._key_of_calls(message.tool_calls[:1], shown)
+            keys.append(of_calls or self._key_of_question(shown))
+        return keys
 
     @property
     def start(self) -> str:
         """What all requests of a conversation share, if the messages up to the first of the user were added."""
         return self._digest(b"start", _bytes("".join(self._system)), self._between()).hex()
+
+    def _key_of_calls(
+        self, calls: tuple[ToolCall, ...], shown: list[tuple[str, str]]
+    ) -> bytes | None:
+        """None if the ids are not like no others."""
+        if any(_COUNTED.fullmatch(call.id) for call in calls):
+            return None
+        named = sorted((call.id, *facts) for call, facts in zip(calls, shown, strict=True))
+        return self._digest(b"calls", dump_json(named))
+
+    def _key_of_question(self, shown: list[tuple[str, str]]) -> bytes:
+        return self._digest(b"asked", self._question, dump_json(shown))
+
+    def _here(self) -> bytes:
+        if self._follows is None:
+            self._follows = self._digest(b"follows", self._before, self._between())
+        return self._follows
+
+    def _end_turns(self) -> None:
+        """Something else than a turn comes: the turns at the end go into the digest as one."""
+        text = "".join([turn.text for turn in self._turns])
+        calls = [call for turn in self._turns for call in turn.calls]
+        ended = dump_json([without_blanks(text), calls])
+        self._before = self._digest(b"turn", self._here(), ended)
+        self._turns, self._texts, self._results = [], [], {}
 
     def _between(self) -> bytes:
         """What was said since the last turn; results in any order."""
@@ -123,42 +187,29 @@ class ConversationDigest:
         return made.digest()
 
 
-def shown(message: Message) -> bytes:
-    """The words and the calls of a turn, without the ids of the calls."""
-    return _shown(message)
-
-
-def shown_text(message: Message) -> str:
-    """The words of a turn, as programs keep them."""
-    return _plain(message.text)
-
-
-def shown_calls(message: Message) -> list[tuple[str, str]]:
-    """Name and arguments of each call of a turn."""
-    return [shown_call(call) for call in message.tool_calls]
-
-
-def shown_call(call: ToolCall) -> tuple[str, str]:
-    """Name and arguments of a call; programs parse the arguments and write them again."""
-    return call.name, _sorted_json(call.arguments)
-
-
-def _is_named(call: ToolCall) -> bool:
-    """Whether the id of a call is like no other: not one that was made up here, and no count as `call_1` or `functions.read:0`."""
-    is_invented = call.origin is not None and "id" in call.origin.invented
-    return not is_invented and not _COUNTED.fullmatch(call.id)
-
-
-_last_shown: list[tuple[Message | None, bytes]] = [(None, b"")]
+_last_shown: list[tuple[Message | None, ShownTurn]] = [(None, ShownTurn("", [], b""))]
 """The last message and what it shows, which is asked for several times in a row and costs more than all else."""
 
 
-def _shown(message: Message) -> bytes:
-    known, data = _last_shown[0]
+def shown_turn(message: Message) -> ShownTurn:
+    """The words and the calls of a turn, without the ids of the calls."""
+    known, made = _last_shown[0]
     if known is not message:
-        data = dump_json([shown_text(message), shown_calls(message)])
-        _last_shown[0] = (message, data)  # at once, for other threads
-    return data
+        text = _plain(message.text)
+        calls = [(call.name, _sorted_json(call.arguments)) for call in message.tool_calls]
+        made = ShownTurn(text, calls, dump_json([text, calls]))
+        _last_shown[0] = (message, made)  # at once, for other threads
+    return made
+
+
+def shown(message: Message) -> bytes:
+    """The words and the calls of a turn, without the ids of the calls, as JSON."""
+    return shown_turn(message).data
+
+
+def without_blanks(text: str) -> str:
+    """A text to compare with one that was put together of several."""
+    return "".join(text.split())
 
 
 def _said(part: Part) -> str:

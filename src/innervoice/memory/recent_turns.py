@@ -1,0 +1,92 @@
+"""The turns that were used last, in the memory of one process."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from innervoice.canon.storage import to_json
+from innervoice.memory.turn_keys import CROWD
+
+if TYPE_CHECKING:
+    from innervoice.memory.records import FoundTurns, TurnRecord
+
+__all__ = ["RecentTurns"]
+
+_BYTES = 64_000_000
+
+
+class _Held(NamedTuple):
+    record: TurnRecord
+    keys: tuple[bytes, ...]
+    size: int
+
+
+class RecentTurns:
+    """Keeps the turns that were used last: at most `size` bytes of their JSON and, if it is given, at most `turns` of them.
+
+    Threads may share it.
+    """
+
+    def __init__(self, size: int = _BYTES, turns: int | None = None) -> None:
+        self._room, self._most = size, turns
+        self._size = 0
+        self._turns: OrderedDict[str, _Held] = OrderedDict()
+        self._owners: dict[bytes, dict[str, None]] = {}
+        """Keys -> the names of the turns that have them, the oldest first."""
+        self._lock = threading.Lock()
+
+    def put(self, record: TurnRecord, keys: Sequence[bytes]) -> None:
+        """Stores a turn; one that is stored already, word for word, is not stored twice. One that is larger than all room is not stored."""
+        size = len(to_json(record.message))
+        if size > self._room:
+            return
+        with self._lock:
+            for name in islice(self._owners.get(keys[0], ()), CROWD):
+                known = self._turns[name].record
+                if known.tenant == record.tenant and known.message == record.message:
+                    self._turns.move_to_end(name)
+                    return
+            self._turns[record.id] = _Held(record, tuple(dict.fromkeys(keys)), size)
+            self._size += size
+            for key in keys:
+                self._owners.setdefault(key, {})[record.id] = None
+            while self._size > self._room or (self._most and len(self._turns) > self._most):
+                self._forget(next(iter(self._turns)))
+
+    def get(self, tenant: str, keys: Sequence[bytes]) -> FoundTurns:
+        """The turns of a tenant under any of these keys; of a crowd under one key no more than show that it is one."""
+        found: dict[bytes, list[TurnRecord]] = {}
+        with self._lock:
+            for key in keys:
+                for name in islice(self._owners.get(key, ()), CROWD + 1):
+                    record = self._turns[name].record
+                    if record.tenant == tenant:
+                        found.setdefault(key, []).append(record)
+                        self._turns.move_to_end(name)
+        return found
+
+    def forget(self, tenant: str | None = None) -> int:
+        """Forgets the turns of a tenant, or all; returns how many."""
+        with self._lock:
+            names = [
+                name for name, held in self._turns.items() if tenant in (None, held.record.tenant)
+            ]
+            for name in names:
+                self._forget(name)
+        return len(names)
+
+    def __len__(self) -> int:
+        return len(self._turns)
+
+    def _forget(self, name: str) -> None:
+        held = self._turns.pop(name)
+        self._size -= held.size
+        for key in held.keys:
+            owners = self._owners[key]
+            del owners[name]
+            if not owners:
+                del self._owners[key]
