@@ -139,7 +139,8 @@ def test_explained():
         "status": 200,
         "error": None,
         "attempts": 1,
-        "reasoning": {"kept": 3, "restored": 2, "omitted": 1, "rules": ["H2"], "store": "ok"},
+        "reasoning": {"kept": 3, "carried": 0, "restored": 2, "omitted": 1, "rules": ["H2"], "store": "ok"},
+        "plan": [],
         "notes": [
             {"code": "effort_clamped", "text": SENTENCES["effort_clamped"], "detail": "sent high", "count": 1},
             {"code": "cache_mark_dropped", "text": SENTENCES["cache_mark_dropped"], "detail": None, "count": 4},

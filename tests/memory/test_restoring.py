@@ -57,7 +57,7 @@ class Memory:
         record, keys = restorer.record(message)
         asyncio.run(self.store.put(record, keys))
 
-    def restored(self, messages, tenant="me", system=None, opened=lambda _: None):
+    def restored(self, messages, tenant="me", system=None, opened=lambda _text, _slot: None):
         request = iv.Request(MODEL, tuple(messages), system=system)
         restorer = TurnRestorer(request, tenant, SECRET, opened)
         found = asyncio.run(self.store.get(tenant, restorer.wanted))

@@ -7,7 +7,7 @@ import pytest
 
 import innervoice as iv
 from innervoice.canon.parts import Text, Thinking
-from innervoice.memory.records import RamStore as Recent
+from innervoice.memory.recent_turns import RecentTurns
 from innervoice.memory.records import TurnRecord
 from innervoice.memory.sealed_store import SealedStore
 from innervoice.memory.stores.ram import RamStore
@@ -239,7 +239,7 @@ def test_forgetting_leaves_nothing_here_and_there(store, turns):
 
 def test_memory_alone_needs_no_store():
     async def run():
-        turns = Turns(recent=Recent())
+        turns = Turns(recent=RecentTurns())
         assert await turns.put(record(), KEYS, TURN)
         assert [TURN] == found(await turns.get("me", KEYS))
         await turns.forget()

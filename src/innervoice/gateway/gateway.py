@@ -68,7 +68,9 @@ class Gateway:
         self.pings = Pings()
         self.journal = Journal(line=log)
         self.metrics = metrics or Metrics()
-        self.lookup_key = derived(key, "look-up")
+        self.lookup_key, *self.older_lookup_keys = (
+            derived(one, "look-up") for one in (key, *older_keys)
+        )
         self.sealer = EnvelopeSealer(key, *older_keys)
         self.store: Store = RamStore(Retention(tenant_bytes=_RAM_BYTES)) if store is None else store
         self.sealed = SealedStore(self.store, key, *older_keys)

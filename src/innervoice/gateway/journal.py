@@ -22,6 +22,7 @@ from typing import Any
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.notes import SENTENCES, Note
 from innervoice.gateway.report import Report
+from innervoice.history.decisions import Decision
 
 __all__ = ["Journal", "explain", "forget", "json_line", "terminal_line"]
 
@@ -141,11 +142,13 @@ def explain(report: Report) -> dict[str, Any]:
         "attempts": report.attempts,
         "reasoning": {
             "kept": report.kept,
+            "carried": report.carried,
             "restored": report.restored,
             "omitted": report.omitted,
             "rules": [_shown(rule) for rule in report.rules[:_MOST_RULES]],
             "store": _shown(report.store),
         },
+        "plan": [_planned(item) for item in report.plan],
         "notes": [_explained(note) for note in report.notes[:_MOST_NOTES]],
         "usage": {
             "input_tokens": usage.input_tokens,
@@ -154,6 +157,18 @@ def explain(report: Report) -> dict[str, Any]:
             "cached_input_tokens": usage.cached_input_tokens,
         },
         "seconds": {"first": report.first_byte, "total": report.total},
+    }
+
+
+def _planned(item: Decision) -> dict[str, Any]:
+    """What happened to a part that was not sent as it came."""
+    return {
+        "message": item.message,
+        "part": item.part,
+        "kind": item.kind,
+        "action": item.action,
+        "rule": item.rule,
+        "why": _shown(item.why),
     }
 
 

@@ -9,7 +9,7 @@ notes is one without changes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, get_args
 
@@ -36,7 +36,7 @@ from innervoice.gateway.headers import asked_betas, known_betas
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Candidate, Route
 from innervoice.history.plan import Plan, planned
-from innervoice.memory.envelopes import EnvelopeSealer
+from innervoice.memory.envelopes import EnvelopeSealer, Handle, handles_of
 from innervoice.memory.records import FoundTurns, TurnRecord
 from innervoice.memory.restoring import TurnRestorer, seals_of
 from innervoice.memory.turn_keys import ConversationDigest
@@ -59,6 +59,8 @@ _BILLED_BY = "anthropic"
 _STORED = "previous_response_id"
 _SETTINGS = ("thinking", "output_config", "additionalModelRequestFields")
 """Members in which a client may combine what a model does not take together: off and an effort, on and no budget."""
+_MOST_TOLD = 50
+"""How many decisions about parts are kept for whoever asks what became of a request."""
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -93,6 +95,7 @@ class Passage:
         report: Report,
         secret: bytes,
         sealer: EnvelopeSealer,
+        older_secrets: Sequence[bytes] = (),
         headers: Mapping[str, str] = _NO_HEADERS,
     ) -> None:
         self.front = front
@@ -107,7 +110,9 @@ class Passage:
         self._betas = asked_betas(headers, value)
         self.request = decode_request(value, front.dialect)
         self._notebook = Notebook()
-        self._restorer = TurnRestorer(self.request, report.tenant, secret, self._opened)
+        self._restorer = TurnRestorer(
+            self.request, report.tenant, secret, self._opened, older=older_secrets
+        )
         self._places: frozenset[tuple[int, int]] = frozenset()
         self._restored = self.request
         self.is_restored = False
@@ -138,7 +143,9 @@ class Passage:
     def record(self, message: Message) -> tuple[TurnRecord, list[bytes]] | None:
         """The record of the answer and its keys; None if there is nothing that a client could lose."""
         made = self._restorer.record(message)
-        return (made[0], list(made[1])) if made else None
+        if made is None:
+            return None
+        return made[0], [*made[1], *handles_of(message, self.report.tenant)]
 
     @property
     def digest(self) -> ConversationDigest:
@@ -147,10 +154,11 @@ class Passage:
 
     def seal(self, part: Part) -> str | None:
         """What the client carries for us in the opaque slot of a foreign part."""
-        return self._sealer.seal(part, self.report.tenant, self.front.dialect)
+        tenant, is_kept = self.report.tenant, self.report.keeps != "off"
+        return self._sealer.seal(part, tenant, self.front.dialect, whole=not is_kept)
 
-    def _opened(self, text: str) -> Part | None:
-        return self._sealer.open(text, self.report.tenant, self.front.dialect)
+    def _opened(self, text: str, slot: str) -> Part | Handle | None:
+        return self._sealer.open(text, self.report.tenant, self.front.dialect, slot)
 
     # ---- sending -------------------------------------------------------------------------------
 
@@ -243,8 +251,18 @@ class Passage:
         report.account = candidate.account.name
         report.kept, report.omitted = len(kept), len(left)
         report.restored = sum(place in self._places for place in kept)
+        if carried := set(map(_mark, self._restorer.carried)):
+            messages = self._restored.messages
+            parts = (messages[number].parts[at or 0] for number, at in kept)
+            report.carried = sum(_mark(part) in carried for part in parts)
+        report.plan = tuple(item for item in plan.decisions if item.action != "kept")[:_MOST_TOLD]
         report.rules = tuple(sorted({item.rule for item in left}))
         report.notes = list(notes)
+
+
+def _mark(part: Part) -> tuple[str, ...]:
+    """What tells a piece of reasoning from others: its seals, else its words."""
+    return tuple(seals_of(part)) or (part.text if isinstance(part, (Thinking, Text)) else "",)
 
 
 def _is_above(asked: Reasoning, limit: Effort) -> bool:

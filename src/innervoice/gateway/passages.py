@@ -157,6 +157,7 @@ class Passages:
             report=self._report,
             secret=gateway.lookup_key,
             sealer=gateway.sealer,
+            older_secrets=gateway.older_lookup_keys,
             headers=self._headers,
         )
 
@@ -168,5 +169,6 @@ class Passages:
         report.provider, report.model = target.provider or "", target.model
         report.account, report.way = candidate.account.name, "bytes"
         report.kept, report.restored, report.omitted, report.rules = way.kept, 0, 0, ()
+        report.carried, report.plan = 0, ()
         report.notes = list(notebook.notes())
         return betas

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from innervoice.canon.notes import Note
 from innervoice.canon.usage import Usage
+from innervoice.history.decisions import Decision
 
 __all__ = ["Report", "Way"]
 
@@ -38,12 +39,16 @@ class Report:
     attempts: int = 0
     kept: int = 0
     """Pieces of reasoning in the history that went upstream as they came."""
+    carried: int = 0
+    """Those among them that the client carried in envelopes."""
     restored: int = 0
     """Those among them that the client had lost, and the gateway put back."""
     omitted: int = 0
     """Pieces of reasoning that were left out."""
     rules: tuple[str, ...] = ()
     """The rules by which they were left out, as H2."""
+    plan: tuple[Decision, ...] = ()
+    """What was not sent as it came, and why."""
     keeps: Literal["off", "ram"] | None = None
     """What the client allows to be kept of it; None: what the configuration says."""
     store: str = "ok"

@@ -6,7 +6,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Opaque, Part, Thinking
 from innervoice.wire.dialects import replay_of
 
-__all__ = ["says_more", "without_summaries"]
+__all__ = ["kept_part", "says_more", "without_summaries"]
 
 
 def says_more(part: Part) -> bool:
@@ -19,11 +19,12 @@ def without_summaries(message: Message) -> Message | None:
 
     Text that a seal signs stays, and so does reasoning that a host wants back in words.
     """
-    parts = tuple(kept for part in message.parts if (kept := _kept(part)) is not None)
+    parts = tuple(kept for part in message.parts if (kept := kept_part(part)) is not None)
     return message.replace(parts=parts) if any(map(says_more, parts)) else None
 
 
-def _kept(part: Part) -> Part | None:
+def kept_part(part: Part) -> Part | None:
+    """A part without readable reasoning that its own host does without; None if that is all."""
     if not isinstance(part, Thinking) or part.origin is None or part.origin.dialect is None:
         return part
     return replay_of(part.origin.dialect).kept(part)

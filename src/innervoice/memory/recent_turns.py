@@ -45,6 +45,9 @@ class RecentTurns:
         if size > self._room:
             return
         with self._lock:
+            if record.id in self._turns:
+                self._add_keys(record.id, keys)
+                return
             for name in islice(self._owners.get(keys[0], ()), CROWD):
                 known = self._turns[name].record
                 if known.tenant == record.tenant and known.message == record.message:
@@ -81,6 +84,14 @@ class RecentTurns:
 
     def __len__(self) -> int:
         return len(self._turns)
+
+    def _add_keys(self, name: str, keys: Sequence[bytes]) -> None:
+        """A turn was found under keys that are not known here: those of another process."""
+        held = self._turns[name]
+        self._turns[name] = held._replace(keys=tuple(dict.fromkeys((*held.keys, *keys))))
+        self._turns.move_to_end(name)
+        for key in keys:
+            self._owners.setdefault(key, {})[name] = None
 
     def _forget(self, name: str) -> None:
         held = self._turns.pop(name)

@@ -5,23 +5,23 @@ A stored turn is used only if its words and calls are those that the program sen
 merged or appended to are found as well (`changed_turns.py`). If the program sent reasoning with a seal that the stored turn does not
 have, the program's turn stays. If several stored turns fit, none is used.
 
-What a program carried for us in an envelope (`envelopes.py`) needs no store. An envelope that does not open is dropped: a provider could
-not read it either.
+What a program carried for us in an envelope (`envelopes.py`) needs no store, unless it is too large and the envelope only says where it is.
+An envelope that does not open is dropped: a provider could not read it either.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import is_not
 from secrets import token_hex
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
-from innervoice.canon.parts import Opaque, Part, Thinking, ToolResult
+from innervoice.canon.parts import Part, Thinking, ToolResult
 from innervoice.canon.request import Request
 from innervoice.memory.changed_turns import RecalledTurns, changed_turns
-from innervoice.memory.envelopes import is_envelope
+from innervoice.memory.envelopes import Handle, is_envelope, part_of
+from innervoice.memory.keeping import says_more
 from innervoice.memory.records import FoundTurns, TurnRecord, now
 from innervoice.memory.turn_keys import (
     CROWD,
@@ -33,6 +33,14 @@ from innervoice.memory.turn_keys import (
 from innervoice.wire.gemini.replay import SKIP
 
 __all__ = ["RestoredRequest", "TurnRestorer", "record_of", "renamed_calls", "seals_of"]
+
+
+Opened: TypeAlias = Callable[[str, str], Part | Handle | None]
+"""A seal, and the kind of part that has it -> what is in the envelope."""
+
+
+def _opens_nothing(_text: str, _slot: str) -> None:
+    return None
 
 
 class RestoredRequest(NamedTuple):
@@ -47,8 +55,9 @@ class TurnRestorer:
     """Restores the turns of one request, and stores the answer to it.
 
     `wanted` are the keys to look up; `restored` takes what was found; `record` makes the record of the answer and its keys.
-    `opened` takes a part out of its envelope. With `edited_words` a turn is also found by its calls if its words are others; whoever
-    asks for that keeps the words that came, and uses `recalled`.
+    `opened` takes a part out of the envelope in the slot of a kind of part. `older` secrets find what was stored before a rotation. With
+    `edited_words` a turn is also found by its calls if its words are others; whoever asks for that keeps the words that came, and uses
+    `recalled`.
     """
 
     def __init__(
@@ -56,27 +65,41 @@ class TurnRestorer:
         request: Request,
         tenant: str,
         secret: bytes,
-        opened: Callable[[str], Part | None] = lambda _: None,
+        opened: Opened = _opens_nothing,
         *,
+        older: Sequence[bytes] = (),
         edited_words: bool = False,
     ) -> None:
         self.notebook = Notebook()
+        self.carried: list[Part] = []
+        """What the program carried in envelopes, once it is restored."""
         self._edited_words = edited_words
-        self._opened = opened
-        messages = tuple(map(self._unpacked, request.messages))
-        is_changed = any(map(is_not, messages, request.messages))
-        self._request = request.replace(messages=messages) if is_changed else request
+        self._request = request
         self._tenant = tenant
+        self._envelopes = {
+            (number, position): opened(next(seals_of(part)), part.type)
+            for number, message in enumerate(request.messages)
+            if message.role == "assistant"
+            for position, part in enumerate(message.parts)
+            if _carries(part)
+        }
         self._digest = ConversationDigest(tenant, secret, request.system)
         self._keys = keys_of_turns(request.messages, self._digest)
+        self._older = [
+            keys_of_turns(request.messages, ConversationDigest(tenant, one, request.system))
+            for one in older
+        ]
 
     @property
     def wanted(self) -> list[bytes]:
         """The keys of all turns of the request."""
-        return [key for keys in self._keys if keys for key in keys.all]
+        walks = (self._keys, *self._older)
+        turns = [key for walk in walks for keys in walk if keys for key in keys.all]
+        return turns + [held.key for held in self._envelopes.values() if isinstance(held, Handle)]
 
     def restored(self, found: FoundTurns) -> RestoredRequest:
         """The request with the stored turns in place of those that lost something."""
+        self._unpack(found)
         given = self._request.messages
         messages: list[Message] = []
         places: set[tuple[int, int]] = set()
@@ -108,6 +131,7 @@ class TurnRestorer:
     def recalled(self, found: FoundTurns) -> Iterator[RecalledTurns]:
         """The messages of the request that show stored turns, in order."""
         messages, end = self._request.messages, 0
+        found = self._renamed(found)
         for number, keys in enumerate(self._keys):
             if keys is None or number < end or found.keys().isdisjoint(keys):
                 continue
@@ -136,19 +160,49 @@ class TurnRestorer:
                     return RecalledTurns(number, number + 1, (fit[0],)) if len(fit) == 1 else None
         return turn
 
-    def _unpacked(self, message: Message) -> Message:
-        """A turn with the parts that it carries in envelopes."""
-        if message.role != "assistant" or not any(map(_carries, message.parts)):
-            return message
-        parts: list[Part] = []
-        for part in message.parts:
-            if not _carries(part):
-                parts.append(part)
-            elif carried := self._opened(next(seals_of(part))):
-                parts.append(carried)
-            else:
-                self.notebook.add("envelope_unreadable", part.type)
-        return message.replace(parts=tuple(parts))
+    def _renamed(self, found: FoundTurns) -> FoundTurns:
+        """What was found under older keys, under those that are made now."""
+        if not self._older:
+            return found
+        made = {key: list(records) for key, records in found.items()}
+        for walk in self._older:
+            for keys, older in zip(self._keys, walk, strict=True):
+                for key, before in zip(keys or (), older or (), strict=True):
+                    if key is not None and before is not None and before in found:
+                        made.setdefault(key, []).extend(found[before])
+        return made
+
+    def _unpack(self, found: FoundTurns) -> None:
+        """Puts the parts that came in envelopes into the request."""
+        if not self._envelopes:
+            return
+        messages = list(self._request.messages)
+        for number in {number for number, _ in self._envelopes}:
+            parts: list[Part] = []
+            for position, part in enumerate(messages[number].parts):
+                if (number, position) not in self._envelopes:
+                    parts.append(part)
+                    continue
+                held = self._held(self._envelopes[number, position], found)
+                if held is not None and _says_the_same(part, held):
+                    parts.append(held)
+                    self.carried.append(held)
+                    continue
+                code = "envelope_unreadable" if held is None else "envelope_outdated"
+                self.notebook.add(code, part.type)
+                if not isinstance(part, Thinking):
+                    parts.append(_without_block(part))
+            messages[number] = messages[number].replace(parts=tuple(parts))
+        self._request = self._request.replace(messages=tuple(messages))
+        self._envelopes = {}
+
+    def _held(self, held: Part | Handle | None, found: FoundTurns) -> Part | None:
+        if not isinstance(held, Handle):
+            return held
+        for record in found.get(held.key, ()):
+            if part := part_of(record.message, held, self._tenant):
+                return part
+        return None
 
     @property
     def digest(self) -> ConversationDigest:
@@ -164,7 +218,7 @@ def record_of(
     message: Message, tenant: str, digest: ConversationDigest
 ) -> tuple[TurnRecord, Sequence[bytes]] | None:
     """The record of a turn behind a conversation, and its keys; None if every program keeps all of it."""
-    if not any(map(_says_more, message.parts)):
+    if not any(map(says_more, message.parts)):
         return None
     record = TurnRecord(id=token_hex(16), tenant=tenant, message=message, created=now())
     return record, digest.keys_to_store(message)
@@ -237,9 +291,20 @@ def _is_lost(part: Part, had: set[str], said: set[str]) -> bool:
     return isinstance(part, Thinking) and part.text not in said
 
 
-def _says_more(part: Part) -> bool:
-    """Whether a part is more than the text or the call that every program keeps."""
-    return isinstance(part, (Thinking, Opaque)) or bool(part.origin and part.origin.seals)
+def _without_block(part: Part) -> Part:
+    """A text or a call without its wire block, which has an envelope that no provider reads."""
+    origin = part.origin
+    return part.replace(origin=origin.replace(block=None, seals=())) if origin else part
+
+
+def _says_the_same(part: Part, held: Part) -> bool:
+    """Whether what a part shows is what its envelope holds; who edits a text or a call means the edit."""
+    if isinstance(part, Thinking):
+        return True
+    return (
+        shown_turn(Message("assistant", (part,))).data
+        == shown_turn(Message("assistant", (held,))).data
+    )
 
 
 def _with_ids(messages: Sequence[Message], ids: dict[str, str]) -> Iterable[Message]:

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, TypeVar
 from innervoice.canon.messages import Message
 from innervoice.canon.storage import from_json, to_json
 from innervoice.errors import DecodeError
-from innervoice.memory.records import FoundTurns, RamStore, TurnRecord
+from innervoice.memory.recent_turns import RecentTurns
+from innervoice.memory.records import FoundTurns, TurnRecord
 from innervoice.memory.sealed_store import SealedStore
 
 __all__ = ["LookedUp", "Turns"]
@@ -48,10 +49,10 @@ class Turns:
         self,
         sealed: SealedStore | None = None,
         *,
-        recent: RamStore | None = None,
+        recent: RecentTurns | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._recent = recent or RamStore()
+        self._recent = recent or RecentTurns()
         self._sealed = sealed
         self._now = now
         self._failures = 0
@@ -68,7 +69,7 @@ class Turns:
         self, record: TurnRecord, keys: Sequence[bytes], stored: Message | None = None
     ) -> bool:
         """Keeps a turn in memory, and as much of it in the store as `stored` has; returns whether all is where it should be."""
-        await self._recent.put(record, keys)
+        self._recent.put(record, keys)
         if self._sealed is None:
             return True
         if stored is None:
@@ -82,7 +83,7 @@ class Turns:
 
     async def get(self, tenant: str, keys: Sequence[bytes]) -> LookedUp:
         """The turns of a tenant under any of these keys."""
-        recent = await self._recent.get(tenant, keys)
+        recent = self._recent.get(tenant, keys)
         if self._sealed is None or not keys:
             return LookedUp(recent, is_whole=True)
         if self._is_resting:
@@ -153,7 +154,7 @@ class Turns:
                 found.setdefault(item.key, []).append(record)
                 read.setdefault(item.id, []).append(item.key)
         for name, own in read.items():
-            await self._recent.put(records[name], own)
+            self._recent.put(records[name], own)
         # What memory has and the store has not was deleted there, unless it never went into it.
         for key, turns in recent.items():
             for record in turns:
