@@ -4,14 +4,13 @@ import asyncio
 import contextlib
 
 import pytest
-from memory.stores.servers import postgres_server, redis_server  # noqa: F401 - fixtures
 
 from innervoice.memory.stores.postgres import PostgresStore
 from innervoice.memory.stores.ram import RamStore
 from innervoice.memory.stores.redis import RedisStore
 from innervoice.memory.stores.sqlite import SqliteStore
+from memory.stores.servers import postgres_server, redis_server  # noqa: F401 - fixtures
 
-DAY = 86_400.0
 START = 1_800_000_000.0
 
 
@@ -26,11 +25,10 @@ class Clock:
 class Place:
     """Where stores of one sort are: each that is opened finds what others stored. What they say of the time is `clock`."""
 
-    def __init__(self, sort, open_one, clear=lambda: None):
+    def __init__(self, sort, open_one):
         self.sort = sort
         self.clock = Clock()
         self._open = open_one
-        self.clear = clear
 
     @contextlib.asynccontextmanager
     async def open(self, retention=None):
@@ -50,19 +48,23 @@ class Place:
         return asyncio.run(whole())
 
 
-@pytest.fixture(params=["ram", "sqlite", "redis", "postgres"])
-def place(request, tmp_path):
-    sort = request.param
+def place_of(sort, request, tmp_path):
     if sort == "ram":
         return Place(sort, RamStore)
     if sort == "sqlite":
-        path = tmp_path / "store.db"
-        return Place(
-            sort,
-            lambda *settings: SqliteStore(path, *settings),
-            lambda: [file.unlink() for file in tmp_path.glob("store.db*")],
-        )
+        return Place(sort, lambda *settings: SqliteStore(tmp_path / "store.db", *settings))
     server = request.getfixturevalue(f"{sort}_server")
-    store = {"redis": RedisStore, "postgres": PostgresStore}[sort]
     server.empty()
-    return Place(sort, lambda *settings: store(server.url, *settings), server.empty)
+    store = {"redis": RedisStore, "postgres": PostgresStore}[sort]
+    return Place(sort, lambda *settings: store(server.url, *settings))
+
+
+@pytest.fixture(params=["ram", "sqlite", "redis", "postgres"])
+def place(request, tmp_path):
+    return place_of(request.param, request, tmp_path)
+
+
+@pytest.fixture(params=["sqlite", "redis", "postgres"])
+def shared_place(request, tmp_path):
+    """A place that several processes share."""
+    return place_of(request.param, request, tmp_path)

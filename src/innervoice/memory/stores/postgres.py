@@ -198,7 +198,7 @@ class PostgresStore:
                 self._is_ready = True
 
     async def _make_tables(self, connection: Any) -> None:
-        there = "SELECT to_regclass('innervoice_schema') IS NOT NULL"
+        there = statements.TABLES_ARE_THERE
         if not await connection.fetchval(there):
             async with connection.transaction():
                 await connection.execute("SELECT pg_advisory_xact_lock($1)", _TABLES_LOCK)

@@ -21,6 +21,7 @@ __all__ = [
     "SWEEP",
     "SWEEP_COUNTERS",
     "TABLES",
+    "TABLES_ARE_THERE",
     "TENANTS",
     "USAGE",
     "VACUUM",
@@ -71,6 +72,12 @@ CREATE TABLE innervoice_counters (
     # The last one: whoever finds it finds all.
     f"CREATE TABLE innervoice_schema AS SELECT {VERSION} AS version",
 )
+
+# Not `to_regclass`, which does not see what came while a transaction waited for its lock.
+TABLES_ARE_THERE = """
+SELECT EXISTS (SELECT FROM pg_catalog.pg_tables
+WHERE schemaname = ANY (current_schemas(false)) AND tablename = 'innervoice_schema')
+"""
 
 # tenant, id, kind, created, used, kept, keys, data
 PUT = """

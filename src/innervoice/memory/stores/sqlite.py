@@ -11,9 +11,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from os import PathLike
 from pathlib import Path
+from sqlite3 import Connection
 from typing import Any
 
-from innervoice.memory.stores.sqlite_file import checkpoint, connect
+from innervoice.memory.stores.sqlite_file import connect, empty_log
 from innervoice.memory.stores.sqlite_items import SqliteItems
 from innervoice.memory.stores.sqlite_threads import ReaderThreads, WriterThread
 from innervoice.memory.stores.store import FoundItem, Retention, StoredItem, TenantUsage
@@ -36,9 +37,12 @@ class SqliteStore:
         busy_seconds: float = 2.0,
     ) -> None:
         self.path = Path(path)
+        self._now = now
         self._items = SqliteItems(retention or Retention(), now)
         self._readers = ReaderThreads(lambda: connect(self.path, busy_seconds))
         self._writer = WriterThread(lambda: connect(self.path, busy_seconds), self._items.tidy)
+        self._busy_seconds = busy_seconds
+        self._overwriting = asyncio.Lock()
         self._deleted = False
 
     async def put(self, item: StoredItem, keys: Sequence[bytes]) -> None:
@@ -54,7 +58,8 @@ class SqliteStore:
         )
         if used:
             # Nobody waits for this.
-            self._writer.submit(lambda file: self._items.use(file, used))
+            now = self._now()
+            self._writer.submit(lambda file: self._items.use(file, used, now))
         items: list[FoundItem] = found
         return items
 
@@ -122,9 +127,19 @@ class SqliteStore:
 
     async def _overwrite(self) -> None:
         """What was deleted is not in the log any more; if that fails, the next deletion tries again."""
-        if self._deleted:
-            await _done(self._readers.submit(checkpoint, in_transaction=False))
+        # Those who deleted while another's turn lasted are done with one more.
+        async with self._overwriting:
+            if not self._deleted:
+                return
             self._deleted = False
+            try:
+                await _done(self._readers.submit(self._empty_log, in_transaction=False))
+            except BaseException:
+                self._deleted = True
+                raise
+
+    def _empty_log(self, connection: Connection) -> None:
+        empty_log(connection, self._busy_seconds)
 
 
 async def _done(future: Future[Any]) -> Any:

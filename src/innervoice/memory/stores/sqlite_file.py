@@ -1,7 +1,7 @@
 """A SQLite file of items: its tables, how it is opened, and what is done with one that is damaged.
 
-Tenants have numbers, and sums that are kept with every change. An item's data are in a table of their own: its other columns change when it
-is used, and SQLite writes whole rows. The keys are packed into the item too, so that they are found again when it is deleted.
+Tenants have numbers, and sums that are kept with every change. An item's data are elsewhere, at its `place`: `sqlite_pieces.py`. Its keys are
+packed into the item too, so that they are found again when it is deleted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from innervoice.memory.stores.store import StoreError
 
-__all__ = ["checkpoint", "connect"]
+__all__ = ["connect", "empty_log"]
 
 _VERSION = 1
 _TABLES = """
@@ -34,13 +34,16 @@ CREATE TABLE items (
     used REAL NOT NULL,
     kept INTEGER NOT NULL,
     size INTEGER NOT NULL,
+    place INTEGER NOT NULL,
     keys BLOB NOT NULL,
     UNIQUE (tenant, id)
 );
 CREATE INDEX items_by_use ON items (tenant, used, created) WHERE NOT kept;
 CREATE INDEX items_by_age ON items (created) WHERE NOT kept;
 CREATE INDEX items_by_kind ON items (tenant, kind);
-CREATE TABLE contents (item INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE pieces (number INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE tail (place INTEGER NOT NULL);
+INSERT INTO tail VALUES (0);
 CREATE TABLE keys (
     tenant INTEGER NOT NULL,
     key BLOB NOT NULL,
@@ -73,13 +76,16 @@ def connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
         return _connected(path, busy_seconds)
 
 
-def checkpoint(connection: sqlite3.Connection) -> None:
+def empty_log(connection: sqlite3.Connection, busy_seconds: float) -> None:
     """Empties the write-ahead log into the file."""
-    busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    if busy:
-        raise StoreError(
-            "what was deleted is still in the write-ahead log: another process reads it"
-        )
+    # SQLite waits for readers and writers, but not for another who does the same.
+    end = time.monotonic() + busy_seconds
+    while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        if time.monotonic() > end:
+            raise StoreError(
+                "what was deleted is still in the write-ahead log: another process uses it"
+            )
+        time.sleep(_PAUSE)
 
 
 def _connected(path: Path, busy_seconds: float) -> sqlite3.Connection:
@@ -89,6 +95,7 @@ def _connected(path: Path, busy_seconds: float) -> sqlite3.Connection:
         path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
     )
     try:
+        connection.execute("PRAGMA page_size = 4096")
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         _use_write_ahead_log(connection, busy_seconds)
         connection.execute("PRAGMA synchronous = NORMAL")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any
 
 from innervoice.memory.stores.names import decoded, encoded, in_order, use_is_told_after
+from innervoice.memory.stores.sqlite_pieces import clear_data, read_data, write_data
 from innervoice.memory.stores.store import FoundItem, Retention, StoredItem, TenantUsage
 
 __all__ = ["SqliteItems"]
@@ -19,7 +20,7 @@ _SWEEP_SECONDS = 60.0
 _FREED_PAGES = 1_000
 # As few statements as possible are prepared: a list of keys is filled up to one of these lengths. The last is below SQLite's oldest limit.
 _LENGTHS = (8, 32, 128, 512)
-_DROPPED = "number, tenant, kept, size, keys"
+_DROPPED = "number, tenant, kept, size, place, keys"
 
 
 class SqliteItems:
@@ -34,10 +35,14 @@ class SqliteItems:
     def put(self, connection: sqlite3.Connection, item: StoredItem, keys: Sequence[bytes]) -> None:
         """Stores an item, unless it is there."""
         tenant = _tenant_made(connection, item.tenant)
+        if connection.execute(
+            "SELECT 1 FROM items WHERE tenant = ? AND id = ?", (tenant, encoded(item.id))
+        ).fetchone():
+            return
         keys = list(dict.fromkeys(keys))
-        made = connection.execute(
-            "INSERT INTO items (tenant, id, kind, created, used, kept, size, keys)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (tenant, id) DO NOTHING",
+        number = connection.execute(
+            "INSERT INTO items (tenant, id, kind, created, used, kept, size, place, keys)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 tenant,
                 encoded(item.id),
@@ -46,14 +51,11 @@ class SqliteItems:
                 self._now(),
                 item.kept,
                 len(item.data),
+                write_data(connection, item.data),
                 _packed(keys),
             ),
-        )
-        if made.rowcount == 0:
-            return
-        number = made.lastrowid
+        ).lastrowid
         assert number is not None
-        connection.execute("INSERT INTO contents VALUES (?, ?)", (number, item.data))
         connection.executemany(
             "INSERT INTO keys VALUES (?, ?, ?)", [(tenant, key, number) for key in keys]
         )
@@ -78,25 +80,24 @@ class SqliteItems:
         now = self._now()
         rows = _selected(
             connection,
-            "SELECT keys.key, number, id, created, used FROM keys JOIN items ON number = item"
+            "SELECT keys.key, number, id, created, used, place, size FROM keys JOIN items ON number = item"
             " WHERE keys.tenant = ? AND items.tenant = ? AND (kept OR used >= ? AND created >= ?)"
             " AND keys.key IN",
             (tenant, tenant, *self._limits(now)),
             keys,
         )
-        found = [(key, number, decoded(name), created) for key, number, name, created, _ in rows]
-        wanted = {number for _, number, name, _ in found if name not in known}
-        data: dict[int, bytes] = dict(
-            _selected(connection, "SELECT item, data FROM contents WHERE item IN", (), wanted)
-        )
+        places = {row[1]: row[5:] for row in rows if decoded(row[2]) not in known}
+        data = read_data(connection, places)
         stale = now - use_is_told_after(self._retention)
-        used = list({number for _, number, _, _, used in rows if used < stale})
-        items = [FoundItem(key, name, data.get(number), made) for key, number, name, made in found]
+        used = list({row[1] for row in rows if row[4] < stale})
+        items = [
+            FoundItem(key, decoded(name), data.get(number), created)
+            for key, number, name, created, *_ in rows
+        ]
         return in_order(items, keys), used
 
-    def use(self, connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
-        """Tells that items were used."""
-        now = self._now()
+    def use(self, connection: sqlite3.Connection, numbers: Iterable[int], now: float) -> None:
+        """Tells that items were used at a time."""
         connection.executemany(
             "UPDATE items SET used = ? WHERE number = ? AND used < ?",
             [(now, number, now) for number in numbers],
@@ -107,14 +108,15 @@ class SqliteItems:
     ) -> list[StoredItem]:
         """All items of one kind."""
         rows = connection.execute(
-            "SELECT id, data, created, kept FROM items JOIN contents ON item = number"
+            "SELECT number, id, created, kept, place, size FROM items"
             " WHERE tenant = ? AND kind = ? AND (kept OR used >= ? AND created >= ?)"
             " ORDER BY created, number",
             (_tenant(connection, tenant_name), encoded(kind), *self._limits(self._now())),
-        )
+        ).fetchall()
+        data = read_data(connection, {row[0]: row[4:] for row in rows})
         return [
-            StoredItem(decoded(name), tenant_name, kind, data, created, bool(kept))
-            for name, data, created, kept in rows
+            StoredItem(decoded(name), tenant_name, kind, data[number], created, bool(kept))
+            for number, name, created, kept, *_ in rows
         ]
 
     def delete(
@@ -305,12 +307,12 @@ def _some(connection: sqlite3.Connection, where: str, values: list[Any], most: i
 
 def _drop(connection: sqlite3.Connection, rows: Collection[Any]) -> int:
     """Deletes items by their rows."""
-    for number, tenant, kept, size, packed in rows:
+    for number, tenant, kept, size, place, packed in rows:
         connection.executemany(
             "DELETE FROM keys WHERE tenant = ? AND key = ? AND item = ?",
             [(tenant, key, number) for key in _unpacked(packed)],
         )
-        connection.execute("DELETE FROM contents WHERE item = ?", (number,))
+        clear_data(connection, place, size)
         connection.execute("DELETE FROM items WHERE number = ?", (number,))
         if not kept:
             connection.execute(

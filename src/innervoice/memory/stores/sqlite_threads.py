@@ -20,7 +20,7 @@ Work: TypeAlias = Callable[[sqlite3.Connection], Any]
 
 _GROUP = 256
 _IDLE_SECONDS = 600.0
-_ERRORS = (sqlite3.Error, OSError, StoreError, TypeError, ValueError, OverflowError)
+_ERRORS = (sqlite3.Error, OSError, StoreError, ArithmeticError, LookupError, TypeError, ValueError)
 
 
 class _Job(NamedTuple):
