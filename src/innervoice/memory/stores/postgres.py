@@ -25,6 +25,7 @@ __all__ = ["PostgresStore"]
 _CONNECTIONS = 8
 _CONNECT_SECONDS = 1.0
 _ANSWER_SECONDS = 5.0
+_USAGE_SECONDS = 60.0
 _VACUUM_SECONDS = 3_600.0
 _BATCH = 500
 _SWEEP_SECONDS = 60.0
@@ -139,7 +140,7 @@ class PostgresStore:
     async def usage(self) -> list[TenantUsage]:
         """What each tenant has."""
         async with self._connection() as connection:
-            rows = await connection.fetch(statements.USAGE)
+            rows = await connection.fetch(statements.USAGE, timeout=_USAGE_SECONDS)
         return sorted(TenantUsage(decoded(name), *rest) for name, *rest in rows)
 
     async def count(self, amounts: Mapping[str, float], seconds: float) -> dict[str, float]:

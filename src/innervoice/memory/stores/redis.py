@@ -17,7 +17,7 @@ __all__ = ["RedisStore"]
 
 _CONNECTIONS = 16
 _CONNECT_SECONDS = 1.0
-_ANSWER_SECONDS = 5.0
+_ANSWER_SECONDS = 2.0
 _BATCH = 500
 
 

@@ -39,7 +39,7 @@ class ServerErrors:
             raise
         except self._kinds as error:
             text = f"{self._name}: {error or type(error).__name__}"
-            if isinstance(error, TimeoutError):
+            if isinstance(error, TimeoutError) or type(error).__name__ == "TimeoutError":
                 text = f"{self._name} did not answer in time"
             for secret in self._secrets:
                 text = text.replace(secret, "***")

@@ -95,8 +95,10 @@ def _connected(path: Path, busy_seconds: float) -> sqlite3.Connection:
         path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
     )
     try:
-        connection.execute("PRAGMA page_size = 4096")
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        if connection.execute("PRAGMA page_count").fetchone() == (0,):
+            # On a file that has pages already, this would wait for whoever writes.
+            connection.execute("PRAGMA page_size = 4096")
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         _use_write_ahead_log(connection, busy_seconds)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA secure_delete = ON")
