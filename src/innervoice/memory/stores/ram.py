@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+from innervoice.memory.stores.names import in_order
 from innervoice.memory.stores.store import FoundItem, Retention, StoredItem, TenantUsage
 
 __all__ = ["RamStore"]
@@ -20,6 +21,44 @@ class _Held:
         self.item, self.keys, self.used = item, keys, used
 
 
+class _Tenant:
+    """What one tenant has: items in the order of their last use, those that are kept, and whose each key is."""
+
+    __slots__ = ("aging", "kept", "owners", "size")
+
+    def __init__(self) -> None:
+        self.aging: OrderedDict[str, _Held] = OrderedDict()
+        self.kept: dict[str, _Held] = {}
+        self.owners: dict[bytes, dict[str, _Held]] = {}
+        self.size = 0
+
+    def add(self, held: _Held) -> None:
+        name = held.item.id
+        if held.item.kept:
+            self.kept[name] = held
+        else:
+            self.aging[name] = held
+            self.size += len(held.item.data)
+        for key in held.keys:
+            self.owners.setdefault(key, {})[name] = held
+
+    def drop(self, every: Iterable[_Held]) -> int:
+        count = 0
+        for count, held in enumerate(every, 1):  # noqa: B007 - the last one is returned
+            name = held.item.id
+            if held.item.kept:
+                del self.kept[name]
+            else:
+                del self.aging[name]
+                self.size -= len(held.item.data)
+            for key in held.keys:
+                owners = self.owners[key]
+                del owners[name]
+                if not owners:
+                    del self.owners[key]
+        return count
+
+
 class RamStore:
     """A store that ends with its process."""
 
@@ -28,91 +67,93 @@ class RamStore:
     ) -> None:
         self._retention = retention or Retention()
         self._now = now
-        self._items: OrderedDict[str, _Held] = OrderedDict()
-        self._owners: dict[bytes, dict[str, None]] = {}
+        self._tenants: dict[str, _Tenant] = {}
         self._counters: dict[str, tuple[float, float]] = {}
+        self._next_sweep = 0.0
 
     async def put(self, item: StoredItem, keys: Sequence[bytes]) -> None:
         """Stores an item under its keys."""
-        if item.id in self._items:
+        tenant = self._tenants.setdefault(item.tenant, _Tenant())
+        if item.id in tenant.aging or item.id in tenant.kept:
             return
-        self._items[item.id] = _Held(item, tuple(dict.fromkeys(keys)), self._now())
-        for key in keys:
-            self._owners.setdefault(key, {})[item.id] = None
-        self._make_room(item.tenant)
+        tenant.add(_Held(item, tuple(dict.fromkeys(keys)), self._now()))
+        self._make_room(tenant)
 
     async def get(
         self, tenant: str, keys: Sequence[bytes], known: Collection[str] = ()
     ) -> list[FoundItem]:
         """The items of a tenant under any of these keys."""
+        own = self._tenants.get(tenant)
+        if own is None:
+            return []
         found: list[FoundItem] = []
         now = self._now()
         for key in dict.fromkeys(keys):
-            for name in self._owners.get(key, ()):
-                held = self._items[name]
-                item = held.item
-                if item.tenant != tenant or self._is_over(held, now):
+            for name, held in own.owners.get(key, {}).items():
+                if self._is_over(held, now):
                     continue
                 held.used = now
-                self._items.move_to_end(name)
-                data = None if name in known else item.data
-                found.append(FoundItem(key, name, data, item.created))
-        return sorted(found, key=lambda one: one.created)
+                if not held.item.kept:
+                    own.aging.move_to_end(name)
+                data = None if name in known else held.item.data
+                found.append(FoundItem(key, name, data, held.item.created))
+        return in_order(found, keys)
 
     async def items(self, tenant: str, kind: str) -> list[StoredItem]:
         """All items of one kind."""
+        own = self._tenants.get(tenant, _Tenant())
         now = self._now()
-        held = (one for one in self._items.values() if not self._is_over(one, now))
-        return [one.item for one in held if (one.item.tenant, one.item.kind) == (tenant, kind)]
+        every = [*own.kept.values(), *own.aging.values()]
+        items = [held.item for held in every if not self._is_over(held, now)]
+        return sorted((one for one in items if one.kind == kind), key=lambda one: one.created)
 
     async def delete(self, tenant: str, keys: Sequence[bytes]) -> int:
         """Deletes the items under any of these keys."""
-        names = {
-            name
-            for key in keys
-            for name in self._owners.get(key, ())
-            if self._items[name].item.tenant == tenant
-        }
-        return self._drop(names)
+        own = self._tenants.get(tenant, _Tenant())
+        return own.drop(
+            {id(one): one for key in keys for one in own.owners.get(key, {}).values()}.values()
+        )
 
     async def forget(self, tenant: str | None = None) -> int:
         """Deletes all items of a tenant, or of all."""
-        held = (one.item for one in self._items.values())
-        return self._drop(
-            {item.id for item in held if not item.kept and tenant in (None, item.tenant)}
+        return sum(
+            own.drop(list(own.aging.values()))
+            for name, own in self._tenants.items()
+            if tenant in (None, name)
         )
 
     async def vacuum(self) -> int:
         """Deletes what is too old or too much."""
-        now = self._now()
-        count = self._drop({name for name, held in self._items.items() if self._is_over(held, now)})
-        for tenant in {held.item.tenant for held in self._items.values()}:
-            count += self._make_room(tenant)
+        now, count = self._now(), 0
+        for own in self._tenants.values():
+            count += own.drop([held for held in own.aging.values() if self._is_over(held, now)])
+            count += self._make_room(own)
         return count
 
     async def usage(self) -> list[TenantUsage]:
         """What each tenant has."""
-        found: dict[str, list[StoredItem]] = {}
-        for held in self._items.values():
-            if not held.item.kept:
-                found.setdefault(held.item.tenant, []).append(held.item)
         return [
             TenantUsage(
-                tenant,
-                len(items),
-                sum(len(item.data) for item in items),
-                min(item.created for item in items),
+                name,
+                len(own.aging),
+                own.size,
+                min(held.item.created for held in own.aging.values()),
             )
-            for tenant, items in sorted(found.items())
+            for name, own in sorted(self._tenants.items())
+            if own.aging
         ]
 
     async def count(self, amounts: Mapping[str, float], seconds: float) -> dict[str, float]:
         """Adds to counters, and returns their sums."""
         now, sums = self._now(), {}
-        for name in [name for name, (_, end) in self._counters.items() if end <= now]:
-            del self._counters[name]
+        if now >= self._next_sweep:
+            self._next_sweep = now + 60
+            for name in [name for name, (_, end) in self._counters.items() if end <= now]:
+                del self._counters[name]
         for name, amount in amounts.items():
             before, end = self._counters.get(name, (0.0, now + seconds))
+            if end <= now:
+                before, end = 0.0, now + seconds
             sums[name] = before + amount
             if amount:
                 self._counters[name] = (sums[name], end)
@@ -127,27 +168,15 @@ class RamStore:
             or now - held.item.created > self._retention.most_seconds
         )
 
-    def _make_room(self, tenant: str) -> int:
+    def _make_room(self, tenant: _Tenant) -> int:
         """Drops the items of a tenant that were not used for longest; the newest stays."""
-        own = [
-            held.item
-            for held in self._items.values()
-            if held.item.tenant == tenant and not held.item.kept
-        ]
-        size = sum(len(item.data) for item in own)
-        gone: set[str] = set()
-        for item in own[:-1]:
-            if size <= self._retention.tenant_bytes:
+        now, size = self._now(), tenant.size
+        gone: list[_Held] = []
+        for held in tenant.aging.values():
+            if size <= self._retention.tenant_bytes and not self._is_over(held, now):
                 break
-            size -= len(item.data)
-            gone.add(item.id)
-        return self._drop(gone)
-
-    def _drop(self, names: set[str]) -> int:
-        for name in names:
-            for key in self._items.pop(name).keys:
-                owners = self._owners[key]
-                del owners[name]
-                if not owners:
-                    del self._owners[key]
-        return len(names)
+            if len(gone) == len(tenant.aging) - 1:
+                break
+            size -= len(held.item.data)
+            gone.append(held)
+        return tenant.drop(gone)

@@ -1,0 +1,32 @@
+"""Names of tenants, kinds and items as bytes, and how fresh the time of a use is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from innervoice.memory.stores.store import FoundItem, Retention
+
+__all__ = ["decoded", "encoded", "in_order", "use_is_told_after"]
+
+_HOUR = 3_600.0
+
+
+def encoded(name: str) -> bytes:
+    """A name as bytes; any text has some, even with half a character."""
+    return name.encode("utf-8", "surrogatepass")
+
+
+def decoded(name: bytes) -> str:
+    """A name from its bytes."""
+    return name.decode("utf-8", "surrogatepass")
+
+
+def in_order(found: list[FoundItem], keys: Sequence[bytes]) -> list[FoundItem]:
+    """Found items, the oldest first, then in the order of the keys that were asked for."""
+    places = {key: place for place, key in reversed(list(enumerate(keys)))}
+    return sorted(found, key=lambda item: (item.created, places[item.key]))
+
+
+def use_is_told_after(retention: Retention) -> float:
+    """The seconds after which the time of a use is written anew: not at every use."""
+    return min(_HOUR, retention.seconds / 24)

@@ -1,0 +1,236 @@
+"""What Redis does for the store, in its own language: each script is one round trip, and nothing comes between its steps.
+
+Names:
+
+    iv:tenants          what the names of each tenant start with
+    iv:c:NAME           a counter: its sum, when it ends
+    iv:t:TENANT:i:ID    an item: kind, data, created, used, kept, keys
+    iv:t:TENANT:k:KEY   the ids of the items under a key
+    iv:t:TENANT:u       items by their last use; a member is ID:SIZE:KIND, which is known even when the server has let the item go
+    iv:t:TENANT:a       the same, by when they were made
+    iv:t:TENANT:y:KIND  the same of one kind, with those that are kept
+    iv:t:TENANT:n       ids that are kept
+    iv:t:TENANT:s       the sum of sizes
+
+Items and keys expire by the server. Times are the caller's, in seconds; those of the server only clean up.
+"""
+
+from __future__ import annotations
+
+__all__ = ["COUNT", "DELETE", "FORGET", "GET", "PUT", "SWEEP", "USAGE"]
+
+_BEGINNING = """
+local prefix, now = ARGV[1], tonumber(ARGV[2])
+local seconds, most_seconds, room = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local by_use, by_age, names = prefix .. 'u', prefix .. 'a', prefix .. 'n'
+
+local function is_over(item)
+    return item[3] ~= '1' and
+        (now - tonumber(item[2]) > seconds or now - tonumber(item[1]) > most_seconds)
+end
+
+-- The server lets an item go when it is over, and a key with its last item.
+local function live_on(id, created, used, kept, keys)
+    local left = math.min(used + seconds, created + most_seconds) - now
+    left = math.floor(math.max(1, math.min(left * 1000 + 1000, 1e14)))
+    if not kept then redis.call('PEXPIRE', prefix .. 'i:' .. id, string.format('%d', left)) end
+    for key in string.gmatch(keys, '%S+') do
+        local name = prefix .. 'k:' .. key
+        local before = redis.call('PTTL', name)
+        if kept then
+            redis.call('PERSIST', name)
+        elseif before ~= -1 and before < left then
+            redis.call('PEXPIRE', name, string.format('%d', left))
+        end
+    end
+end
+
+local function leave_tenant()
+    if redis.call('EXISTS', by_use, names) == 0 then
+        redis.call('DEL', prefix .. 's')
+        redis.call('SREM', 'iv:tenants', prefix)
+    end
+end
+
+-- Returns 1 if the item was still there.
+local function drop(id, size, kind)
+    local name = prefix .. 'i:' .. id
+    local member = id .. ':' .. size .. ':' .. kind
+    local keys = redis.call('HGET', name, 'keys')
+    for key in string.gmatch(keys or '', '%S+') do
+        redis.call('SREM', prefix .. 'k:' .. key, id)
+    end
+    if redis.call('ZREM', by_use, member) == 1 then
+        redis.call('DECRBY', prefix .. 's', size)
+    end
+    redis.call('ZREM', by_age, member)
+    redis.call('ZREM', prefix .. 'y:' .. kind, member)
+    redis.call('SREM', names, id)
+    return redis.call('DEL', name)
+end
+
+local function drop_members(members)
+    local there = 0
+    for _, member in ipairs(members) do
+        there = there + drop(string.match(member, '^([^:]*):(%d+):(.*)$'))
+    end
+    return there
+end
+
+local function sweep(most)
+    local old = redis.call('ZRANGEBYSCORE', by_use, '-inf', '(' .. string.format('%.17g', now - seconds), 'LIMIT', 0, most)
+    drop_members(old)
+    local aged = redis.call('ZRANGEBYSCORE', by_age, '-inf', '(' .. string.format('%.17g', now - most_seconds), 'LIMIT', 0, most)
+    drop_members(aged)
+    return #old + #aged
+end
+
+-- Those that were not used for longest go; the newest stays.
+local function make_room(newest, most)
+    local count = 0
+    while count < most and tonumber(redis.call('GET', prefix .. 's') or 0) > room do
+        local oldest = redis.call('ZRANGE', by_use, 0, 1)
+        if #oldest < 2 then break end
+        local member = oldest[1]
+        if member == newest then member = oldest[2] end
+        drop_members({member})
+        count = count + 1
+    end
+    return count
+end
+"""
+
+PUT = (
+    _BEGINNING
+    + """
+local id, kind, created, kept, keys, data = ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11]
+local name = prefix .. 'i:' .. id
+if redis.call('EXISTS', name) == 1 then return 0 end
+local member = id .. ':' .. #data .. ':' .. kind
+redis.call('HSET', name, 'kind', kind, 'data', data, 'created', created, 'used', ARGV[2], 'kept', kept, 'keys', keys)
+for key in string.gmatch(keys, '%S+') do
+    local set = prefix .. 'k:' .. key
+    local is_new = redis.call('EXISTS', set) == 0
+    redis.call('SADD', set, id)
+    if is_new and kept ~= '1' then redis.call('PEXPIRE', set, 1) end
+end
+redis.call('SADD', 'iv:tenants', prefix)
+redis.call('ZADD', prefix .. 'y:' .. kind, created, member)
+live_on(id, tonumber(created), now, kept == '1', keys)
+if kept == '1' then
+    redis.call('SADD', names, id)
+else
+    -- The server may have let go of one with this id that is still in the books.
+    if redis.call('ZADD', by_use, ARGV[2], member) == 1 then
+        redis.call('INCRBY', prefix .. 's', #data)
+    end
+    redis.call('ZADD', by_age, created, member)
+    sweep(50)
+    make_room(member, 1000)
+end
+return 1
+"""
+)
+
+GET = (
+    _BEGINNING
+    + """
+local stale, known, first = now - tonumber(ARGV[6]), {}, 8 + tonumber(ARGV[7])
+for place = 8, first - 1 do known[ARGV[place]] = true end
+local hits, places, gone, items = {}, {}, {}, {}
+for place = first, #ARGV do
+    local set = prefix .. 'k:' .. ARGV[place]
+    for _, id in ipairs(redis.call('SMEMBERS', set)) do
+        if places[id] == nil then
+            local name = prefix .. 'i:' .. id
+            local item = redis.call('HMGET', name, 'created', 'used', 'kept', 'keys', 'kind')
+            places[id] = false
+            gone[id] = not item[1]
+            if item[1] and not is_over(item) then
+                local data = false
+                if not known[id] then data = redis.call('HGET', name, 'data') end
+                table.insert(items, {id, item[1], data})
+                places[id] = #items
+                if tonumber(item[2]) < stale then
+                    redis.call('HSET', name, 'used', ARGV[2])
+                    live_on(id, tonumber(item[1]), now, item[3] == '1', item[4])
+                    if item[3] ~= '1' then
+                        local size = redis.call('HSTRLEN', name, 'data')
+                        redis.call('ZADD', by_use, 'XX', ARGV[2], id .. ':' .. size .. ':' .. item[5])
+                    end
+                end
+            end
+        end
+        if gone[id] then redis.call('SREM', set, id) end
+        if places[id] then table.insert(hits, {place - first, places[id] - 1}) end
+    end
+end
+return {hits, items}
+"""
+)
+
+DELETE = (
+    _BEGINNING
+    + """
+local there = 0
+for place = 6, #ARGV do
+    for _, id in ipairs(redis.call('SMEMBERS', prefix .. 'k:' .. ARGV[place])) do
+        local name = prefix .. 'i:' .. id
+        local kind = redis.call('HGET', name, 'kind')
+        if kind then there = there + drop(id, string.format('%d', redis.call('HSTRLEN', name, 'data')), kind) end
+    end
+end
+leave_tenant()
+return there
+"""
+)
+
+FORGET = (
+    _BEGINNING
+    + """
+local members = redis.call('ZRANGE', by_use, 0, tonumber(ARGV[6]) - 1)
+local there = drop_members(members)
+leave_tenant()
+return {#members, there}
+"""
+)
+
+SWEEP = (
+    _BEGINNING
+    + """
+local count = sweep(tonumber(ARGV[6])) + make_room('', tonumber(ARGV[6]))
+leave_tenant()
+return count
+"""
+)
+
+USAGE = """
+local usage = {}
+for _, prefix in ipairs(redis.call('SMEMBERS', 'iv:tenants')) do
+    local oldest = redis.call('ZRANGE', prefix .. 'a', 0, 0, 'WITHSCORES')
+    if oldest[2] then
+        table.insert(usage, {prefix, redis.call('ZCARD', prefix .. 'u'), redis.call('GET', prefix .. 's'), oldest[2]})
+    end
+end
+return usage
+"""
+
+COUNT = """
+local now, seconds, sums = tonumber(ARGV[1]), tonumber(ARGV[2]), {}
+for place = 3, #ARGV, 2 do
+    local name, amount = 'iv:c:' .. ARGV[place], tonumber(ARGV[place + 1])
+    local counter = redis.call('HMGET', name, 'sum', 'ends')
+    local sum, is_new = 0, not counter[1] or tonumber(counter[2]) <= now
+    if not is_new then sum = tonumber(counter[1]) end
+    sum = string.format('%.17g', sum + amount)
+    if amount ~= 0 then
+        redis.call('HSET', name, 'sum', sum)
+        if is_new then
+            redis.call('HSET', name, 'ends', string.format('%.17g', now + seconds))
+            redis.call('PEXPIRE', name, string.format('%d', math.ceil(seconds * 1000) + 1000))
+        end
+    end
+    table.insert(sums, sum)
+end
+return sums
+"""

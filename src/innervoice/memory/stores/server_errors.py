@@ -1,0 +1,49 @@
+"""Errors of a server's driver as errors of the store, without what is secret in an address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from innervoice.memory.stores.store import StoreError
+
+__all__ = ["ServerErrors"]
+
+
+class ServerErrors:
+    """Turns what a driver raises into `StoreError`."""
+
+    def __init__(self, name: str, url: str, *kinds: type[BaseException]) -> None:
+        address = urlsplit(url)
+        self._name = f"{name} at {address.hostname or 'its default address'}"
+        passwords = [value for name, value in parse_qsl(address.query) if "password" in name]
+        passwords.append(address.password or "")
+        self._secrets = {form for one in passwords for form in (one, unquote(one)) if form}
+        # A driver tells a wrong answer of a server in errors of Python's own.
+        self._kinds: tuple[type[BaseException], ...] = (
+            *kinds,
+            OSError,
+            TimeoutError,
+            ValueError,
+            TypeError,
+            LookupError,
+        )
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Raises `StoreError` in place of what the driver raises."""
+        try:
+            yield
+        except StoreError:
+            raise
+        except self._kinds as error:
+            text = f"{self._name}: {error or type(error).__name__}"
+            if isinstance(error, TimeoutError) or type(error).__name__ == "TimeoutError":
+                text = f"{self._name} did not answer in time"
+            for secret in self._secrets:
+                text = text.replace(secret, "***")
+        else:
+            return
+        # The driver's error, which may have the address in it, is not told with ours.
+        raise StoreError(text) from None

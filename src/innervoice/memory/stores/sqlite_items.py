@@ -1,0 +1,334 @@
+"""The statements on a SQLite file of items. All of them run in a thread of the store's, in a transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from innervoice.memory.stores.names import decoded, encoded, in_order, use_is_told_after
+from innervoice.memory.stores.sqlite_pieces import clear_data, read_data, write_data
+from innervoice.memory.stores.store import FoundItem, Retention, StoredItem, TenantUsage
+
+__all__ = ["SqliteItems"]
+
+_EVICTED = 1_000
+_SWEPT = 200
+_SWEPT_TENANTS = 64
+_EVERY_TENANT = 2**62
+_SWEEP_SECONDS = 60.0
+_FREED_PAGES = 1_000
+# As few statements as possible are prepared: a list of keys is filled up to one of these lengths. The last is below SQLite's oldest limit.
+_LENGTHS = (8, 32, 128, 512)
+_DROPPED = "number, tenant, kept, size, place, keys"
+
+
+class SqliteItems:
+    """What a store does on a connection."""
+
+    def __init__(self, retention: Retention, now: Callable[[], float]) -> None:
+        self._retention = retention
+        self._now = now
+        self._next_sweep = now() + _SWEEP_SECONDS
+        self._last_tenant = 0
+
+    def put(self, connection: sqlite3.Connection, item: StoredItem, keys: Sequence[bytes]) -> None:
+        """Stores an item, unless it is there."""
+        tenant = _tenant_made(connection, item.tenant)
+        if connection.execute(
+            "SELECT 1 FROM items WHERE tenant = ? AND id = ?", (tenant, encoded(item.id))
+        ).fetchone():
+            return
+        keys = list(dict.fromkeys(keys))
+        number = connection.execute(
+            "INSERT INTO items (tenant, id, kind, created, used, kept, size, place, keys)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                tenant,
+                encoded(item.id),
+                encoded(item.kind),
+                item.created,
+                self._now(),
+                item.kept,
+                len(item.data),
+                write_data(connection, item.data),
+                _packed(keys),
+            ),
+        ).lastrowid
+        assert number is not None
+        connection.executemany(
+            "INSERT INTO keys VALUES (?, ?, ?)", [(tenant, key, number) for key in keys]
+        )
+        if not item.kept:
+            connection.execute(
+                "UPDATE tenants SET items = items + 1, size = size + ? WHERE number = ?",
+                (len(item.data), tenant),
+            )
+            self._make_room(connection, tenant, number)
+
+    def get(
+        self,
+        connection: sqlite3.Connection,
+        tenant_name: str,
+        keys: Sequence[bytes],
+        known: Collection[str],
+    ) -> tuple[list[FoundItem], list[int]]:
+        """The items under these keys, and the numbers of those whose time of use is to be told."""
+        tenant = _tenant(connection, tenant_name)
+        if tenant is None:
+            return [], []
+        now = self._now()
+        rows = _selected(
+            connection,
+            "SELECT keys.key, number, id, created, used, place, size FROM keys JOIN items ON number = item"
+            " WHERE keys.tenant = ? AND items.tenant = ? AND (kept OR used >= ? AND created >= ?)"
+            " AND keys.key IN",
+            (tenant, tenant, *self._limits(now)),
+            keys,
+        )
+        places = {row[1]: row[5:] for row in rows if decoded(row[2]) not in known}
+        data = read_data(connection, places)
+        stale = now - use_is_told_after(self._retention)
+        used = list({row[1] for row in rows if row[4] < stale})
+        items = [
+            FoundItem(key, decoded(name), data.get(number), created)
+            for key, number, name, created, *_ in rows
+        ]
+        return in_order(items, keys), used
+
+    def use(self, connection: sqlite3.Connection, numbers: Iterable[int], now: float) -> None:
+        """Tells that items were used at a time."""
+        connection.executemany(
+            "UPDATE items SET used = ? WHERE number = ? AND used < ?",
+            [(now, number, now) for number in numbers],
+        )
+
+    def items(
+        self, connection: sqlite3.Connection, tenant_name: str, kind: str
+    ) -> list[StoredItem]:
+        """All items of one kind."""
+        rows = connection.execute(
+            "SELECT number, id, created, kept, place, size FROM items"
+            " WHERE tenant = ? AND kind = ? AND (kept OR used >= ? AND created >= ?)"
+            " ORDER BY created, number",
+            (_tenant(connection, tenant_name), encoded(kind), *self._limits(self._now())),
+        ).fetchall()
+        data = read_data(connection, {row[0]: row[4:] for row in rows})
+        return [
+            StoredItem(decoded(name), tenant_name, kind, data[number], created, bool(kept))
+            for number, name, created, kept, *_ in rows
+        ]
+
+    def delete(
+        self, connection: sqlite3.Connection, tenant_name: str, keys: Sequence[bytes]
+    ) -> int:
+        """Deletes the items under these keys."""
+        tenant = _tenant(connection, tenant_name)
+        rows = _selected(
+            connection,
+            f"SELECT DISTINCT {_DROPPED} FROM items WHERE tenant = ? AND number IN"  # noqa: S608
+            " (SELECT item FROM keys WHERE tenant = ? AND key IN",
+            (tenant, tenant),
+            keys,
+            ")",
+        )
+        return _drop(connection, {row[0]: row for row in rows}.values())
+
+    def forget(self, connection: sqlite3.Connection, tenant_name: str | None, most: int) -> int:
+        """Deletes items of a tenant or of all, up to a number of them; returns how many went."""
+        where, values = "NOT kept", []
+        if tenant_name is not None:
+            where, values = "tenant = ? AND NOT kept", [_tenant(connection, tenant_name)]
+        count = _drop(connection, _some(connection, where, values, most))
+        connection.execute(
+            "DELETE FROM tenants WHERE items = 0"
+            " AND NOT EXISTS (SELECT 1 FROM items WHERE tenant = tenants.number)"
+        )
+        return count
+
+    def sweep(
+        self, connection: sqlite3.Connection, most: int = _SWEPT, tenants: int = _SWEPT_TENANTS
+    ) -> int:
+        """Deletes items and counters that are over, up to a number of them; returns how many items went.
+
+        The next time it goes on with other tenants.
+        """
+        now = self._now()
+        used, created = self._limits(now)
+        connection.execute(
+            "DELETE FROM counters WHERE name IN"
+            " (SELECT name FROM counters WHERE ends <= ? LIMIT ?)",
+            (now, most),
+        )
+        count = _drop(connection, _some(connection, "created < ? AND NOT kept", [created], most))
+        numbers = connection.execute(
+            "SELECT number FROM tenants WHERE number > ? ORDER BY number LIMIT ?",
+            (self._last_tenant, tenants),
+        ).fetchall()
+        for (tenant,) in numbers:
+            if count >= most:
+                return count
+            where = "tenant = ? AND used < ? AND NOT kept"
+            count += _drop(connection, _some(connection, where, [tenant, used], most - count))
+            self._last_tenant = tenant
+        if len(numbers) < tenants:
+            self._last_tenant = 0
+        return count
+
+    def sweep_all(self, connection: sqlite3.Connection, most: int) -> int:
+        """Deletes items that are over, of any tenant, up to a number of them; returns how many went."""
+        self._last_tenant = 0
+        return self.sweep(connection, most, _EVERY_TENANT)
+
+    def tidy(self, connection: sqlite3.Connection) -> None:
+        """Sweeps now and then, a little, in a transaction of its own."""
+        if self._now() < self._next_sweep:
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        count = self.sweep(connection)
+        connection.execute("COMMIT")
+        if count < _SWEPT:
+            self._next_sweep = self._now() + _SWEEP_SECONDS
+
+    def make_room(self, connection: sqlite3.Connection) -> int:
+        """Deletes items of tenants that have too much, a little; returns how many went."""
+        tenants = connection.execute(
+            "SELECT number FROM tenants WHERE size > ? AND items > 1 LIMIT 1",
+            (self._retention.tenant_bytes,),
+        ).fetchall()
+        count = 0
+        for (tenant,) in tenants:
+            (newest,) = connection.execute(
+                "SELECT number FROM items INDEXED BY items_by_use"
+                " WHERE tenant = ? AND NOT kept ORDER BY used DESC, created DESC LIMIT 1",
+                (tenant,),
+            ).fetchone()
+            count += self._make_room(connection, tenant, newest)
+        return count
+
+    def free_pages(self, connection: sqlite3.Connection) -> int:
+        """Makes the file shorter, a little; returns how many empty pages are left."""
+        connection.execute(f"PRAGMA incremental_vacuum({_FREED_PAGES})").fetchall()
+        (left,) = connection.execute("PRAGMA freelist_count").fetchone()
+        return int(left)
+
+    def usage(self, connection: sqlite3.Connection) -> list[TenantUsage]:
+        """What each tenant has."""
+        rows = connection.execute(
+            "SELECT name, items, size, (SELECT min(created) FROM items INDEXED BY items_by_use"
+            " WHERE tenant = tenants.number AND NOT kept) FROM tenants WHERE items"
+        )
+        return sorted(TenantUsage(decoded(name), *rest) for name, *rest in rows)
+
+    def count(
+        self, connection: sqlite3.Connection, amounts: Mapping[str, float], seconds: float
+    ) -> dict[str, float]:
+        """Adds to counters."""
+        now, sums = self._now(), {}
+        for name, amount in amounts.items():
+            rows = connection.execute(
+                "INSERT INTO counters VALUES (:name, :amount, :ends) ON CONFLICT (name) DO UPDATE"
+                " SET sum = iif(ends <= :now, 0, sum) + :amount, ends = iif(ends <= :now, :ends, ends)"
+                " RETURNING sum"
+                if amount
+                else "SELECT sum FROM counters WHERE name = :name AND ends > :now",
+                {"name": encoded(name), "amount": amount, "ends": now + seconds, "now": now},
+            ).fetchall()
+            sums[name] = float(rows[0][0]) if rows else 0.0
+        return sums
+
+    def _limits(self, now: float) -> tuple[float, float]:
+        return now - self._retention.seconds, now - self._retention.most_seconds
+
+    def _make_room(self, connection: sqlite3.Connection, tenant: int, newest: int) -> int:
+        """Deletes the items of a tenant that were not used for longest; the newest stays."""
+        (size,) = connection.execute(
+            "SELECT size FROM tenants WHERE number = ?", (tenant,)
+        ).fetchone()
+        over = size - self._retention.tenant_bytes
+        if over <= 0:
+            return 0
+        gone = []
+        for row in connection.execute(
+            f"SELECT {_DROPPED} FROM items INDEXED BY items_by_use"  # noqa: S608
+            " WHERE tenant = ? AND NOT kept ORDER BY used, created LIMIT ?",
+            (tenant, _EVICTED),
+        ):
+            if over <= 0:
+                break
+            if row[0] != newest:
+                gone.append(row)
+                over -= row[3]
+        return _drop(connection, gone)
+
+
+def _tenant(connection: sqlite3.Connection, name: str) -> int | None:
+    row = connection.execute(
+        "SELECT number FROM tenants WHERE name = ?", (encoded(name),)
+    ).fetchone()
+    return row[0] if row else None
+
+
+def _tenant_made(connection: sqlite3.Connection, name: str) -> int:
+    number = _tenant(connection, name)
+    if number is None:
+        number = connection.execute(
+            "INSERT INTO tenants (name) VALUES (?)", (encoded(name),)
+        ).lastrowid
+    assert number is not None
+    return number
+
+
+def _selected(
+    connection: sqlite3.Connection,
+    statement: str,
+    values: tuple[Any, ...],
+    choices: Collection[Any],
+    ending: str = "",
+) -> list[Any]:
+    """The rows of a statement that ends with a list of choices."""
+    rows: list[Any] = []
+    every = list(dict.fromkeys(choices))
+    for start in range(0, len(every), _LENGTHS[-1]):
+        chunk = every[start : start + _LENGTHS[-1]]
+        length = next(length for length in _LENGTHS if length >= len(chunk))
+        chunk += [chunk[-1]] * (length - len(chunk))
+        marks = ",".join("?" * length)
+        rows += connection.execute(f"{statement} ({marks}){ending}", (*values, *chunk))
+    return rows
+
+
+def _some(connection: sqlite3.Connection, where: str, values: list[Any], most: int) -> list[Any]:
+    return connection.execute(
+        f"SELECT {_DROPPED} FROM items WHERE {where} LIMIT ?",  # noqa: S608
+        (*values, most),
+    ).fetchall()
+
+
+def _drop(connection: sqlite3.Connection, rows: Collection[Any]) -> int:
+    """Deletes items by their rows."""
+    for number, tenant, kept, size, place, packed in rows:
+        connection.executemany(
+            "DELETE FROM keys WHERE tenant = ? AND key = ? AND item = ?",
+            [(tenant, key, number) for key in _unpacked(packed)],
+        )
+        clear_data(connection, place, size)
+        connection.execute("DELETE FROM items WHERE number = ?", (number,))
+        if not kept:
+            connection.execute(
+                "UPDATE tenants SET items = items - 1, size = size - ? WHERE number = ?",
+                (size, tenant),
+            )
+    return len(rows)
+
+
+def _packed(keys: Sequence[bytes]) -> bytes:
+    return b"".join(len(key).to_bytes(4, "little") + key for key in keys)
+
+
+def _unpacked(packed: bytes) -> Iterator[bytes]:
+    place = 0
+    while place < len(packed):
+        start = place + 4
+        place = start + int.from_bytes(packed[place:start], "little")
+        yield packed[start:place]
