@@ -125,7 +125,7 @@ def _gathered(
         if results and (piece.text or not piece.calls):
             return None  # behind a result, words begin another turn
         calls, text = [*calls, *piece.calls], text + without_blanks(piece.text)
-        ids += call_ids((message,))
+        ids += piece.ids
         if calls != whole.calls[: len(calls)] or not (edited_words or wanted.startswith(text)):
             return None
         if len(calls) == len(whole.calls) and (edited_words or text == wanted):

@@ -73,7 +73,7 @@ class TurnRestorer:
     @property
     def wanted(self) -> list[bytes]:
         """The keys of all turns of the request."""
-        return [key for keys in self._keys if keys for key in keys.all]
+        return list(dict.fromkeys(key for keys in self._keys if keys for key in keys.all))
 
     def restored(self, found: FoundTurns) -> RestoredRequest:
         """The request with the stored turns in place of those that lost something."""
