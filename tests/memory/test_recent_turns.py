@@ -94,6 +94,20 @@ def test_a_key_that_a_crowd_has():
     assert max(map(len, found.values())) == CROWD + 1
 
 
+@pytest.mark.parametrize("count", [CROWD, CROWD + 1])
+def test_a_place_where_a_crowd_of_turns_stands(count):
+    """The system prompt is another, so all answers to the question are looked through, unless there are too many."""
+    recent = RecentTurns()
+    answers = [iv.Message("assistant", (iv.Thinking("R"), iv.Text(f"Answer {n}."))) for n in range(count)]  # fmt: skip
+    for answer in answers:
+        recent.put(*restorer("all").record(answer))
+    request = iv.Request("x/y", (iv.user("Which, all?"), iv.assistant("Answer 3.")), system="New.")
+    asked = TurnRestorer(request, "a", SECRET)
+    sent = asked.restored(recent.get("a", asked.wanted)).request.messages[1]
+
+    assert sent == (answers[3] if count <= CROWD else iv.assistant("Answer 3."))
+
+
 def test_threads_share_it():
     recent = RecentTurns(turns=20)
 
