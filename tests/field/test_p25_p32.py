@@ -154,7 +154,7 @@ def test_p27_two_conversations_that_look_alike(one, other, own, tools):
     (https://github.com/vellum-ai/vellum-assistant/pull/22200, https://github.com/mnfst/llm-gateway/pull/2859).
     Here: the transport for SDKs identifies a turn by its caller, by everything before it, and by its own text or calls. A store
     that several processes share is open.
-    Seen failing: TurnMemory.find by the turn alone; turn_positions without the scope; TurnMemory.keep overwriting another turn.
+    Seen failing: ConversationDigest without what was said before; without the tenant, together with RecentTurns.get without its comparison; one record for each key.
     """
     host = Host()
     more = {"tools": tools} if tools else {}

@@ -28,7 +28,7 @@ def test_p27_a_gateway_keeps_callers_apart():
 
     Elsewhere: a gateway's store returns reasoning to the wrong conversation (https://github.com/mnfst/llm-gateway/pull/2859).
     Here: the owner of the key is part of every digest and of every look-up. A store on disk that several machines share is open.
-    Seen failing: ConversationDigest without the tenant, together with RamStore.get without its comparison.
+    Seen failing: ConversationDigest without the tenant, together with RecentTurns.get without its comparison.
     """
     served = Served(TENANTS, Witness(), KEYS)
     turn = sent_with(served, "key-of-anna", [iv.user(QUESTION)])

@@ -317,7 +317,7 @@ def test_g25_another_tenant_gets_nothing():
 
     Elsewhere: `call_1` of another caller's session is replayed (https://github.com/lidge-jun/opencodex/pull/1474).
     Here: the tenant is in every digest and in every look-up.
-    Seen failing: ConversationDigest without the tenant, together with RamStore.get without its comparison.
+    Seen failing: ConversationDigest without the tenant, together with RecentTurns.get without its comparison.
     """
     http = Scripted(completion("Anna's secret.", call="call_0123456789abcdefgh"), completion("", text="Done."))  # fmt: skip
     served = Served(TENANTS, environ=SECRETS, http=http)
@@ -473,6 +473,50 @@ def test_g28_a_compaction(behind):
     assert not any(json.dumps(proof, ensure_ascii=False) in sent for proof in proofs(served.upstream.answers[0].message))  # fmt: skip
 
 
+def every_call_a_turn(history):
+    """As the OpenAI Agents SDK sends a turn with several calls: one turn for each, followed by its result."""
+    results = {turn.parts[0].call_id: turn for turn in history if turn.role == "tool"}
+    made = []
+    for turn in history:
+        for call in turn.tool_calls:
+            made += [turn.replace(parts=(call,)), results[call.id]]
+        if not turn.tool_calls and turn.role != "tool":
+            made.append(turn)
+    return made
+
+
+def every_piece_a_turn(history):
+    """Two turns of each, one behind the other: the calls apart, and a text cut in two."""
+    made = []
+    for turn in history:
+        first, *rest = turn.parts
+        if turn.role == "assistant" and not turn.tool_calls:
+            head, blank, tail = first.text.partition(" ")
+            first, rest = iv.Text(head + blank), [iv.Text(tail)]
+        made += [turn.replace(parts=(part,)) for part in (first, *rest)]
+    return made
+
+
+@pytest.mark.parametrize("change", [every_call_a_turn, every_piece_a_turn])
+@pytest.mark.parametrize("behind", BEHIND)
+def test_g28_turns_that_were_split(behind, change):
+    """G28. A program makes several turns of one; the model gets its turn as it was, and accepts it.
+
+    Elsewhere: the pieces go on without their reasoning, or all of it stands before the first piece.
+    Here: the pieces find the turn that they were made of, and the turns behind them are found as well.
+    Seen failing: changed_turns giving None.
+    """
+    served = watched()
+    question = "What is the weather in Lisbon and Rome, then the weather in Oslo?"
+    client = loop(served, "openai-chat", BEHIND[behind], question=question, loses=True)
+    assert len(client.answers[0].tool_calls) == 2
+    client.history = change(client.history)
+    ask(client)
+    assert {200} == set(served.upstream.statuses)
+    assert reasoning_is_back(served.upstream) >= 3
+    assert "turn_rejoined" in noted(served.reports[-1])
+
+
 def test_g28_an_edited_turn_is_the_users():
     """G28. A user edits what the model said; the edit goes on, without the reasoning that led to something else.
 
@@ -498,7 +542,7 @@ def test_g28_an_auxiliary_request_disturbs_nothing():
 
     Elsewhere: the last request of a session replaces what was kept.
     Here: records are never changed.
-    Seen failing: RamStore.put forgetting the tenant's turns first.
+    Seen failing: RecentTurns.put forgetting the tenant's turns first.
     """
     served = watched(REMEMBERED)
     client = loop(served, "openai-chat", BEHIND["anthropic"], loses=True)

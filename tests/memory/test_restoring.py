@@ -1,6 +1,5 @@
 """Turns that a program sends back in part get back what they lost, and only that."""
 
-import asyncio
 import json
 
 import pytest
@@ -11,7 +10,8 @@ import innervoice as iv
 from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Media, Text, Thinking, ToolCall, ToolResult
-from innervoice.memory.records import RamStore, TurnRecord
+from innervoice.memory.recent_turns import RecentTurns
+from innervoice.memory.records import TurnRecord
 from innervoice.memory.restoring import TurnRestorer
 
 SECRET = b"a secret of the test, 32 bytes.."
@@ -50,17 +50,17 @@ class Memory:
     """A store, asked as the gateway asks it."""
 
     def __init__(self):
-        self.store = RamStore()
+        self.store = RecentTurns()
 
     def remember(self, before, message, tenant="me", system=None):
         restorer = TurnRestorer(iv.Request(MODEL, tuple(before), system=system), tenant, SECRET)
         record, keys = restorer.record(message)
-        asyncio.run(self.store.put(record, keys))
+        self.store.put(record, keys)
 
     def restored(self, messages, tenant="me", system=None, opened=lambda _text, _slot: None):
         request = iv.Request(MODEL, tuple(messages), system=system)
         restorer = TurnRestorer(request, tenant, SECRET, opened)
-        found = asyncio.run(self.store.get(tenant, restorer.wanted))
+        found = self.store.get(tenant, restorer.wanted)
         return restorer.restored(found)
 
 
@@ -218,15 +218,15 @@ def test_tenants_never_meet(before, message, one, other):
 
 
 def test_a_full_store_forgets_the_oldest():
-    store = RamStore(size=2000)
+    store = RecentTurns(size=2000)
     for number in range(50):
         record = TurnRecord(
             id=str(number), tenant="me", message=turn(sealed(str(number))), created=0.0
         )
-        asyncio.run(store.put(record, [bytes([number])]))
+        store.put(record, [bytes([number])])
     assert 0 < len(store) < 50
-    assert asyncio.run(store.get("me", [bytes([49])]))
-    assert not asyncio.run(store.get("me", [bytes([0])]))
+    assert store.get("me", [bytes([49])])
+    assert not store.get("me", [bytes([0])])
     assert store.forget("you") == 0
     assert store.forget("me")
-    assert not asyncio.run(store.get("me", [bytes([49])]))
+    assert not store.get("me", [bytes([49])])

@@ -25,6 +25,8 @@ class Fragile(RamStore):
     is_broken = False
     seconds = 0.0
     asked = 0
+    damaged: int | None = None
+    """The byte of each item that is another one."""
 
     async def _use(self):
         self.asked += 1
@@ -39,7 +41,13 @@ class Fragile(RamStore):
 
     async def get(self, tenant, keys, known=()):
         await self._use()
-        return await super().get(tenant, keys, known)
+        found = await super().get(tenant, keys, known)
+        return found if self.damaged is None else [self._harmed(item) for item in found]
+
+    def _harmed(self, item):
+        data = bytearray(item.data)
+        data[self.damaged] ^= 1
+        return item._replace(data=bytes(data))
 
 
 class Clock:
@@ -199,14 +207,10 @@ def test_another_key_opens_nothing_and_an_older_one_does(store, turns):
 def test_damaged_data_is_as_good_as_none(store, turns):
     async def run():
         await turns.put(record(), KEYS, TURN)
-        held = store._items["1"]
-        for position in range(0, len(held.item.data), 7):
-            data = bytearray(held.item.data)
-            data[position] ^= 1
-            item = held.item._replace(data=bytes(data))
-            store._items["1"].item, before = item, held.item
+        (item,) = await store.items("me", "turn")
+        for store.damaged in range(0, len(item.data), 7):
             assert [] == await elsewhere(store)
-            store._items["1"].item = before
+        store.damaged = None
         assert [TURN] == await elsewhere(store)
 
     asyncio.run(run())

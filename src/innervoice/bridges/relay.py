@@ -4,7 +4,7 @@
     response   reasoning moves to `reasoning_content`, markup is removed from `content`, and the turn is remembered
     stream     the same, chunk by chunk
 
-A turn is recognized by its visible text or tool calls (`turn_memory.py`), whatever other fields the program keeps. A turn that
+A turn is recognized by its visible text or tool calls (`chat_turns.py`), whatever other fields the program keeps. A turn that
 was never seen here gets an empty reasoning field if the host requires one.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
-from innervoice.bridges.turn_memory import TurnMemory, TurnPosition
+from innervoice.bridges.chat_turns import ChatTurns, TurnPosition, with_sent_ids
 from innervoice.canon.events import Event, Finish, PartEnd, TextDelta, ThinkingDelta
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
@@ -28,6 +28,7 @@ from innervoice.frames.frame import Frame
 from innervoice.frames.sse import ServerSentEvents, sse_bytes
 from innervoice.history.plan import planned
 from innervoice.wire.chat.reasoning import DETAILS, FIELDS
+from innervoice.wire.chat.serve_request import read_message
 from innervoice.wire.chat.write import write_assistant
 from innervoice.wire.json_access import as_dict, as_list
 
@@ -55,7 +56,7 @@ class Relay:
     ) -> None:
         self._provider = provider
         self._inline = inline
-        self._memory = TurnMemory(remembered)
+        self._turns = ChatTurns(remembered)
 
     # ---- requests --------------------------------------------------------------------------------
 
@@ -66,11 +67,13 @@ class Relay:
             return body
         host = self._host(url)
         target = f"{host.id if host else 'custom'}/{value.get('model') or 'unknown'}"
+        recalled = self._turns.recall(value["messages"], scope).messages
+        given = [message for message, _ in recalled]
         messages = [
             _restored(message, known, target) if _is_turn(message) else message
-            for message, known in self._memory.recall(value["messages"], scope).messages
+            for message, known in recalled
         ]
-        return dump_json({**value, "messages": messages})
+        return dump_json({**value, "messages": with_sent_ids(given, messages)})
 
     # ---- responses -------------------------------------------------------------------------------
 
@@ -102,12 +105,12 @@ class Relay:
 
     def remember(self, response: Response, position: TurnPosition) -> None:
         """Stores a turn for later requests that contain it."""
-        self._memory.keep(position, response.message)
+        self._turns.keep(position, response.message)
 
     def _next_position(self, asked: bytes, scope: str) -> TurnPosition:
         """The position of the response to a request."""
         messages = as_list((_object(asked) or {}).get("messages"))
-        return self._memory.recall(messages, scope).position
+        return self._turns.position(messages, scope)
 
     def _hints(self, url: str, model: str | None) -> dict[str, Any]:
         host = self._host(url)
@@ -240,6 +243,8 @@ def _restored(message: dict[str, Any], known: Message | None, target: str) -> di
         # The turn was never seen here: add only the field that the host requires.
         return {**message, **{name: written[name] for name in FIELDS if name in written}}
     kept = {name: message[name] for name in FIELDS if message.get(name)}
+    if _is_edited(message, known, written):
+        kept["content"] = message["content"]
     return {**message, **{name: item for name, item in written.items() if item is not None}, **kept}
 
 
@@ -252,6 +257,15 @@ def _is_still(message: dict[str, Any], known: Message) -> bool:
     return all(isinstance(text, str) and _without_blanks(text) == thought for text in texts)
 
 
+def _is_edited(message: dict[str, Any], known: Message, written: dict[str, Any]) -> bool:
+    """Whether a message has another text than the stored turn; one without a text lost it."""
+    content = message.get("content")
+    if not content or content == written.get("content"):
+        return False
+    text = content if isinstance(content, str) else _bare(message).text
+    return _without_blanks(text) != _without_blanks(known.text)
+
+
 def _without_blanks(text: str) -> str:
     return "".join(text.split())
 
@@ -261,9 +275,7 @@ def _is_turn(message: Any) -> bool:
 
 
 def _bare(message: dict[str, Any]) -> Message:
-    from innervoice.wire.chat.serve_request import read_request  # noqa: PLC0415 - needed only for unseen turns
-
-    return read_request({"model": "x", "messages": [message]}).messages[0]
+    return read_message(message)
 
 
 def _object(body: bytes) -> dict[str, Any] | None:

@@ -9,14 +9,14 @@ A turn is signed as a whole, so it is put together again. If several stored turn
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple
 
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import Text, Thinking, ToolResult
+from innervoice.canon.parts import Part, Text, Thinking, ToolResult
 from innervoice.memory.turn_keys import shown_turn, without_blanks
 
-__all__ = ["RecalledTurns", "changed_turns"]
+__all__ = ["RecalledTurns", "RenamedCalls", "call_ids", "changed_turns"]
 
 
 class RecalledTurns(NamedTuple):
@@ -30,24 +30,85 @@ class RecalledTurns(NamedTuple):
     """The messages among them that are no turns: results of calls. They stand behind the turn."""
 
 
+class RenamedCalls:
+    """The ids that a program gave to calls, and those that their host gave them; results name the last call that has an id."""
+
+    def __init__(self) -> None:
+        self._own: dict[str, str] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._own)
+
+    def add(self, given: Iterable[str], own: Iterable[str]) -> None:
+        """These calls of a program are those of a host, in the same order."""
+        for one, other in zip(given, own, strict=False):
+            if one != other:
+                self._own[one] = other
+            else:
+                self._own.pop(one, None)
+
+    def own(self, call_id: str) -> str:
+        """The host's id of a call."""
+        return self._own.get(call_id, call_id)
+
+    def with_own(self, message: Message) -> Message:
+        """A message whose results refer to calls by the ids that their host gave them."""
+        if message.role == "assistant":
+            self.add(call_ids((message,)), call_ids((message,)))
+            return message
+        if not any(_is_result_of(part, self._own) for part in message.parts):
+            return message
+        parts = tuple(
+            part.replace(call_id=self.own(part.call_id)) if isinstance(part, ToolResult) else part
+            for part in message.parts
+        )
+        return message.replace(parts=parts)
+
+
+def call_ids(messages: Iterable[Message]) -> list[str]:
+    """The ids of all calls."""
+    return [call.id for message in messages for call in message.tool_calls]
+
+
+def _is_result_of(part: Part, calls: Container[str]) -> bool:
+    return isinstance(part, ToolResult) and part.call_id in calls
+
+
 def changed_turns(
-    messages: Sequence[Message], at: int, stored: Sequence[Message], by_call: Sequence[Message]
+    messages: Sequence[Message],
+    at: int,
+    stored: Sequence[Message],
+    by_call: Sequence[Message],
+    *,
+    edited_words: bool = False,
 ) -> RecalledTurns | None:
     """The stored turns that the messages from a number on were made of; None if there are none, or several that differ.
 
-    `stored` are the turns at this place of the conversation, `by_call` those that a call was found by.
+    `stored` are the turns at this place of the conversation, `by_call` those that a call was found by. With `edited_words` the words of
+    a turn with calls may be any.
     """
-    others = (known for known in by_call if known not in stored)
-    found = [made for known in (*stored, *others) if (made := _gathered(messages, at, known))]
+    every = [*stored, *(known for known in by_call if known not in stored)]
+    found = [made for known in every if (made := _gathered(messages, at, known))]
     if not found:
         found = _merged(messages[at], at, stored)
     if not found:
         texts = (_rewritten(messages[at], known) for known in stored)
         found = [RecalledTurns(at, at + 1, (known,)) for known in texts if known]
+    if not found and edited_words and messages[at].tool_calls:
+        found = [made for known in every if (made := _called(messages, at, known))]
     return found[0] if len(found) == 1 else None
 
 
-def _gathered(messages: Sequence[Message], at: int, known: Message) -> RecalledTurns | None:
+def _called(messages: Sequence[Message], at: int, known: Message) -> RecalledTurns | None:
+    """The turn whose calls came back with other words, in one turn or in several."""
+    if shown_turn(messages[at]).calls == shown_turn(known).calls:
+        return RecalledTurns(at, at + 1, (known,))
+    return _gathered(messages, at, known, edited_words=True)
+
+
+def _gathered(
+    messages: Sequence[Message], at: int, known: Message, *, edited_words: bool = False
+) -> RecalledTurns | None:
     """The turn that came back as several, the first of them at a number."""
     whole = shown_turn(known)
     wanted, calls, text = without_blanks(whole.text), list[tuple[str, str]](), ""
@@ -64,10 +125,10 @@ def _gathered(messages: Sequence[Message], at: int, known: Message) -> RecalledT
         if results and (piece.text or not piece.calls):
             return None  # behind a result, words begin another turn
         calls, text = [*calls, *piece.calls], text + without_blanks(piece.text)
-        ids += (call.id for call in message.tool_calls)
-        if calls != whole.calls[: len(calls)] or not wanted.startswith(text):
+        ids += piece.ids
+        if calls != whole.calls[: len(calls)] or not (edited_words or wanted.startswith(text)):
             return None
-        if len(calls) == len(whole.calls) and text == wanted:
+        if len(calls) == len(whole.calls) and (edited_words or text == wanted):
             is_whole = number > at and _are_same(ids, known, is_apart=bool(results))
             return RecalledTurns(at, number + 1, (known,), tuple(results)) if is_whole else None
     return None
@@ -78,7 +139,7 @@ def _are_same(ids: list[str], known: Message, *, is_apart: bool) -> bool:
 
     Calls with results between them may as well be turns that were never one, so their ids must be the same.
     """
-    own = [call.id for call in known.tool_calls]
+    own = call_ids((known,))
     return ids == own or not (is_apart or set(ids) & set(own))
 
 

@@ -57,14 +57,14 @@ class RecentTurns:
             self._size += size
             for key in keys:
                 self._owners.setdefault(key, {})[record.id] = None
-            while self._size > self._room or (self._most and len(self._turns) > self._most):
+            while self._size > self._room or self._is_full():
                 self._forget(next(iter(self._turns)))
 
     def get(self, tenant: str, keys: Sequence[bytes]) -> FoundTurns:
         """The turns of a tenant under any of these keys; of a crowd under one key no more than show that it is one."""
         found: dict[bytes, list[TurnRecord]] = {}
         with self._lock:
-            for key in keys:
+            for key in dict.fromkeys(keys):
                 for name in islice(self._owners.get(key, ()), CROWD + 1):
                     record = self._turns[name].record
                     if record.tenant == tenant:
@@ -92,6 +92,9 @@ class RecentTurns:
         self._turns.move_to_end(name)
         for key in keys:
             self._owners.setdefault(key, {})[name] = None
+
+    def _is_full(self) -> bool:
+        return self._most is not None and len(self._turns) > self._most
 
     def _forget(self, name: str) -> None:
         held = self._turns.pop(name)

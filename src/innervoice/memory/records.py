@@ -1,21 +1,18 @@
-"""A stored turn, and the two operations of every store of turns."""
+"""A stored turn."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from innervoice.canon.messages import Message
 from innervoice.canon.value import Value
-from innervoice.memory.recent_turns import RecentTurns
 
-__all__ = ["FoundTurns", "RamStore", "TurnRecord", "TurnStore"]
+__all__ = ["FoundTurns", "TurnRecord"]
 
 FoundTurns: TypeAlias = Mapping[bytes, "Sequence[TurnRecord]"]
 """Keys -> the turns that have them."""
-
-_BYTES = 64_000_000
 
 
 class TurnRecord(Value, frozen=True, kw_only=True):
@@ -26,40 +23,6 @@ class TurnRecord(Value, frozen=True, kw_only=True):
     message: Message
     """With the wire blocks of its parts, seals included."""
     created: float
-
-
-class TurnStore(Protocol):
-    """Keeps turns by their keys; both operations take one round trip."""
-
-    async def put(self, record: TurnRecord, keys: Sequence[bytes]) -> None:
-        """Stores a turn under its keys."""
-        ...
-
-    async def get(self, tenant: str, keys: Sequence[bytes]) -> FoundTurns:
-        """The turns of a tenant under any of these keys. Of a key that more than `turn_keys.CROWD` turns have, one more than these is enough."""
-        ...
-
-
-class RamStore:
-    """A store of turns that ends with its process: at most `size` bytes of their JSON."""
-
-    def __init__(self, size: int = _BYTES) -> None:
-        self.recent = RecentTurns(size)
-
-    async def put(self, record: TurnRecord, keys: Sequence[bytes]) -> None:
-        """Stores a turn; one that is stored already, word for word, is not stored twice."""
-        self.recent.put(record, keys)
-
-    async def get(self, tenant: str, keys: Sequence[bytes]) -> FoundTurns:
-        """The turns of a tenant under any of these keys."""
-        return self.recent.get(tenant, keys)
-
-    def forget(self, tenant: str | None = None) -> int:
-        """Forgets the turns of a tenant, or all; returns how many."""
-        return self.recent.forget(tenant)
-
-    def __len__(self) -> int:
-        return len(self.recent)
 
 
 def now() -> float:

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
-from innervoice.canon.parts import Part, Thinking, ToolResult
+from innervoice.canon.parts import Part, Thinking
 from innervoice.canon.request import Request
-from innervoice.memory.changed_turns import RecalledTurns, changed_turns
+from innervoice.memory.changed_turns import RecalledTurns, RenamedCalls, call_ids, changed_turns
 from innervoice.memory.envelopes import Handle, is_envelope, part_of
 from innervoice.memory.keeping import says_more
 from innervoice.memory.records import FoundTurns, TurnRecord, now
@@ -32,7 +32,7 @@ from innervoice.memory.turn_keys import (
 )
 from innervoice.wire.gemini.replay import SKIP
 
-__all__ = ["RestoredRequest", "TurnRestorer", "record_of", "renamed_calls", "seals_of"]
+__all__ = ["RestoredRequest", "TurnRestorer", "record_of", "seals_of"]
 
 
 Opened: TypeAlias = Callable[[str, str], Part | Handle | None]
@@ -95,7 +95,8 @@ class TurnRestorer:
         """The keys of all turns of the request."""
         walks = (self._keys, *self._older)
         turns = [key for walk in walks for keys in walk if keys for key in keys.all]
-        return turns + [held.key for held in self._envelopes.values() if isinstance(held, Handle)]
+        large = [held.key for held in self._envelopes.values() if isinstance(held, Handle)]
+        return list(dict.fromkeys((*turns, *large)))
 
     def restored(self, found: FoundTurns) -> RestoredRequest:
         """The request with the stored turns in place of those that lost something."""
@@ -103,7 +104,7 @@ class TurnRestorer:
         given = self._request.messages
         messages: list[Message] = []
         places: set[tuple[int, int]] = set()
-        ids: dict[str, str] = {}
+        ids = RenamedCalls()
         end = rejoined = 0
         for turn in self.recalled(found):
             messages += _with_ids(given[end : turn.start], ids)
@@ -114,7 +115,7 @@ class TurnRestorer:
                 for position, part in enumerate(known.parts):
                     if _is_lost(part, had, said):
                         places.add((number, position))
-            ids.update(renamed_calls(shown, turn.turns))
+            ids.add(call_ids(shown), call_ids(turn.turns))
             messages += turn.turns
             messages += _with_ids([given[number] for number in turn.results], ids)
             end = turn.end
@@ -151,14 +152,8 @@ class TurnRestorer:
         by_call = [
             known for key in keys[2:] for known in (_stored(found, key) if key is not None else ())
         ]
-        messages = self._request.messages
-        turn = changed_turns(messages, number, stored, by_call)
-        if turn is None and self._edited_words and (calls := shown_turn(messages[number]).calls):
-            for same in (stored, by_call):
-                fit = [known for known in same if shown_turn(known).calls == calls]
-                if fit:
-                    return RecalledTurns(number, number + 1, (fit[0],)) if len(fit) == 1 else None
-        return turn
+        messages, is_edited = self._request.messages, self._edited_words
+        return changed_turns(messages, number, stored, by_call, edited_words=is_edited)
 
     def _renamed(self, found: FoundTurns) -> FoundTurns:
         """What was found under older keys, under those that are made now."""
@@ -245,11 +240,13 @@ def _carries(part: Part) -> bool:
 
 def _match(message: Message, keys: TurnKeys, found: FoundTurns) -> Message | None:
     """The stored turn that a message shows: the only one under the most exact key that has one."""
-    given = shown_turn(message)
-    for key in keys:
-        if key is None or key not in found:
-            continue
-        fit = [known for known in _stored(found, key) if shown_turn(known).data == given.data]
+    fit = _stored(found, keys.place)  # which is made of all that the message shows
+    if len(fit) == 1:
+        return fit[0]
+    given = shown_turn(message).data
+    for key in keys[1:]:
+        stored = _stored(found, key) if key is not None else ()
+        fit = [known for known in stored if shown_turn(known).data == given]
         if len(fit) == 1:
             return fit[0]
     return None
@@ -273,13 +270,6 @@ def _has_other_seals(given: Sequence[Message], turns: Sequence[Message]) -> bool
     own = {seal for known in turns for part in known.parts for seal in seals_of(part)}
     # A seal that was cut short is a damaged one of ours, not another.
     return any(not any(one.startswith(seal) for one in own) for seal in had - own)
-
-
-def renamed_calls(given: Sequence[Message], turns: Sequence[Message]) -> dict[str, str]:
-    """The ids of the calls in some messages -> those that their host gave them, where they differ."""
-    shown = (call.id for message in given for call in message.tool_calls)
-    own = (call.id for known in turns for call in known.tool_calls)
-    return {one: other for one, other in zip(shown, own, strict=False) if one != other}
 
 
 def _is_lost(part: Part, had: set[str], said: set[str]) -> bool:
@@ -307,18 +297,5 @@ def _says_the_same(part: Part, held: Part) -> bool:
     )
 
 
-def _with_ids(messages: Sequence[Message], ids: dict[str, str]) -> Iterable[Message]:
-    """Messages whose results refer to calls by the ids that their host gave them."""
-    return [_with_own_ids(message, ids) for message in messages] if ids else messages
-
-
-def _with_own_ids(message: Message, ids: dict[str, str]) -> Message:
-    if not any(isinstance(part, ToolResult) and part.call_id in ids for part in message.parts):
-        return message
-    parts = tuple(
-        part.replace(call_id=ids.get(part.call_id, part.call_id))
-        if isinstance(part, ToolResult)
-        else part
-        for part in message.parts
-    )
-    return message.replace(parts=parts)
+def _with_ids(messages: Sequence[Message], ids: RenamedCalls) -> Iterable[Message]:
+    return map(ids.with_own, messages) if ids else messages

@@ -9,8 +9,10 @@ A turn with several calls is also stored under a key of its first call, because 
 
 All of it is made from our own messages, not from a provider's JSON, so a turn that was stored through one API is found through another.
 Programs write a text as a string or as a list of blocks, move cache marks, sort the members of arguments and trim white space: none of
-that changes a digest. Neither do the ids of calls, but for the key that is made of them, because some APIs have none. For the turns
-behind them, turns that follow each other are the same as one turn with all their words and calls: some programs merge turns, or split one.
+that changes a digest. Neither do the ids of calls, but for the key that is made of them, because some APIs have none.
+
+Before a turn, a conversation is a row of words of the user, words of the model, and calls with their results. Where one turn ends and the
+next begins does not count: some programs merge turns, split one, or make a turn of every call.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import unicodedata
 from collections.abc import Iterable
 from copy import copy
 from hashlib import blake2b
+from itertools import islice
 from typing import Any, NamedTuple
 
 from innervoice.canon.jsontext import dump_json, load_json
@@ -73,6 +76,8 @@ class ShownTurn(NamedTuple):
     """Name and arguments of each call; programs parse the arguments and write them again."""
     data: bytes
     """Both, as JSON."""
+    ids: list[str]
+    """The ids of the calls."""
 
 
 class ConversationDigest:
@@ -85,12 +90,10 @@ class ConversationDigest:
         self._prompt: bytes | None = None
         """The digest of the system prompt, once it was asked for."""
         self._before = self._digest(b"start")
-        self._texts: list[str] = []
-        self._results: dict[tuple[str, str], None] = {}  # Gemini CLI sends some twice
-        self._follows: bytes | None = None
-        """The digest of all but the turns at the end, once it was asked for."""
+        """All but the last turns, and what was said since."""
         self._turns: list[ShownTurn] = []
-        """The turns at the end."""
+        self._results: dict[tuple[str, str], None] = {}  # Gemini CLI sends some twice
+        self._texts: list[str] = []
         self._question = b""
 
     def copy(self) -> ConversationDigest:
@@ -103,15 +106,13 @@ class ConversationDigest:
     def add(self, message: Message) -> None:
         """Takes the next message."""
         if message.role == "assistant":
+            self._go_on()
             self._turns.append(shown_turn(message))
             return
         if message.role == "system":
             self._system += filter(None, map(_system_text, message.parts))
             self._prompt = None
             return
-        if self._turns:
-            self._end_turns()
-        self._follows = None
         for part in message.parts:
             if isinstance(part, ToolResult):
                 self._results[part.call_id, _result_text(part)] = None
@@ -122,8 +123,9 @@ class ConversationDigest:
 
     def keys(self, message: Message) -> TurnKeys:
         """The keys of a turn of the model at this place."""
-        shown = shown_turn(message)
-        follows, last = self._here(), self._turns[-1].data if self._turns else b""
+        self._go_on()
+        shown, follows = shown_turn(message), self._before
+        last = self._turns[-1].data if self._turns else b""
         if self._prompt is None:
             self._prompt = self._digest(b"system", _bytes("".join(self._system)))
         place = self._digest(b"place", self._prompt, follows, last, shown.data)
@@ -132,52 +134,56 @@ class ConversationDigest:
         return TurnKeys(
             place,
             follows,
-            self._key_of_calls(message.tool_calls, shown.calls),
+            self._key_of_calls(shown.ids, shown.calls),
             self._key_of_question(shown.calls),
         )
 
     def keys_to_store(self, message: Message) -> list[bytes]:
         """The keys that a turn at this place is stored under."""
-        keys = self.keys(message).all
-        shown = shown_turn(message).calls[:1]
-        if len(message.tool_calls) > 1:
-            of_calls = self._key_of_calls(message.tool_calls[:1], shown)
-            keys.append(of_calls or self._key_of_question(shown))
+        keys, shown = self.keys(message).all, shown_turn(message)
+        if len(shown.calls) > 1:
+            of_calls = self._key_of_calls(shown.ids[:1], shown.calls[:1])
+            keys.append(of_calls or self._key_of_question(shown.calls[:1]))
         return keys
 
     @property
     def start(self) -> str:
         """What all requests of a conversation share, if the messages up to the first of the user were added."""
-        return self._digest(b"start", _bytes("".join(self._system)), self._between()).hex()
+        said = dump_json(["".join(self._texts), sorted(text for _, text in self._results)])
+        return self._digest(b"start", _bytes("".join(self._system)), said).hex()
 
-    def _key_of_calls(
-        self, calls: tuple[ToolCall, ...], shown: list[tuple[str, str]]
-    ) -> bytes | None:
-        """None if the ids are not like no others."""
-        if any(_COUNTED.fullmatch(call.id) for call in calls):
+    def _key_of_calls(self, ids: list[str], calls: list[tuple[str, str]]) -> bytes | None:
+        """None if others may have these ids too."""
+        if any(map(_COUNTED.fullmatch, ids)):
             return None
-        named = sorted((call.id, *facts) for call, facts in zip(calls, shown, strict=True))
+        named = sorted((name, *call) for name, call in zip(ids, calls, strict=True))
         return self._digest(b"calls", dump_json(named))
 
     def _key_of_question(self, shown: list[tuple[str, str]]) -> bytes:
         return self._digest(b"asked", self._question, dump_json(shown))
 
-    def _here(self) -> bytes:
-        if self._follows is None:
-            self._follows = self._digest(b"follows", self._before, self._between())
-        return self._follows
-
-    def _end_turns(self) -> None:
-        """Something else than a turn comes: the turns at the end go into the digest as one."""
-        text = "".join([turn.text for turn in self._turns])
-        calls = [call for turn in self._turns for call in turn.calls]
-        ended = dump_json([without_blanks(text), calls])
-        self._before = self._digest(b"turn", self._here(), ended)
+    def _go_on(self) -> None:
+        """Takes the last turns and what was said since into the digest, if something was said."""
+        if not self._texts and not self._results:
+            return
+        before, digest = self._before, self._digest
+        if text := without_blanks("".join([turn.text for turn in self._turns])):
+            before = digest(b"turn", before, _bytes(text))
+        named = {name for turn in self._turns for name in turn.ids}
+        results: dict[str, list[str]] = {}
+        for name, result in self._results:
+            results.setdefault(name if name in named else "", []).append(result)
+        unnamed = iter(results.pop("", ()))  # some programs lose the ids
+        for turn in self._turns:
+            for name, call in zip(turn.ids, turn.calls, strict=True):
+                own = sorted(results.get(name, ())) or [*islice(unnamed, 1)]
+                before = digest(b"call", before, dump_json([call, own]))
+        if rest := sorted(unnamed):
+            before = digest(b"results", before, dump_json(rest))
+        if self._texts:
+            before = digest(b"user", before, _bytes("".join(self._texts)))
+        self._before = before
         self._turns, self._texts, self._results = [], [], {}
-
-    def _between(self) -> bytes:
-        """What was said since the last turn; results in any order."""
-        return dump_json(["".join(self._texts), sorted(text for _, text in self._results)])
 
     def _digest(self, *facts: bytes) -> bytes:
         made = blake2b(self._tenant, key=self._secret, digest_size=_SIZE)
@@ -187,7 +193,7 @@ class ConversationDigest:
         return made.digest()
 
 
-_last_shown: list[tuple[Message | None, ShownTurn]] = [(None, ShownTurn("", [], b""))]
+_last_shown: list[tuple[Message | None, ShownTurn]] = [(None, ShownTurn("", [], b"", []))]
 """The last message and what it shows, which is asked for several times in a row and costs more than all else."""
 
 
@@ -196,8 +202,9 @@ def shown_turn(message: Message) -> ShownTurn:
     known, made = _last_shown[0]
     if known is not message:
         text = _plain(message.text)
-        calls = [(call.name, _sorted_json(call.arguments)) for call in message.tool_calls]
-        made = ShownTurn(text, calls, dump_json([text, calls]))
+        given = message.tool_calls
+        calls = [(call.name, _sorted_json(call.arguments)) for call in given]
+        made = ShownTurn(text, calls, dump_json([text, calls]), [call.id for call in given])
         _last_shown[0] = (message, made)  # at once, for other threads
     return made
 

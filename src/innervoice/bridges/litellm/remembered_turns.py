@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from innervoice.bridges.chat_turns import ChatTurns, TurnPosition, with_sent_ids
 from innervoice.bridges.litellm.flags import flag
 from innervoice.bridges.litellm.litellm_object import plain
 from innervoice.bridges.litellm.message_fields import (
@@ -19,17 +20,15 @@ from innervoice.bridges.litellm.message_fields import (
     thinking_blocks_of,
     thought_signature,
 )
-from innervoice.bridges.turn_memory import TurnMemory, TurnPosition
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import Opaque, Part, Thinking
 from innervoice.catalog.lookup import host_of
 from innervoice.wire.gemini.replay import SKIP
 from innervoice.wire.json_access import as_dict, as_list
 
 __all__ = ["MEMORY", "Continuation", "caller_of", "continued"]
 
-MEMORY = TurnMemory()
+MEMORY = ChatTurns()
 """The turns of all callers in this process."""
 
 _HEADERS = ("authorization", "x-api-key", "api-key", "x-goog-api-key", "openai-organization")
@@ -49,7 +48,7 @@ class Continuation(NamedTuple):
 
     def remember(self, turn: Message) -> None:
         """Stores a turn of the response, with the tool call ids that the program sees."""
-        if self.position is not None and any(map(_is_lost_in_text, turn.parts)):
+        if self.position is not None:
             MEMORY.keep(self.position, turn)
 
     @property
@@ -71,10 +70,9 @@ def continued(messages: Iterable[Any], caller: str) -> Continuation:
         _restored(message, known) if known is not None and not _is_sealed(message, known) else None
         for message, known in recalled.messages
     ]
-    sent = [
-        found or message for found, (message, _) in zip(restored, recalled.messages, strict=True)
-    ]
-    return Continuation(sent, sum(map(bool, restored)), recalled.position)
+    shown = [message for message, _ in recalled.messages]
+    sent = [found or message for found, message in zip(restored, shown, strict=True)]
+    return Continuation(with_sent_ids(shown, sent), sum(map(bool, restored)), recalled.position)
 
 
 def caller_of(settings: Mapping[str, Any], http: Any) -> str:
@@ -91,11 +89,6 @@ def caller_of(settings: Mapping[str, Any], http: Any) -> str:
         sorted((name, str(headers[name])) for name in headers if name.lower() in _HEADERS),
     ]
     return dump_json(facts).decode()
-
-
-def _is_lost_in_text(part: Part) -> bool:
-    """Whether a part is more than the text or the call that every program keeps."""
-    return isinstance(part, (Thinking, Opaque)) or bool(part.origin and part.origin.seals)
 
 
 def _is_sealed(message: dict[str, Any], known: Message) -> bool:

@@ -18,12 +18,14 @@ from innervoice.wire.protocol import Context
 from innervoice.wire.serve_request import (
     UserContent,
     assistant_turn,
+    check_message,
     checked_messages,
     request_of,
     with_role,
 )
 
 __all__ = [
+    "read_message",
     "read_request",
     "write_error",
     "write_stream_error",
@@ -75,6 +77,12 @@ def read_request(
         spelling=spelling,
         elsewhere=elsewhere,
     )
+
+
+def read_message(message: dict[str, Any]) -> Message:
+    """Reads one message of a body; raises `DecodeError` for a member of a wrong type."""
+    check_message(message, "")
+    return _message(message, ChatReader, CONTENT)
 
 
 def _choice(choice: Any, elsewhere: dict[str, Any]) -> Any:

@@ -1,0 +1,162 @@
+"""The memory of turns for programs that speak Chat Completions: their JSON goes in, the JSON and the stored turns that it shows come out.
+
+How a turn is found again is said in `memory/turn_keys.py` and `memory/changed_turns.py`, as for the gateway. One thing is different: a
+turn with calls is also found if its text was edited or dropped, because a bridge can keep the text and give back the reasoning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from hashlib import blake2b
+from secrets import token_bytes
+from typing import Any, NamedTuple
+
+from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.messages import Message
+from innervoice.canon.request import Request
+from innervoice.errors import DecodeError
+from innervoice.memory.changed_turns import RecalledTurns, RenamedCalls
+from innervoice.memory.recent_turns import RecentTurns
+from innervoice.memory.restoring import TurnRestorer, record_of
+from innervoice.memory.turn_keys import ConversationDigest, without_blanks
+from innervoice.wire.chat.serve_request import read_message
+from innervoice.wire.json_access import as_dict, as_list
+
+__all__ = ["ChatTurns", "RecalledConversation", "TurnPosition", "with_sent_ids"]
+
+_TURNS = 10_000
+_MEMBERS = ("role", "content", "tool_calls", "tool_call_id", "function_call", "refusal")
+"""What a turn is recognized by; the reasoning that a program kept is looked at by each bridge, in its own form."""
+_NOTHING = Message("user")
+_SHORT = 10_000
+"""The size of turns, in bytes of JSON, that are kept read."""
+
+
+class TurnPosition(NamedTuple):
+    """Where a response will stand: behind a conversation of a caller."""
+
+    caller: str
+    digest: ConversationDigest
+
+
+class RecalledConversation(NamedTuple):
+    """The messages of a request, each with the stored turn that it shows, and the position of the response."""
+
+    messages: list[tuple[Any, Message | None]]
+    position: TurnPosition
+
+
+class ChatTurns:
+    """Keeps the last turns of a process: at most `turns` of them, and 64 MB of their JSON."""
+
+    def __init__(self, turns: int = _TURNS) -> None:
+        self._recent = RecentTurns(turns=turns)
+        self._secret = token_bytes(32)
+
+    def keep(self, position: TurnPosition, message: Message) -> None:
+        """Stores a turn, if a program could lose something of it."""
+        if made := record_of(message, *position):
+            self._recent.put(*made)
+
+    def recall(self, messages: Iterable[Any], scope: str) -> RecalledConversation:
+        """Finds the stored turns of a conversation; `scope` identifies the caller."""
+        given, caller = list(messages), self._caller(scope)
+        request = Request("unknown", tuple(map(_read, given)))
+        restorer = TurnRestorer(request, caller, self._secret, edited_words=True)
+        turns = restorer.recalled(self._recent.get(caller, restorer.wanted))
+        recalled = list(_recalled(given, request.messages, turns))
+        return RecalledConversation(recalled, TurnPosition(caller, restorer.digest))
+
+    def position(self, messages: Iterable[Any], scope: str) -> TurnPosition:
+        """The position of the response to a conversation."""
+        caller = self._caller(scope)
+        digest = ConversationDigest(caller, self._secret)
+        for message in messages:
+            digest.add(_read(message))
+        return TurnPosition(caller, digest)
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        self._recent.forget()
+
+    def _caller(self, scope: str) -> str:
+        """The scope holds API keys, which nothing here should keep."""
+        data = scope.encode("utf-8", "surrogatepass")
+        return blake2b(data, key=self._secret, digest_size=16).hexdigest()
+
+
+def _read(message: Any) -> Message:
+    """What a message shows; nothing for one that is no message of chat."""
+    members = as_dict(message)
+    members = {name: members[name] for name in _MEMBERS if name in members}
+    try:
+        if members.get("role") == "assistant":
+            data = dump_json(members)
+            return _read_turn(data) if len(data) < _SHORT else read_message(members)
+        if not isinstance(members.get("content"), str):
+            dump_json(members)  # which a digest needs; a program may have put anything in there
+        return read_message(members)
+    except (DecodeError, TypeError, ValueError):
+        return _NOTHING
+
+
+@lru_cache(maxsize=1000)
+def _read_turn(data: bytes) -> Message:
+    """A turn, which costs more to read than all else, and comes again in every request."""
+    return read_message(load_json(data))
+
+
+def _recalled(
+    given: list[Any], read: tuple[Message, ...], turns: Iterable[RecalledTurns]
+) -> Iterator[tuple[Any, Message | None]]:
+    """The messages; a turn that was split is put together, and two that were merged are two."""
+    end = 0
+    for turn in turns:
+        yield from ((message, None) for message in given[end : turn.start])
+        yield from _shown(given, read, turn)
+        yield from ((given[number], None) for number in turn.results)
+        end = turn.end
+    yield from ((message, None) for message in given[end:])
+
+
+def _shown(
+    given: list[Any], read: tuple[Message, ...], turn: RecalledTurns
+) -> Iterator[tuple[Any, Message | None]]:
+    numbers = [n for n in range(turn.start, turn.end) if n not in turn.results]
+    pieces = [given[number] for number in numbers]
+    whole, known = pieces[0], turn.turns[0]
+    if len(pieces) > 1:
+        members = {name: held for piece in pieces for name, held in piece.items() if held}
+        members["tool_calls"] = [
+            call for piece in pieces for call in as_list(piece.get("tool_calls"))
+        ]
+        text = without_blanks("".join(read[number].text for number in numbers))
+        if text == without_blanks(known.text):
+            members["content"] = known.text or None
+        yield {**whole, **members}, known
+    elif len(turn.turns) == 1:
+        yield whole, known
+    elif any(held for name, held in whole.items() if name not in _MEMBERS):
+        yield whole, None  # of which of the two turns its other members are, nobody knows
+    else:
+        yield {"role": "assistant", "content": known.text}, known
+        yield {**whole, "content": turn.turns[1].text or None}, turn.turns[1]
+
+
+def with_sent_ids(given: Iterable[Any], sent: Iterable[Any]) -> list[Any]:
+    """The messages that are sent in place of others; their results name calls by the ids that are sent."""
+    ids = RenamedCalls()
+    made: list[Any] = []
+    for shown, message in zip(given, sent, strict=True):
+        if calls := _ids(shown):
+            ids.add(calls, _ids(message))
+        if ids and as_dict(message).get("tool_call_id"):
+            message = {**message, "tool_call_id": ids.own(message["tool_call_id"])}  # noqa: PLW2901 - the same message, renamed
+        made.append(message)
+    return made
+
+
+def _ids(message: Any) -> list[str]:
+    calls = as_list(as_dict(message).get("tool_calls"))
+    return [str(as_dict(call).get("id") or "") for call in calls]
