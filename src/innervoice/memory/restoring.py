@@ -32,7 +32,9 @@ from innervoice.memory.turn_keys import (
 )
 from innervoice.wire.gemini.replay import SKIP
 
-__all__ = ["RestoredRequest", "TurnRestorer", "record_of", "renamed_calls", "seals_of"]
+__all__ = [
+    "Opened", "RestoredRequest", "TurnRestorer", "lost_parts", "record_of", "renamed_calls", "seals_of", "with_ids",
+]  # fmt: skip
 
 
 Opened: TypeAlias = Callable[[str, str], Part | Handle | None]
@@ -106,20 +108,16 @@ class TurnRestorer:
         ids: dict[str, str] = {}
         end = rejoined = 0
         for turn in self.recalled(found):
-            messages += _with_ids(given[end : turn.start], ids)
+            messages += with_ids(given[end : turn.start], ids)
             shown = given[turn.start : turn.end]
-            had = {seal for message in shown for part in message.parts for seal in seals_of(part)}
-            said = {p.text for message in shown for p in message.parts if isinstance(p, Thinking)}
             for number, known in enumerate(turn.turns, len(messages)):
-                for position, part in enumerate(known.parts):
-                    if _is_lost(part, had, said):
-                        places.add((number, position))
+                places.update((number, position) for position in lost_parts(known, shown))
             ids.update(renamed_calls(shown, turn.turns))
             messages += turn.turns
-            messages += _with_ids([given[number] for number in turn.results], ids)
+            messages += with_ids([given[number] for number in turn.results], ids)
             end = turn.end
             rejoined += len(shown) != len(turn.turns)
-        messages += _with_ids(given[end:], ids)
+        messages += with_ids(given[end:], ids)
         if places:
             self.notebook.add("thinking_restored", count=len(places))
         if rejoined:
@@ -282,6 +280,13 @@ def renamed_calls(given: Sequence[Message], turns: Sequence[Message]) -> dict[st
     return {one: other for one, other in zip(shown, own, strict=False) if one != other}
 
 
+def lost_parts(known: Message, shown: Sequence[Message]) -> list[int]:
+    """The numbers of the parts of a turn that did not come back in the messages that show it."""
+    had = {seal for message in shown for part in message.parts for seal in seals_of(part)}
+    said = {one.text for message in shown for one in message.parts if isinstance(one, Thinking)}
+    return [number for number, part in enumerate(known.parts) if _is_lost(part, had, said)]
+
+
 def _is_lost(part: Part, had: set[str], said: set[str]) -> bool:
     """Whether a piece of reasoning did not come back: neither its seal nor, where it has none, its text."""
     if seals := set(seals_of(part)):
@@ -307,7 +312,7 @@ def _says_the_same(part: Part, held: Part) -> bool:
     )
 
 
-def _with_ids(messages: Sequence[Message], ids: dict[str, str]) -> Iterable[Message]:
+def with_ids(messages: Sequence[Message], ids: dict[str, str]) -> Iterable[Message]:
     """Messages whose results refer to calls by the ids that their host gave them."""
     return [_with_own_ids(message, ids) for message in messages] if ids else messages
 
