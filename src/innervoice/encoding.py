@@ -54,7 +54,7 @@ def decode_request(body: Any, dialect: str) -> Request:
 
 class _Encoding:
     def __init__(self, planned: Planned) -> None:
-        self._fitted, self._plan = planned
+        self._fitted, self._plan, _ = planned
         self._request = self._fitted.asked
         target = self._fitted.target
         self._host, self._model, self._row = target.host, target.model, target.row

@@ -28,8 +28,8 @@ from innervoice.frames.frame import Frame
 from innervoice.gateway.additions import with_members
 from innervoice.gateway.byte_path import whole_frames
 from innervoice.gateway.listings import estimated_usage
-from innervoice.gateway.passage import Attempt, Passage
-from innervoice.gateway.passages import AnyPassage
+from innervoice.gateway.passage import Attempt
+from innervoice.gateway.passages import AnyPassage, KnownPassage, TranslatedPassage
 from innervoice.inline.marks import UNSETTLED
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.refusals import Refusal
@@ -125,7 +125,7 @@ def answer_for(
     if attempt.is_bytes:
         exchange.tap = bytearray()
         return BytesAnswer(passage, exchange)
-    assert isinstance(passage, Passage), "what is known to go on as bytes comes back as bytes"
+    assert not isinstance(passage, KnownPassage), "what is known to go on as bytes comes back so"
     if passage.stream:
         return StreamedAnswer(passage, exchange, estimate)
     return WholeAnswer(passage, exchange)
@@ -134,7 +134,9 @@ def answer_for(
 class StreamedAnswer:
     """Events in the client's dialect, as far as they are settled."""
 
-    def __init__(self, passage: Passage, exchange: GatewayExchange, estimate: int) -> None:
+    def __init__(
+        self, passage: TranslatedPassage, exchange: GatewayExchange, estimate: int
+    ) -> None:
         front = passage.front
         self._exchange = exchange
         self._position = exchange.events.new_position()
@@ -209,7 +211,7 @@ class WholeAnswer:
 
     media_type = "application/json"
 
-    def __init__(self, passage: Passage, exchange: GatewayExchange) -> None:
+    def __init__(self, passage: TranslatedPassage, exchange: GatewayExchange) -> None:
         self._passage = passage
         self._exchange = exchange
 
@@ -325,7 +327,7 @@ class BytesAnswer:
 class _Sealing:
     """Seals parts for the client, each once: a writer may ask twice."""
 
-    def __init__(self, passage: Passage) -> None:
+    def __init__(self, passage: TranslatedPassage) -> None:
         self._passage = passage
         self._last: tuple[Part, str | None] | None = None
 

@@ -16,6 +16,7 @@ from innervoice.client.auth import Outgoing
 from innervoice.gateway.circuits import Circuits
 from innervoice.gateway.client_stream import TimeLimits
 from innervoice.gateway.config import GatewayConfig, Remember, secret
+from innervoice.gateway.grown_requests import GrownRequests
 from innervoice.gateway.journal import Journal
 from innervoice.gateway.known_requests import KnownRequests
 from innervoice.gateway.limits import Limits
@@ -79,11 +80,13 @@ class Gateway:
         self.http = http or new_http()
         self.client = AsyncClient(http=self.http)
         self.known = KnownRequests()
+        self.grown = GrownRequests()
         self.reload(config)
 
     def reload(self, config: GatewayConfig) -> None:
         """Takes a new configuration; requests that are under way keep the old one."""
         self.known.clear()
+        self.grown.clear()
         self.routes = Routes(config, self._environ, base_url_of=self._base_url_of)
         self.config = config
         self._tenants = {

@@ -31,7 +31,7 @@ from innervoice.wire.dialects import dialect_named
 if TYPE_CHECKING:
     from innervoice.gateway.routes import Candidate
 
-__all__ = ["KnownRequests", "KnownWay", "SplitRequest"]
+__all__ = ["KnownRequests", "KnownWay", "SplitRequest", "is_simple"]
 
 _SIZE = 16
 _MARK = re.compile(rb',\s*"cache_control"\s*:\s*\{[^{}]*\}')
@@ -95,11 +95,8 @@ class SplitRequest:
         return self._digests
 
     def read(self, messages: list[Any]) -> Request:
-        """A request of these settings with these messages alone."""
-        value = {
-            name: load_json(item) for name, item in self.members.items() if name != self.history
-        }
-        return decode_request({**value, self.history: messages}, self.front.dialect)
+        """A request with these messages alone; no setting changes how a message is read."""
+        return decode_request({"model": self.name, self.history: messages}, self.front.dialect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +246,7 @@ class _Reading:
             return None
         if first.role != "assistant" or self._turn.proof != _proof(first):
             return None
-        if not all(map(_is_simple, rest)) or not self._is_answered(rest):
+        if not all(map(is_simple, rest)) or not self._is_answered(rest):
             return None
         for message in rest:
             self._digest.add(message)
@@ -294,7 +291,7 @@ def _is_reasoning(part: Part) -> bool:
     return isinstance(part, Thinking) or any(seals_of(part))
 
 
-def _is_simple(message: Message) -> bool:
+def is_simple(message: Message) -> bool:
     """Whether a message of the user holds texts and results of texts alone, which go to every model as they are."""
     return message.role in ("user", "tool") and all(map(_is_words, message.parts))
 

@@ -15,12 +15,11 @@ from typing import Any, NamedTuple, get_args
 
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Note, Notebook
-from innervoice.canon.parts import Part, Text, Thinking
+from innervoice.canon.parts import Part, Text
 from innervoice.canon.reasoning import Effort, Reasoning
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.target import Target
 from innervoice.canon.tools import Tool
-from innervoice.catalog.home import is_home
 from innervoice.encoding import decode_request, encoded_plan
 from innervoice.errors import UsageError
 from innervoice.gateway.additions import (
@@ -32,19 +31,21 @@ from innervoice.gateway.additions import (
 )
 from innervoice.gateway.byte_path import with_model
 from innervoice.gateway.fronts import Front
+from innervoice.gateway.grown_requests import GrownWay, first_way
 from innervoice.gateway.headers import asked_betas, known_betas
+from innervoice.gateway.reasoning_counts import counted
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Candidate, Route
 from innervoice.history.plan import Plan, planned
 from innervoice.memory.envelopes import EnvelopeSealer, Handle, handles_of
 from innervoice.memory.records import FoundTurns, TurnRecord
-from innervoice.memory.restoring import TurnRestorer, seals_of
+from innervoice.memory.restoring import TurnRestorer
 from innervoice.memory.turn_keys import ConversationDigest
 from innervoice.text_search import is_searched
 from innervoice.wire.controls import MEMBERS
 from innervoice.wire.dialects import dialect_named
 
-__all__ = ["Attempt", "Passage"]
+__all__ = ["Attempt", "Passage", "sealed_for"]
 
 _WARNINGS = frozenset(
     {"control_unknown", "reasoning_missing", "stop_in_reasoning", "unknown_model"}
@@ -61,6 +62,8 @@ _SETTINGS = ("thinking", "output_config", "additionalModelRequestFields")
 """Members in which a client may combine what a model does not take together: off and an effort, on and no budget."""
 _MOST_TOLD = 50
 """How many decisions about parts are kept for whoever asks what became of a request."""
+_WORTH_KEEPING = 4096
+"""Bytes of a request below which reading all of it again costs no more than remembering it."""
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -76,6 +79,13 @@ class Attempt(NamedTuple):
     """The flags of the client that the upstream knows."""
     members: Mapping[str, Any] = MappingProxyType({})
     """What the gateway added to the body."""
+    grown: GrownWay | None = None
+    """What was written, for the next request to go on from."""
+
+    @property
+    def sent(self) -> bytes | None:
+        """The body that is sent, if it is written already."""
+        return self.grown.frame.body if self.grown else self.body
 
     @property
     def is_bytes(self) -> bool:
@@ -154,8 +164,7 @@ class Passage:
 
     def seal(self, part: Part) -> str | None:
         """What the client carries for us in the opaque slot of a foreign part."""
-        tenant, is_kept = self.report.tenant, self.report.keeps != "off"
-        return self._sealer.seal(part, tenant, self.front.dialect, whole=not is_kept)
+        return sealed_for(part, self._sealer, self.front, self.report)
 
     def _opened(self, text: str, slot: str) -> Part | Handle | None:
         return self._sealer.open(text, self.report.tenant, self.front.dialect, slot)
@@ -195,7 +204,10 @@ class Passage:
             wire = with_members(wire, members)
         notes = (*changes, *self._restorer.notebook.notes(), *wire.notes, *notebook.notes())
         self._report(candidate, made.plan, notes)
-        return Attempt(candidate, request, wire, body, betas, members)
+        grown = None
+        if body is None and len(self._body) >= _WORTH_KEEPING:
+            grown = first_way(made, wire, request, self.digest, self.report)
+        return Attempt(candidate, request, wire, body, betas, members, grown)
 
     def _check_state(self, target: Target) -> None:
         """Raises `UsageError` if the conversation is stored at a provider that is not asked."""
@@ -235,34 +247,18 @@ class Passage:
 
     def _report(self, candidate: Candidate, plan: Plan, notes: tuple[Note, ...]) -> None:
         report, target = self.report, candidate.target
-        thoughts = [item for item in plan.decisions if item.kind == "thinking"]
-        kept = [(item.message, item.part) for item in thoughts if item.action == "kept"]
-        # Gemini seals its calls and texts.
-        kept += [
-            (number, position)
-            for number, message in enumerate(self._restored.messages)
-            for position, part in enumerate(message.parts)
-            if not isinstance(part, Thinking)
-            and any(seals_of(part))
-            and is_home(part.origin, target)
-        ]
-        left = [item for item in thoughts if item.action == "omitted"]
         report.provider, report.model = target.provider or "", target.model
         report.account = candidate.account.name
-        report.kept, report.omitted = len(kept), len(left)
-        report.restored = sum(place in self._places for place in kept)
-        if carried := set(map(_mark, self._restorer.carried)):
-            messages = self._restored.messages
-            parts = (messages[number].parts[at or 0] for number, at in kept)
-            report.carried = sum(_mark(part) in carried for part in parts)
+        report.count(
+            counted(self._restored.messages, plan, target, self._places, self._restorer.carried)
+        )
         report.plan = tuple(item for item in plan.decisions if item.action != "kept")[:_MOST_TOLD]
-        report.rules = tuple(sorted({item.rule for item in left}))
         report.notes = list(notes)
 
 
-def _mark(part: Part) -> tuple[str, ...]:
-    """What tells a piece of reasoning from others: its seals, else its words."""
-    return tuple(seals_of(part)) or (part.text if isinstance(part, (Thinking, Text)) else "",)
+def sealed_for(part: Part, sealer: EnvelopeSealer, front: Front, report: Report) -> str:
+    """What a client carries for us; all of the part where nothing is stored."""
+    return sealer.seal(part, report.tenant, front.dialect, whole=report.keeps == "off")
 
 
 def _is_above(asked: Reasoning, limit: Effort) -> bool:

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
+from innervoice.canon.parts import Part
 from innervoice.gateway.fronts import Front
+from innervoice.gateway.grown_requests import GrownWay
 from innervoice.gateway.headers import STORE, asked_betas, known_betas
 from innervoice.gateway.known_requests import KnownWay, SplitRequest
 from innervoice.gateway.limits import checked_body
 from innervoice.gateway.listings import estimate
-from innervoice.gateway.passage import Attempt, Passage
+from innervoice.gateway.passage import Attempt, Passage, sealed_for
 from innervoice.gateway.report import Report
+from innervoice.memory.envelopes import EnvelopeSealer, Handle, handles_of
 from innervoice.memory.records import TurnRecord
 from innervoice.memory.restoring import record_of
 from innervoice.memory.turn_keys import ConversationDigest
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from innervoice.gateway.gateway import Gateway
     from innervoice.gateway.routes import Candidate, Route
 
-__all__ = ["AnyPassage", "KnownPassage", "Passages"]
+__all__ = ["AnyPassage", "GrownPassage", "KnownPassage", "Passages", "TranslatedPassage"]
 
 
 class KnownPassage:
@@ -43,7 +46,33 @@ class KnownPassage:
         return (made[0], list(made[1])) if made else None
 
 
-AnyPassage: TypeAlias = Passage | KnownPassage
+class GrownPassage:
+    """A request of which only what is new is read and written."""
+
+    def __init__(
+        self, split: SplitRequest, way: GrownWay, report: Report, sealer: EnvelopeSealer
+    ) -> None:
+        self.front = split.front
+        self.report = report
+        self.name = split.name
+        self.stream = split.stream
+        self.tools = way.request.tools
+        self._digest, self._sealer = way.digest, sealer
+
+    def record(self, message: Message) -> tuple[TurnRecord, list[bytes]] | None:
+        """The record of the answer and its keys; None if there is nothing that a client could lose."""
+        made = record_of(message, self.report.tenant, self._digest)
+        if made is None:
+            return None
+        return made[0], [*made[1], *handles_of(message, self.report.tenant)]
+
+    def seal(self, part: Part) -> str | None:
+        """What the client carries for us in the opaque slot of a foreign part."""
+        return sealed_for(part, self._sealer, self.front, self.report)
+
+
+TranslatedPassage: TypeAlias = Passage | GrownPassage
+AnyPassage: TypeAlias = Passage | KnownPassage | GrownPassage
 
 
 class Step(NamedTuple):
@@ -114,6 +143,8 @@ class Passages:
                 betas = self._tell(candidate, way)
                 attempt = Attempt(candidate, way.request, way.wire, way.body, betas)
                 return Step(KnownPassage(split, way, self._report), attempt)
+            if (grown := self._grown(split, candidate)) is not None:
+                return grown
         if self._read is None:
             self._long()
         passage = self._read
@@ -122,16 +153,43 @@ class Passages:
             passage.restore(await self._gateway.found(passage))
         return Step(passage, passage.attempt(candidate, route))
 
+    def _grown(self, split: SplitRequest, candidate: Candidate) -> Step | None:
+        """The request as what was sent last time and what is new."""
+        gateway, report, target = self._gateway, self._report, candidate.target
+        if gateway.keeps(report) == "off":
+            return None
+        notebook = Notebook()
+        betas = known_betas(asked_betas(self._headers, {}), target, notebook)
+
+        def opened(text: str, slot: str) -> Part | Handle | None:
+            return gateway.sealer.open(text, report.tenant, split.front.dialect, slot)
+
+        way = gateway.grown.find(split, candidate, betas, opened)
+        if way is None:
+            return None
+        self.estimate = way.estimate
+        report.provider, report.model = target.provider or "", target.model
+        report.account, report.way = candidate.account.name, "canon"
+        report.count(way.counts)
+        report.plan, report.notes = (), list(way.notes)
+        attempt = Attempt(candidate, way.request, way.wire, None, betas, grown=way)
+        return Step(GrownPassage(split, way, report, gateway.sealer), attempt)
+
     def read_all(self, candidate: Candidate) -> None:
         """The short way was refused: the long one finds out what has to change."""
         if self._split is not None:
             self._gateway.known.forget(self._split, candidate)
+            self._gateway.grown.forget(self._split, candidate)
         self._long()
 
     def learn(self, step: Step, answer: Message) -> None:
         """A request went on as it came, and got this answer."""
         passage, attempt, split = step.passage, step.attempt, self._split
-        if split is None or not attempt.is_bytes:
+        if split is None:
+            return
+        if not attempt.is_bytes or isinstance(passage, GrownPassage):
+            if self._gateway.keeps(self._report) != "off":
+                self._gateway.grown.learn(split, attempt, answer, self.estimate)
             return
         known = self._gateway.known
         if isinstance(passage, Passage):

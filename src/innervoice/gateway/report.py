@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from innervoice.canon.notes import Note
 from innervoice.canon.usage import Usage
+from innervoice.gateway.reasoning_counts import ReasoningCounts
 from innervoice.history.decisions import Decision
 
 __all__ = ["Report", "Way"]
@@ -61,6 +62,10 @@ class Report:
     """Seconds until the first piece of the answer left for the client."""
     total: float | None = None
     """Seconds until the answer was over."""
+
+    def count(self, counts: ReasoningCounts) -> None:
+        """Takes what became of the reasoning."""
+        self.kept, self.carried, self.restored, self.omitted, self.rules = counts
 
     @property
     def reasoning(self) -> str:

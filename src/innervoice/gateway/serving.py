@@ -30,8 +30,8 @@ from innervoice.gateway.answers import Answer, GatewayExchange, answer_for
 from innervoice.gateway.client_stream import ClientStream, Send
 from innervoice.gateway.headers import AFFINITY, passed_back, passed_on
 from innervoice.gateway.listings import estimated_usage
-from innervoice.gateway.passage import Attempt
-from innervoice.gateway.passages import AnyPassage, KnownPassage, Passages
+from innervoice.gateway.passage import Attempt, Passage
+from innervoice.gateway.passages import AnyPassage, GrownPassage, Passages
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Candidate, Route
 from innervoice.history.recover import is_about_reasoning
@@ -123,7 +123,7 @@ class Serving:
             await stream.end(last)
         except InnervoiceError as error:
             self._report.attempts += exchange.attempts
-            if isinstance(passage, KnownPassage) and self._must_be_read(error):
+            if self._must_be_read(passage, error):
                 self._passages.read_all(candidate)
                 await self._ask(candidate, route, is_last=is_last)
                 return
@@ -137,9 +137,13 @@ class Serving:
             if isinstance(error, (ProviderError, TransportError)):
                 self._gateway.circuits.failed(candidate, status=error.status, retry_after=None)
 
-    def _must_be_read(self, error: InnervoiceError) -> bool:
-        """Whether a request that went on unread is refused for reasoning in it."""
-        return not self._stream.has_begun and is_about_reasoning(str(error))
+    def _must_be_read(self, passage: AnyPassage, error: InnervoiceError) -> bool:
+        """Whether a request of which not all was read is refused for what is in it."""
+        if self._stream.has_begun or isinstance(passage, Passage):
+            return False
+        if isinstance(passage, GrownPassage):
+            return isinstance(error, ProviderError) and error.status == 400
+        return is_about_reasoning(str(error))
 
     async def _pass_on(self, exchange: GatewayExchange, answer: Answer) -> None:
         """Passes on what may leave before the end; raises if the answer breaks off or takes too long."""
@@ -183,7 +187,7 @@ class Serving:
             # The other limits are kept by one timer for all answers (`client_stream.py`).
             deadline=Deadline(None, server.connect_seconds, server.total_seconds),
             wire=attempt.wire,
-            body=attempt.body,
+            body=attempt.sent,
         )
         exchange.added = attempt.members
         return exchange

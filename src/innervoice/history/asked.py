@@ -28,7 +28,7 @@ def asked_by(request: Any) -> Asked:
         case Request():
             from innervoice.history.plan import planned  # noqa: PLC0415 - only who names the request needs it
 
-            fitted, plan = planned(request, checked=True)
+            fitted, plan, _ = planned(request, checked=True)
             return Asked(fitted.report, plan.prefix, request.scope)
         case _:
             kind = type(request).__name__

@@ -66,7 +66,7 @@ def lint(
     """
     messages = messages_of(messages)
     request = Request(target, messages, dialect=dialect, **settings)
-    fitted, plan = planned(request)
+    fitted, plan, _ = planned(request)
     repeated = {item.message for item in plan.decisions if item.note == "turn_repeated"}
     sent = [
         message.replace(parts=()) if number in repeated else message

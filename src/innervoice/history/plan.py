@@ -97,6 +97,8 @@ class Planned(NamedTuple):
 
     fitted: FittedRequest
     plan: Plan
+    prefix: Prefix
+    """All that is sent, to go on from."""
 
 
 def planned(request: Request, target: Target | None = None, *, checked: bool = False) -> Planned:
@@ -105,7 +107,8 @@ def planned(request: Request, target: Target | None = None, *, checked: bool = F
     With `checked`, rules that only a complete request can break raise `RuleError`; pass it for a request that will be sent.
     """
     fitted = FittedRequest(request, target, checked=checked)
-    return Planned(fitted, _Planner(fitted).plan())
+    planner = _Planner(fitted)
+    return Planned(fitted, planner.plan(), planner.prefix)
 
 
 class _Planner:
@@ -118,9 +121,9 @@ class _Planner:
         self._choice = fitted.choice
         self._dialect = fitted.target.dialect
         self._ledger = Ledger()
-        self._prefix = Prefix(fitted.asked)
+        self.prefix = Prefix(fitted.asked)
         self._target = fitted.target
-        self._reasoning = ReasoningRules(fitted, self._ledger, self._prefix)
+        self._reasoning = ReasoningRules(fitted, self._ledger, self.prefix)
         self._turns = TurnRules(fitted, self._ledger)
         self._cut_calls: set[str] = set()
         self._grouped = replay_of(self._dialect).groups(fitted.target.host)
@@ -146,7 +149,7 @@ class _Planner:
             made = self._fitted(number, message)
             if has_turns and self._turns.is_repeated(number, made):
                 made = made.replace(parts=())
-            self._prefix.add(made, made.parts)
+            self.prefix.add(made, made.parts)
             fitted.append(made if number >= start else made.replace(parts=()))
         if has_turns:
             fitted = self._with_turns_fitted(fitted, start)
@@ -159,7 +162,7 @@ class _Planner:
             gaps=tuple(self._turns.gaps),
             dialect=self._dialect,
             setting=_setting(self._choice, off=thinking_off),
-            prefix=self._prefix.value,
+            prefix=self.prefix.value,
         )
 
     def _with_turns_fitted(self, messages: list[Message], start: int) -> list[Message]:

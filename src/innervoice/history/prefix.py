@@ -11,6 +11,7 @@ system or of the tools can be distinguished from an edit of a message.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from hashlib import blake2b
 from typing import Any
 
@@ -32,6 +33,12 @@ class Prefix:
         self._head = f"{_digest(system) if system else _NONE}.{_digest(tools) if tools else _NONE}"
         self._hash = blake2b(digest_size=12)
         self._count = 0
+
+    def copy(self) -> Prefix:
+        """The same place in the conversation, to go on from."""
+        made = copy(self)
+        vars(made)["_hash"] = self._hash.copy()
+        return made
 
     @property
     def value(self) -> str:

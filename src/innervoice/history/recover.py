@@ -82,7 +82,7 @@ def _turns_in(index: int, request: Request) -> list[int]:
 
     Consecutive turns are one message in the body, and a turn that is left out completely is not in it.
     """
-    fitted, plan = planned(request)
+    fitted, plan, _ = planned(request)
     dialect = dialect_named(fitted.target.dialect)
     body = dialect.writer(fitted.with_messages(plan.messages), fitted.target.model, dialect.limit)
     sent = [as_list(as_dict(message).get("content")) for message in as_list(body.get("messages"))]

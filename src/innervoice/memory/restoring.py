@@ -32,7 +32,7 @@ from innervoice.memory.turn_keys import (
 )
 from innervoice.wire.gemini.replay import SKIP
 
-__all__ = ["RestoredRequest", "TurnRestorer", "record_of", "seals_of"]
+__all__ = ["Opened", "RestoredRequest", "TurnRestorer", "lost_parts", "record_of", "seals_of"]
 
 
 Opened: TypeAlias = Callable[[str, str], Part | Handle | None]
@@ -109,12 +109,8 @@ class TurnRestorer:
         for turn in self.recalled(found):
             messages += _with_ids(given[end : turn.start], ids)
             shown = given[turn.start : turn.end]
-            had = {seal for message in shown for part in message.parts for seal in seals_of(part)}
-            said = {p.text for message in shown for p in message.parts if isinstance(p, Thinking)}
             for number, known in enumerate(turn.turns, len(messages)):
-                for position, part in enumerate(known.parts):
-                    if _is_lost(part, had, said):
-                        places.add((number, position))
+                places.update((number, position) for position in lost_parts(known, shown))
             ids.add(call_ids(shown), call_ids(turn.turns))
             messages += turn.turns
             messages += _with_ids([given[number] for number in turn.results], ids)
@@ -270,6 +266,13 @@ def _has_other_seals(given: Sequence[Message], turns: Sequence[Message]) -> bool
     own = {seal for known in turns for part in known.parts for seal in seals_of(part)}
     # A seal that was cut short is a damaged one of ours, not another.
     return any(not any(one.startswith(seal) for one in own) for seal in had - own)
+
+
+def lost_parts(known: Message, shown: Sequence[Message]) -> list[int]:
+    """The numbers of the parts of a turn that did not come back in the messages that show it."""
+    had = {seal for message in shown for part in message.parts for seal in seals_of(part)}
+    said = {one.text for message in shown for one in message.parts if isinstance(one, Thinking)}
+    return [number for number, part in enumerate(known.parts) if _is_lost(part, had, said)]
 
 
 def _is_lost(part: Part, had: set[str], said: set[str]) -> bool:

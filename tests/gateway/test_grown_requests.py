@@ -1,0 +1,215 @@
+"""A conversation that goes on is sent as the bytes of last time and what is new: the same as if all of it had been written again."""
+
+import asyncio
+import itertools
+import json
+
+import pytest
+
+import innervoice as iv
+from gateway.harness import BEHIND, QUESTION, Client, Served, body_of
+from gateway.witness import FRONTS, Witness, ask, reasoning_is_back
+from innervoice.canon.jsontext import load_json
+from innervoice.gateway import passage as passage_module
+from innervoice.gateway.grown_requests import GrownRequests
+from innervoice.gateway.passages import Passages
+
+
+@pytest.fixture(autouse=True)
+def _small_ones_too(monkeypatch):
+    monkeypatch.setattr(passage_module, "_WORTH_KEEPING", 0)
+
+
+class Watched(GrownRequests):
+    """Keeps what went on, to compare it."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.ways = []
+
+    def find(self, split, candidate, betas, opened):
+        way = super().find(split, candidate, betas, opened)
+        if way is not None:
+            self.ways.append((split, candidate, way))
+        return way
+
+
+class Nothing(GrownRequests):
+    def find(self, *_):
+        return None
+
+
+def watched(**options):
+    served = Served(None, Witness(), **options)
+    served.gateway.grown = Watched()
+    return served
+
+
+def written_again(served, split, candidate):
+    """The same request, read and written as a whole."""
+    gateway = served.gateway
+    report = gateway.new_report("local", split.front.dialect)
+    grown, gateway.grown = gateway.grown, Nothing()
+    try:
+        passages = Passages(gateway, split.front, bytes(split.body), report, {})
+        route = gateway.routes.route(passages.name)
+        return asyncio.run(passages.step(candidate, route)).attempt, report
+    finally:
+        gateway.grown = grown
+
+
+PAIRS = [(front, behind, loses) for front in BEHIND for behind in BEHIND for loses in (True, False) if loses or front in FRONTS]  # fmt: skip
+
+
+@pytest.mark.parametrize(("front", "behind", "loses"), PAIRS)
+def test_what_is_sent_is_what_would_be_written(front, behind, loses):
+    served = watched()
+    client = Client(served, front, BEHIND[behind], loses=loses, stream=front < behind)
+    for question in (QUESTION, "What is 2 + 2?"):
+        ask(client, question)
+    ways = served.gateway.grown.ways
+    assert ways or front == behind
+    for split, candidate, way in ways:
+        attempt, report = written_again(served, split, candidate)
+        assert attempt.wire.body == load_json(way.frame.body)
+        assert attempt.wire.prefix == way.wire.prefix
+        counts = (report.kept, report.carried, report.restored, report.omitted, report.rules)
+        assert counts == tuple(way.counts)
+        assert (attempt.wire.url, attempt.wire.headers) == (way.wire.url, way.wire.headers)
+    assert {200} == set(served.upstream.statuses)
+    assert reasoning_is_back(served.upstream) or behind == "ollama"
+    for _, _, way in ways:
+        start = b"".join(way.frame.before[:-1])
+        assert 2 <= sum(body.startswith(start) for body in served.upstream.bodies)
+
+
+def steps(served, model, count, *, front="openai-chat", between=lambda number: None, **how):
+    """An agent that makes many steps in one turn; returns its client."""
+    client = Client(served, front, model, loses=True, **how)
+    question = ", then ".join(f"the weather in Oslo{number}" for number in range(count))
+    client.history.append(iv.user(f"What is {question}?"))
+    for number in range(count):
+        between(number)
+        answer = asyncio.run(client.turn())
+        client.history += [iv.tool_result(call.id, "Sunshine") for call in answer.tool_calls]
+        if not answer.tool_calls:
+            break
+    return client
+
+
+@pytest.mark.parametrize("model", [BEHIND["gemini"], BEHIND["anthropic"], BEHIND["openai-responses"], BEHIND["openai-chat"]])  # fmt: skip
+def test_step_by_step_the_prefix_is_the_same_bytes(model):
+    served = watched()
+    steps(served, model, 100 if model == BEHIND["gemini"] else 30)
+    bodies = served.upstream.bodies[1:]  # the first one may have gone on as the client wrote it
+    assert len(bodies) >= 25
+    assert len(served.gateway.grown.ways) >= len(bodies) - 2
+    ends = (b"]", b"}")
+    for one, other in itertools.pairwise(bodies):
+        common = len(_common(one, other))
+        # All but the end of the list and what stands behind it.
+        assert one[common:][:1] in ends or one[common:][:1] == b"", one[common:][:80]
+    assert 1 == len({json.dumps({**json.loads(body), _history(body): 0}) for body in bodies})
+
+
+def _history(body):
+    return next(name for name in ("messages", "contents", "input") if name in json.loads(body))
+
+
+def _common(one, other):
+    for size, (left, right) in enumerate(zip(one, other, strict=False)):
+        if left != right:
+            return one[:size]
+    return one[: min(len(one), len(other))]
+
+
+def test_a_switch_and_back_goes_on_where_it_was():
+    served = watched()
+    client = Client(served, "openai-chat", BEHIND["anthropic"], loses=True)
+    for number, name in enumerate(("anthropic", "gemini", "anthropic", "openai-chat", "anthropic")):
+        ask(client, f"What is {number} + 2?", model=BEHIND[name])
+        ask(client, QUESTION)
+    assert {200} == set(served.upstream.statuses)
+    assert served.gateway.grown.ways
+    for split, candidate, way in served.gateway.grown.ways:
+        attempt, _ = written_again(served, split, candidate)
+        assert attempt.wire.body == load_json(way.frame.body)
+
+
+EDITS = {
+    "an earlier message": lambda messages: [{**messages[0], "content": "Something else."}, *messages[1:]],
+    "the words of the turn": lambda messages: [*messages[:-2], {**messages[-2], "content": "Well."}, messages[-1]],
+    "a result left out": lambda messages: [*messages[:-1], {"role": "user", "content": "Go on."}],
+    "a result twice": lambda messages: [*messages, messages[-1]],
+    "a picture": lambda messages: [*messages, {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}]}],
+    "nothing new": lambda messages: messages[:-2],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_anything_else_is_read_as_a_whole(edit):
+    served = watched()
+    client = Client(served, "openai-chat", BEHIND["gemini"], loses=True)
+    client.history.append(iv.user(QUESTION))
+    answer = asyncio.run(client.turn())
+    client.history += [iv.tool_result(call.id, "Sunshine") for call in answer.tool_calls]
+    path, body = body_of("openai-chat", client.model, client.history, tools=[], reasoning=iv.Reasoning("high", show="summary"), max_tokens=8000)  # fmt: skip
+    first = served.upstream.requests and client.replies
+    assert first
+    sent = json.loads(json.dumps(body))
+    sent["tools"] = [{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}]  # fmt: skip
+    sent["messages"] = EDITS[edit](body["messages"])
+    served.ask("POST", path, sent)
+    assert not served.gateway.grown.ways
+
+
+@pytest.mark.parametrize("change", ["setting", "tenant", "store", "config"])
+def test_other_settings_begin_anew(change):
+    served = watched()
+    client = Client(served, "openai-chat", BEHIND["gemini"], loses=True)
+    ask(client, QUESTION)
+    before = len(served.gateway.grown.ways)
+    assert before
+    if change == "setting":
+        client.max_tokens = 7000
+    elif change == "store":
+        call = served.call
+        served.call = lambda *one: call(*one, {"x-innervoice-store": "off"})
+    elif change == "config":
+        served.gateway.reload(served.gateway.config)
+    else:
+        served.gateway.tenant_of = lambda _: "another"
+    client.history.append(iv.user("And?"))
+    asyncio.run(client.turn())
+    assert before == len(served.gateway.grown.ways)
+
+
+def test_what_is_refused_is_read_as_a_whole_and_served():
+    """An upstream that refuses the bytes of last time, as after its seals have ended."""
+    served = watched()
+    client = Client(served, "openai-chat", BEHIND["anthropic"], loses=True)
+    client.history.append(iv.user(QUESTION))
+    answer = asyncio.run(client.turn())
+    client.history += [iv.tool_result(call.id, "Sunshine") for call in answer.tool_calls]
+    sent = next(iter(served.gateway.grown._sent.values()))
+    key = next(iter(served.gateway.grown._sent))
+    broken = sent.frame._replace(after=sent.frame.after.replace(b'"adaptive"', b'"enabled"'))
+    assert broken != sent.frame
+    object.__setattr__(served.gateway.grown._sent[key], "frame", broken)
+    asyncio.run(client.turn())
+    assert [200, 400, 200] == served.upstream.statuses
+    assert not served.gateway.grown._sent.get(key)
+
+
+def test_it_is_bounded_in_bytes_and_time():
+    now = [0.0]
+    grown = GrownRequests(5_000, lambda: now[0])
+    served = Served(None, Witness())
+    served.gateway.grown = grown
+    for number in range(30):
+        client = Client(served, "openai-chat", BEHIND["gemini"], loses=True)
+        ask(client, f"What is {number} + 2?")
+    assert 0 < len(grown) < 30
+    now[0] += 10_000
+    ask(Client(served, "openai-chat", BEHIND["gemini"], loses=True), "What is 2 + 2?")
+    assert 1 == len(grown)
