@@ -36,7 +36,10 @@ class TurnStore(Protocol):
         ...
 
     async def get(self, tenant: str, keys: Sequence[bytes]) -> FoundTurns:
-        """The turns of a tenant under any of these keys. Of a key that more than `turn_keys.CROWD` turns have, one more than these is enough."""
+        """The turns of a tenant under any of these keys.
+
+        Nothing is used of a key that more than `turn_keys.CROWD` turns have, so one more than these is all that a store need give.
+        """
         ...
 
 
