@@ -328,7 +328,7 @@ def histories(draw):
     return history, changed
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(histories())
 def test_no_word_is_lost_or_added(both):
     history, changed = both
@@ -337,7 +337,7 @@ def test_no_word_is_lost_or_added(both):
     assert flat(restored(remembered(history), list(map(bare, history)))[0]) == flat(history)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(histories())
 def test_the_next_turn_is_found_behind_any_of_them(both):
     """Where turns begin and end does not count for what comes behind them."""
