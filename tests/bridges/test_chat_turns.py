@@ -108,6 +108,24 @@ def test_a_turn_in_two_messages():
     assert [({**shown(1, text="I look."), "name": "me"}, turn(1, text="I look.")), (result(1), None)] == found  # fmt: skip
 
 
+def test_a_text_in_two_messages():
+    """A message without calls gets no empty list of them, which hosts refuse."""
+    turns = ChatTurns()
+    kept(turns, turn(text="I look around."))
+
+    assert [(shown(text="I look around."), turn(text="I look around."))] == recalled(turns, shown(text="I look"), shown(text=" around."))  # fmt: skip
+
+
+def test_two_turns_with_the_same_calls():
+    """The ids say which of them it is, also if its text is another."""
+    turns = ChatTurns()
+    for number in (1, 2):
+        kept(turns, turn(number, text="Let me see."))
+
+    assert [(shown(2, text="Mine."), turn(2, text="Let me see."))] == recalled(turns, shown(2, text="Mine."))  # fmt: skip
+    assert [(shown(3, text="Mine."), None)] == recalled(turns, shown(3, text="Mine."))
+
+
 def test_results_follow_their_calls():
     """Where the calls get the ids of their host back, so do the results, up to the next call of that id."""
     given = [shown(1), result(1), shown(1), result(1)]

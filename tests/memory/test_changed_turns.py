@@ -275,6 +275,20 @@ def test_a_split_turn_that_kept_its_reasoning():
     assert {note.code: note.count for note in notes} == {"thinking_restored": 2, "turn_rejoined": 1}
 
 
+def test_a_turn_in_very_many_pieces():
+    """Nothing looks further than a turn could reach, however the pieces fit."""
+    long = turn(sealed(), Text("a" * 1000))
+    recent = remembered([ASKED, long])
+    pieces = [iv.assistant("a")] * 999
+    assert restored(recent, [ASKED, *pieces])[0] == (ASKED, *pieces)
+
+
+def test_an_id_that_stands_in_many_texts():
+    """A text is not made of calls only because their ids are as short as a number."""
+    recent = remembered([ASKED, turn(sealed(), ToolCall("1", "read", "{}"))])
+    assert restored(recent, [ASKED, iv.assistant("It is 15.")])[1] == ()
+
+
 def test_a_copy_of_a_conversation_goes_its_own_way():
     digest = TurnRestorer(iv.Request(MODEL, (ASKED, bare(CALLS))), "me", SECRET).digest
     other = digest.copy()
@@ -314,7 +328,7 @@ def histories(draw):
     return history, changed
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(histories())
 def test_no_word_is_lost_or_added(both):
     history, changed = both
@@ -323,7 +337,7 @@ def test_no_word_is_lost_or_added(both):
     assert flat(restored(remembered(history), list(map(bare, history)))[0]) == flat(history)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(histories())
 def test_the_next_turn_is_found_behind_any_of_them(both):
     """Where turns begin and end does not count for what comes behind them."""

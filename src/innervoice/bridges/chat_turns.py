@@ -79,6 +79,7 @@ class ChatTurns:
     def clear(self) -> None:
         """Forgets everything."""
         self._recent.forget()
+        _read_turn.cache_clear()
 
     def _caller(self, scope: str) -> str:
         """The scope holds API keys, which nothing here should keep."""
@@ -128,9 +129,8 @@ def _shown(
     whole, known = pieces[0], turn.turns[0]
     if len(pieces) > 1:
         members = {name: held for piece in pieces for name, held in piece.items() if held}
-        members["tool_calls"] = [
-            call for piece in pieces for call in as_list(piece.get("tool_calls"))
-        ]
+        if calls := [call for piece in pieces for call in as_list(piece.get("tool_calls"))]:
+            members["tool_calls"] = calls
         text = without_blanks("".join(read[number].text for number in numbers))
         if text == without_blanks(known.text):
             members["content"] = known.text or None

@@ -18,6 +18,11 @@ from innervoice.memory.turn_keys import shown_turn, without_blanks
 
 __all__ = ["RecalledTurns", "RenamedCalls", "call_ids", "changed_turns"]
 
+_REACH = 64
+"""How many messages one turn may have become."""
+_LONG = 6
+"""Ids that are shorter stand in many texts."""
+
 
 class RecalledTurns(NamedTuple):
     """Messages of a request that follow each other, and the stored turns that they show."""
@@ -96,6 +101,10 @@ def changed_turns(
         found = [RecalledTurns(at, at + 1, (known,)) for known in texts if known]
     if not found and edited_words and messages[at].tool_calls:
         found = [made for known in every if (made := _called(messages, at, known))]
+        if len(found) > 1:
+            found = [
+                one for one in found if call_ids(one.turns) == call_ids(messages[at : one.end])
+            ]
     return found[0] if len(found) == 1 else None
 
 
@@ -114,33 +123,32 @@ def _gathered(
     wanted, calls, text = without_blanks(whole.text), list[tuple[str, str]](), ""
     ids: list[str] = []
     results: list[int] = []
-    for number in range(at, len(messages)):
-        message = messages[number]
+    for number, message in enumerate(messages[at : at + _REACH], at):
         if number > at and calls and _is_result(message):
             results.append(number)
             continue
         if message.role != "assistant":
             return None
         piece = shown_turn(message)
-        if results and (piece.text or not piece.calls):
+        if (results and piece.text) or (number > at and not piece.text and not piece.calls):
             return None  # behind a result, words begin another turn
         calls, text = [*calls, *piece.calls], text + without_blanks(piece.text)
         ids += piece.ids
         if calls != whole.calls[: len(calls)] or not (edited_words or wanted.startswith(text)):
             return None
+        if not _may_be(ids, whole.ids, is_apart=bool(results)):
+            return None
         if len(calls) == len(whole.calls) and (edited_words or text == wanted):
-            is_whole = number > at and _are_same(ids, known, is_apart=bool(results))
-            return RecalledTurns(at, number + 1, (known,), tuple(results)) if is_whole else None
+            return RecalledTurns(at, number + 1, (known,), tuple(results)) if number > at else None
     return None
 
 
-def _are_same(ids: list[str], known: Message, *, is_apart: bool) -> bool:
-    """Whether calls may be those of a stored turn: their ids are the same, or all are others because a program renamed them.
+def _may_be(ids: list[str], own: list[str], *, is_apart: bool) -> bool:
+    """Whether calls may be the first of a stored turn: their ids are the same, or all are others because a program renamed them.
 
     Calls with results between them may as well be turns that were never one, so their ids must be the same.
     """
-    own = call_ids((known,))
-    return ids == own or not (is_apart or set(ids) & set(own))
+    return ids == own[: len(ids)] or not (is_apart or set(ids) & set(own))
 
 
 def _is_result(message: Message) -> bool:
@@ -172,7 +180,7 @@ def _rewritten(message: Message, known: Message) -> Message | None:
     if message.tool_calls or not said:
         return None
     calls, start = known.tool_calls, known.text.strip()
-    if calls and all(call.id in said for call in calls):
+    if calls and all(len(call.id) >= _LONG and call.id in said for call in calls):
         thoughts = (part for part in known.parts if isinstance(part, Thinking))
         return known.replace(parts=(*thoughts, Text(said)))
     if not calls and start and said.startswith(start):

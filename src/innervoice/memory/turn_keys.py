@@ -106,7 +106,7 @@ class ConversationDigest:
     def add(self, message: Message) -> None:
         """Takes the next message."""
         if message.role == "assistant":
-            self._go_on()
+            self._advance()
             self._turns.append(shown_turn(message))
             return
         if message.role == "system":
@@ -123,7 +123,7 @@ class ConversationDigest:
 
     def keys(self, message: Message) -> TurnKeys:
         """The keys of a turn of the model at this place."""
-        self._go_on()
+        self._advance()
         shown, follows = shown_turn(message), self._before
         last = self._turns[-1].data if self._turns else b""
         if self._prompt is None:
@@ -162,7 +162,7 @@ class ConversationDigest:
     def _key_of_question(self, shown: list[tuple[str, str]]) -> bytes:
         return self._digest(b"asked", self._question, dump_json(shown))
 
-    def _go_on(self) -> None:
+    def _advance(self) -> None:
         """Takes the last turns and what was said since into the digest, if something was said."""
         if not self._texts and not self._results:
             return

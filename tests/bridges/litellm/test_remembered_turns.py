@@ -154,6 +154,28 @@ def test_turns_that_were_split(line, target, how):
         assert ["user", "assistant", "user"] == roles
 
 
+def renamed(history):
+    """A history in which a program gave the calls ids of its own."""
+    text = json.dumps(history)
+    for number, call in enumerate(
+        call for item in history for call in item.get("tool_calls") or ()
+    ):
+        text = text.replace(call["id"], f"mine_{number}")
+    return json.loads(text)
+
+
+def test_calls_with_other_ids(line, target):
+    """Reasoning is restored, and calls and results have the ids of the provider again."""
+    model, options = target
+    _, answers, bodies = loop(line, model, options, sent=renamed)
+
+    assert {thought for answer in answers[:2] for thought in thoughts(answer)} <= set(
+        texts(bodies[2])
+    )
+    assert "mine_" not in json.dumps(bodies[2])
+    assert "sunny in Rome" in answers[-1].choices[0].message.content
+
+
 @pytest.mark.parametrize("other", [{"api_key": "another"}, {"extra_headers": {"X-Api-Key": "two"}}], ids=["key", "header"])  # fmt: skip
 def test_callers_never_get_the_turns_of_others(line, target, other):
     """The same history with other credentials: nothing is restored."""
