@@ -128,6 +128,7 @@ def test_explained():
     expected = {
         "id": "1",
         "tenant": "somebody",
+        "caller": "a1b2",
         "begun": 1795000000.0,
         "dialect": "anthropic",
         "asked": "flash",
@@ -144,11 +145,11 @@ def test_explained():
             {"code": "effort_clamped", "text": SENTENCES["effort_clamped"], "detail": "sent high", "count": 1},
             {"code": "cache_mark_dropped", "text": SENTENCES["cache_mark_dropped"], "detail": None, "count": 4},
         ],
-        "usage": {"input_tokens": 1204, "output_tokens": 310, "reasoning_tokens": 96, "cached_input_tokens": 1000},
+        "usage": {"input_tokens": 1204, "output_tokens": 310, "reasoning_tokens": 96, "cached_input_tokens": 1000, "cost": 0.0125},
         "seconds": {"first": 0.42, "total": 3.14},
     }  # fmt: skip
-    assert expected == explain(report(notes=notes))
-    assert expected == json.loads(json_line(report(notes=notes)))
+    assert expected == explain(report(notes=notes, caller="a1b2", cost=0.0125))
+    assert expected == json.loads(json_line(report(notes=notes, caller="a1b2", cost=0.0125)))
 
 
 @pytest.mark.parametrize(
