@@ -42,7 +42,10 @@ def has_stored_keys(state: GatewayState) -> bool | None:
     """Whether the store has keys of callers; None if it cannot be asked, and may have some."""
     if state.url is None:
         return False
-    if state.url.startswith(_FILE) and not Path(state.url.removeprefix(_FILE)).exists():
+    if (
+        state.url.startswith(_FILE)
+        and not Path(state.url.removeprefix(_FILE)).expanduser().exists()
+    ):
         return False
     # In a thread of its own: a reload comes while an event loop runs.
     with ThreadPoolExecutor(1) as pool:

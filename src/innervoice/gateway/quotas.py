@@ -32,6 +32,8 @@ __all__ = ["PeriodOfTime", "Quotas", "Underway", "period_at", "seconds_until"]
 _MINUTE = 60.0
 _KEPT = 4 * _MINUTE
 """How long a counter of a minute is kept: it is read in the next one, and clocks differ."""
+_ROOM = 0.001
+"""A rate must be below its limit, by any amount: then one request more makes no more than the limit in any minute."""
 _LATER = 86_400.0
 _EVER = 100 * 366 * 86_400.0
 
@@ -170,12 +172,12 @@ class Quotas:
         if caller.streams is not None and sums[_name(caller, "streams", minute)] > caller.streams:
             report.limited = "streams"
             return too_many_streams(caller.streams)
-        # Of tokens nothing is counted yet: there must be room for one.
         for kind, most, own in (("requests", caller.rpm, 1), ("tokens", caller.tpm, 0)):
             if most is None:
                 continue
+            before = sums[_name(caller, kind, minute - 1)]
             current = sums[_name(caller, kind, minute)] - own
-            wait = seconds_until(sums[_name(caller, kind, minute - 1)], current, elapsed, most - 1)
+            wait = seconds_until(before, current, elapsed, most - _ROOM)
             if wait > 0:
                 report.limited = kind
                 return too_many_in_a_minute(kind, most, wait, report.dialect)
