@@ -63,7 +63,10 @@ def test_the_key_is_alone_on_standard_output_and_works(place):
     assert (0, True) == (done.exit_code, done.stdout.endswith("\n"))
     key = done.stdout.rstrip("\n")
     assert is_key(key)
-    assert f"A key for alice, id {caller.id}; it is not shown again:\n" == done.stderr
+    assert [
+        f"Store: sqlite:{place.database}",
+        f"A key for alice, id {caller.id}; it is not shown again:",
+    ] == done.stderr.splitlines()
     served = gateway_with(place.store, key=place.key)
     assert 200 == served.ask(*asked(key=key)).status
     assert 401 == served.ask(*asked()).status
@@ -164,6 +167,22 @@ def test_revoking(place, by):
     assert key not in again.output
 
 
+def test_a_word_that_only_begins_as_a_key_does_ends_nothing(place):
+    key = place.run("add", "alice").stdout.strip()
+
+    for word in (key[:5], key[:8], key[:-1], f"{key}x", f"{key[:-1]}{'A' if key[-1] != 'A' else 'E'}"):  # fmt: skip
+        assert 1 == place.run("revoke", word).exit_code
+    assert [None] == [one.revoked for one in place.callers()]
+
+
+def test_a_machine_that_has_a_key_of_its_own_is_told(place):
+    place.file.write_text('[server]\nstore = "redis://cache:6379/1"\n')
+    done = place.run("add", "alice")
+
+    assert is_key(done.stdout.strip())
+    assert "Store: redis://cache:6379/1\nmachines that share a store need the same server.key" in done.stderr  # fmt: skip
+
+
 def test_a_name_ends_all_keys_of_its_owner(place):
     for name in ("alice", "alice", "bob"):
         place.run("add", name)
@@ -191,7 +210,7 @@ def test_a_store_that_fails(place, monkeypatch):
     done = place.run("add", "alice")
 
     assert (1, "") == (done.exit_code, done.stdout)
-    assert "Error: the store cannot be used: no room left on device\n" == done.stderr
+    assert done.stderr.endswith("\nError: the store cannot be used: no room left on device\n")
 
 
 def test_a_bad_configuration(place):

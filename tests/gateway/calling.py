@@ -73,7 +73,7 @@ def gateway_with(store, clock=None, key=KEY, **options):
     if clock is not None:
         callers, quotas = served.gateway.callers, served.gateway.quotas
         callers.now = quotas.now = clock
-        callers._calls.clock = clock
+        callers._calls.clock = quotas._counts._calls.clock = clock
     return served
 
 

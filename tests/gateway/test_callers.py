@@ -15,7 +15,8 @@ from innervoice.gateway import callers, known_callers
 from innervoice.gateway.callers import Budget, Caller, is_key
 from innervoice.gateway.config import GatewayConfig, ServerSettings
 from innervoice.gateway.config_upstreams import is_owner
-from innervoice.gateway.journal import json_line, terminal_line
+from innervoice.gateway.journal import explain, json_line, terminal_line
+from innervoice.gateway.report import Report
 from innervoice.memory.stores.ram import RamStore
 
 FRONTS = list(PATHS)
@@ -420,6 +421,13 @@ def test_a_key_is_in_no_log_explanation_metric_or_error(caplog, capfd):
     assert caller.id == explained.json["caller"]
     assert not [text for text in map(str, told) if key[3:] in text]
     assert all(key not in json.dumps(request) for request in served.upstream.headers)
+
+
+def test_a_key_in_place_of_a_model_is_not_shown_though_hyphens_cut_it_to_pieces():
+    key = "iv-" + ("aB3-x_Y9q-" * 5)[:43]
+
+    assert is_key(key)
+    assert "[46 characters]" == explain(Report(id="1", tenant="t", dialect="gemini", asked=key))["asked"]  # fmt: skip
 
 
 # ---- anything that a stranger sends ----------------------------------------------------------------

@@ -192,7 +192,7 @@ def random_text(alphabet, least, most):
 
 
 KEYS = st.one_of(
-    st.builds("{}{}".format, st.sampled_from(["sk-", "sk-ant-api03-", "sk-proj-", "AIzaSy", "nvapi-", "fw_"]), random_text(letters + "-_", 24, 120)),
+    st.builds("{}{}".format, st.sampled_from(["sk-", "sk-ant-api03-", "sk-proj-", "AIzaSy", "nvapi-", "fw_", "iv-"]), random_text(letters + "-_", 24, 120)),
     st.builds("{}{}".format, st.sampled_from(["gsk_", "xai-", "hf_", "pplx-", ""]), random_text(letters, 32, 80)),
     random_text("0123456789abcdef", 32, 64),
 )  # fmt: skip

@@ -96,7 +96,7 @@ def add(
     from innervoice.gateway.callers import Caller
 
     caller = Caller(name=name, created=now, **wanted)
-    made = _with_keys(file, lambda keys: keys.add(caller))
+    made = _with_keys(file, lambda keys: keys.add(caller), is_told=True)
     click.echo(f"A key for {name}, id {made.caller.id}; it is not shown again:", err=True)
     click.echo(made.key)
     if limits := _limits(made.caller):
@@ -131,7 +131,17 @@ def revoke(*, which: str, forget: bool, file: str | None) -> None:
     """End the key with the id WHICH, the one that begins so, or all keys of the owner WHICH."""
 
     async def end(keys: CallerKeys) -> list[Caller]:
-        callers = _chosen(await keys.all(), which, forget=forget)
+        # Somebody may have nothing but the key itself.
+        whole = await keys.found(which)
+        callers = [whole] if whole else _named(await keys.all(), which)
+        callers = [caller for caller in callers if caller.revoked is None or forget]
+        if len(callers) > 1 and which.startswith("iv-"):
+            ids = ", ".join(caller.id for caller in callers)
+            raise click.ClickException(f"several keys begin so; name one of the ids {ids}")
+        if not callers:
+            raise click.ClickException(
+                "no valid key has this id, beginning or owner; `innervoice keys list` has all"
+            )
         await keys.revoke(callers, time.time(), forget=forget)
         return callers
 
@@ -196,24 +206,11 @@ def _budget(text: str) -> Budget:
     return Budget.from_row({"amount": float(found[1]), "period": found[2]})
 
 
-def _chosen(callers: list[Caller], which: str, *, forget: bool) -> list[Caller]:
+def _named(callers: list[Caller], which: str) -> list[Caller]:
     """The keys that a word names: by id, by how they begin, or by owner."""
-    open_ones = [caller for caller in callers if caller.revoked is None or forget]
-    if not which.startswith("iv-"):
-        found = [caller for caller in open_ones if which == caller.id]
-        found = found or [caller for caller in open_ones if which == caller.name]
-    else:
-        # A whole key begins as its hint does; it is not looked up, and not repeated.
-        start = which.rstrip("….")
-        found = [one for one in open_ones if len(start) > 4 and start.startswith(one.hint[:-1])]
-        if len(found) > 1:
-            ids = ", ".join(caller.id for caller in found)
-            raise click.ClickException(f"several keys begin so; name one of the ids {ids}")
-    if not found:
-        raise click.ClickException(
-            "no valid key has this id, beginning or owner; `innervoice keys list` has all"
-        )
-    return found
+    start = f"{which.rstrip('….')}…"
+    by_id = [caller for caller in callers if which == caller.id]
+    return by_id or [caller for caller in callers if which == caller.name or start == caller.hint]
 
 
 # ---- what is shown ---------------------------------------------------------------------------------
@@ -262,10 +259,16 @@ def _date(seconds: float) -> str:
 # ---- the store -------------------------------------------------------------------------------------
 
 
-def _with_keys(file: str | None, work: Callable[[CallerKeys], Coroutine[Any, Any, Result]]) -> Result:  # fmt: skip
-    """Does something with the keys in a gateway's store."""
+def _with_keys(
+    file: str | None,
+    work: Callable[[CallerKeys], Coroutine[Any, Any, Result]],
+    *,
+    is_told: bool = False,
+) -> Result:
+    """Does something with the keys in a gateway's store; `is_told`: it is said which store that is."""
     if any(find_spec(name) is None for name in _PACKAGES):
         raise click.UsageError('the gateway needs: pip install "innervoice[gateway]"')
+    from innervoice.cli.serve_output import store_line
     from innervoice.gateway.caller_store import with_caller_keys
     from innervoice.memory.stores.store import StoreError
 
@@ -278,6 +281,9 @@ def _with_keys(file: str | None, work: Callable[[CallerKeys], Coroutine[Any, Any
         opened = state.open_state(loaded, os.environ)
         if opened.url is None:
             raise click.ClickException(_NO_STORE)
+        if is_told:
+            for line in (store_line(opened.url, loaded.server.remember, 1), *opened.notes):
+                click.echo(line, err=True)
         return asyncio.run(with_caller_keys(opened, work))
     except UsageError as error:
         raise click.ClickException(str(error)) from None

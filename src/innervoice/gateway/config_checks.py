@@ -146,11 +146,9 @@ def _has_password(url: str) -> bool:
         return True
 
 
-def exposure_problem(
-    host: str, keys: Mapping[str, str], *, has_stored_keys: bool = False
-) -> str | None:
-    """What is wrong with listening at a host; None if nothing is."""
-    if keys or has_stored_keys or _is_loopback(host):
+def exposure_problem(host: str, keys: Mapping[str, str]) -> str | None:
+    """What is wrong with listening at a host, if there are no keys of callers in a store; None if nothing is."""
+    if keys or _is_loopback(host):
         return None
     return (
         f"{host!r} can be reached from other machines, and without keys everyone there could use your providers' keys;"

@@ -27,7 +27,6 @@ from innervoice.gateway.pings import Pings
 from innervoice.gateway.quotas import Quotas
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Routes
-from innervoice.gateway.store_calls import StoreCalls
 from innervoice.gateway.upstream import new_http
 from innervoice.memory.envelopes import EnvelopeSealer, derived
 from innervoice.memory.records import FoundTurns
@@ -76,10 +75,9 @@ class Gateway:
         self.sealed = SealedStore(self.store, key, *older_keys)
         # Without a store that outlives the process, turns need not be sealed: they never leave it.
         self.turns = Turns(None if store is None else self.sealed)
-        calls = StoreCalls()
         keys = None if store is None else CallerKeys(self.sealed, key, *older_keys)
-        self.callers = KnownCallers(keys, calls=calls, assume_keys=assume_keys)
-        self.quotas = Quotas(SharedCounts(self.store, calls))
+        self.callers = KnownCallers(keys, assume_keys=assume_keys)
+        self.quotas = Quotas(SharedCounts(self.store))
         self.http = http or new_http()
         self.client = AsyncClient(http=self.http)
         self.known = KnownRequests()

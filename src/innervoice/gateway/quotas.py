@@ -253,7 +253,7 @@ def _cost(report: Report) -> float | None:
         return 0.0
     try:
         found = cost(Response(provider=report.provider, model=report.model, usage=report.usage))
-    except UsageError:  # genai-prices is not installed
+    except (UsageError, ValueError):  # genai-prices is not installed, or counts do not fit together
         found = None
     if found is None:
         report.notes.append(Note("cost_unknown", f"{report.provider}/{report.model}"))
