@@ -115,7 +115,7 @@ def test_demo():
         assert words in told
 
 
-@pytest.mark.parametrize("command", ["ask", "chat", "demo", "emulate", "split", "inspect", "lint", "repair", "models", "completion"])  # fmt: skip
+@pytest.mark.parametrize("command", ["ask", "chat", "keys", "demo", "emulate", "split", "inspect", "lint", "repair", "models", "completion"])  # fmt: skip
 def test_help(command):
     done = run(command, "--help")
     assert 0 == done.returncode

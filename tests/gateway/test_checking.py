@@ -88,11 +88,11 @@ def test_what_is_wrong(tmp_path):
 
 def test_settings_without_effect_are_said(tmp_path):
     file = tmp_path / "gateway.toml"
-    file.write_text("[server]\nstreams_per_key = 5\nretries = 1\n")
+    file.write_text("[server]\nlog = 'none'\nstreams_per_key = 5\nretries = 1\n")
     lines = report_of(load_config(file, {}), {})
 
     assert [
-        "note: server.streams_per_key has no effect in this version: the answers of a key are not limited",
+        "note: server.log has no effect in this version: of each request only its report is kept",
     ] == [line for line in lines if "no effect" in line]
 
 

@@ -128,6 +128,7 @@ def test_explained():
     expected = {
         "id": "1",
         "tenant": "somebody",
+        "caller": "a1b2",
         "begun": 1795000000.0,
         "dialect": "anthropic",
         "asked": "flash",
@@ -145,11 +146,11 @@ def test_explained():
             {"code": "effort_clamped", "text": SENTENCES["effort_clamped"], "detail": "sent high", "count": 1},
             {"code": "cache_mark_dropped", "text": SENTENCES["cache_mark_dropped"], "detail": None, "count": 4},
         ],
-        "usage": {"input_tokens": 1204, "output_tokens": 310, "reasoning_tokens": 96, "cached_input_tokens": 1000},
+        "usage": {"input_tokens": 1204, "output_tokens": 310, "reasoning_tokens": 96, "cached_input_tokens": 1000, "cost": 0.0125},
         "seconds": {"first": 0.42, "total": 3.14},
     }  # fmt: skip
-    assert expected == explain(report(notes=notes))
-    assert expected == json.loads(json_line(report(notes=notes)))
+    assert expected == explain(report(notes=notes, caller="a1b2", cost=0.0125))
+    assert expected == json.loads(json_line(report(notes=notes, caller="a1b2", cost=0.0125)))
 
 
 @pytest.mark.parametrize(
@@ -192,7 +193,7 @@ def random_text(alphabet, least, most):
 
 
 KEYS = st.one_of(
-    st.builds("{}{}".format, st.sampled_from(["sk-", "sk-ant-api03-", "sk-proj-", "AIzaSy", "nvapi-", "fw_"]), random_text(letters + "-_", 24, 120)),
+    st.builds("{}{}".format, st.sampled_from(["sk-", "sk-ant-api03-", "sk-proj-", "AIzaSy", "nvapi-", "fw_", "iv-"]), random_text(letters + "-_", 24, 120)),
     st.builds("{}{}".format, st.sampled_from(["gsk_", "xai-", "hf_", "pplx-", ""]), random_text(letters, 32, 80)),
     random_text("0123456789abcdef", 32, 64),
 )  # fmt: skip

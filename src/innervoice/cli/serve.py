@@ -144,9 +144,11 @@ class _ServedGateway:
             # Before the workers are forked: what one of them has sealed the others can open.
             self._emulator = Emulator()
             self.base_url_of = base_urls("http://emulator").get
-        self.config = self.load()
         self.state: Any = None
         """Its keys and its store, once it serves."""
+        self.may_have_keys = False
+        """Whether the store has keys of callers, or may have some, as far as was looked."""
+        self.config = self.load()
         self.shared: Path | None = None
         """Where workers tell each other what they count and explain."""
         self.spans: ServedSpans | None = None
@@ -156,10 +158,16 @@ class _ServedGateway:
         """Reads the configuration; raises a `UsageError` with all that is wrong."""
         config = import_module("innervoice.gateway.config")
         emulated = self._emulator is not None
-        found = config.load_config(self.file, os.environ, emulated=emulated)
+        found = config.load_config(
+            self.file, os.environ, emulated=emulated, may_have_stored_keys=True
+        )
         host = self._host or found.server.host
-        if problem := config.exposure_problem(host, found.keys):
-            raise UsageError(problem)
+        problem = config.exposure_problem(host, found.keys)
+        # A store that cannot be asked may have keys; nobody is let in without one.
+        if problem:
+            self.may_have_keys = self._has_stored_keys(found) is not False
+            if not self.may_have_keys:
+                raise UsageError(problem)
         port = found.server.port if self._port is None else self._port
         found = found.replace(server=found.server.replace(host=host, port=port))
         self.routes_of(found)  # what only they see is wrong as well
@@ -167,9 +175,18 @@ class _ServedGateway:
 
     def open_state(self) -> None:
         """Reads the gateway's key, or makes it, before workers are forked: they share it."""
+        self.state = self._state_of(self.config)
+        self.may_have_keys = self._has_stored_keys(self.config) is not False
+
+    def _state_of(self, config: Any) -> Any:
         state = import_module("innervoice.gateway.state")
-        emulated = self._emulator is not None
-        self.state = state.open_state(self.config, os.environ, emulated=emulated)
+        return state.open_state(config, os.environ, emulated=self._emulator is not None)
+
+    def _has_stored_keys(self, config: Any) -> bool | None:
+        """Whether the store has keys of callers; None if it cannot be asked."""
+        caller_store = import_module("innervoice.gateway.caller_store")
+        found: bool | None = caller_store.has_stored_keys(self.state or self._state_of(config))
+        return found
 
     def routes_of(self, config: Any) -> Any:
         """The names that a configuration gives."""
@@ -209,6 +226,7 @@ class _ServedGateway:
             older_keys=self.state.older_keys,
             store=self.state.open_store(),
             metrics=metrics,
+            assume_keys=self.may_have_keys,
         )
         journal: Journal = self._gateway.journal
         if self.shared:
@@ -226,7 +244,12 @@ class _ServedGateway:
 
 def _check(gateway: _ServedGateway) -> None:
     checking = import_module("innervoice.gateway.checking")
-    lines = checking.report_of(gateway.config, os.environ, base_url_of=gateway.base_url_of)
+    lines = checking.report_of(
+        gateway.config,
+        os.environ,
+        base_url_of=gateway.base_url_of,
+        stored_keys=gateway.may_have_keys,
+    )
     for line in lines:
         gateway.output.say(line)
     if any(line.startswith("wrong:") for line in lines):
@@ -291,7 +314,7 @@ def _greet(gateway: _ServedGateway, port: int, workers: int) -> None:
         say(f"Note: {note}")
     for line in import_module("innervoice.gateway.checking").without_effect(config):
         say(f"Note: {line}")
-    key = "KEY" if config.keys else "any"
+    key = "KEY" if config.keys or gateway.may_have_keys else "any"
     for line in client_lines(url, _example(config, routes.names()), key):
         say(line)
     say("Stop with Ctrl+C.")

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.errors import InnervoiceError
+from innervoice.gateway.callers import Caller, check_model
 from innervoice.gateway.client_stream import Receive, Send, reply
 from innervoice.gateway.counting import counted
 from innervoice.gateway.fronts import Front, Missing, front_of, given_key
@@ -15,6 +16,7 @@ from innervoice.gateway.gateway import Gateway
 from innervoice.gateway.limits import check_head, checked_body
 from innervoice.gateway.looking_up import looked_up
 from innervoice.gateway.passages import Passages
+from innervoice.gateway.quotas import Underway
 from innervoice.gateway.refusals import refused
 from innervoice.gateway.report import Report
 from innervoice.gateway.serving import Serving
@@ -97,36 +99,39 @@ class Application:
                 send, 200, {"content-type": kind}, b"" if incoming.method == "HEAD" else body
             )
             return
-        tenant = gateway.tenant_of(given_key(incoming.headers, incoming.query))
+        caller = await gateway.callers.of(given_key(incoming.headers, incoming.query))
         if front.verb == "explain":
-            await reply(send, 200, {}, dump_json(gateway.explained(front.id or "", tenant)))
+            await reply(send, 200, {}, dump_json(gateway.explained(front.id or "", caller.name)))
         elif front.verb in ("answer", "count"):
             check_head(incoming.headers, gateway.limits)
             body = await _body_of(incoming, gateway.limits.body_bytes)
             work = self._answer if front.verb == "answer" else self._count
-            await work(incoming, front, body, tenant)
+            await work(incoming, front, body, caller)
         else:
-            await self._look_up(incoming, front)
+            await self._look_up(incoming, front, caller)
 
-    async def _look_up(self, incoming: Incoming, front: Front) -> None:
+    async def _look_up(self, incoming: Incoming, front: Front, caller: Caller) -> None:
         """Answers what needs no model: lists of models, one of them, a version."""
         body = await _body_of(incoming, self.gateway.limits.body_bytes)
         value = checked_body(body, self.gateway.limits) if body else {}
         try:
-            found = looked_up(front, value, self.gateway.routes)
+            found = looked_up(front, value, self.gateway.routes, caller)
         except InnervoiceError as error:
             raise Refused(trouble(error, front.dialect)) from None
         await reply(incoming.send, 200, {}, b"" if incoming.method == "HEAD" else dump_json(found))
 
     # ---- answers -------------------------------------------------------------------------------
 
-    async def _answer(self, incoming: Incoming, front: Front, body: bytes, tenant: str) -> None:
+    async def _answer(self, incoming: Incoming, front: Front, body: bytes, caller: Caller) -> None:
         gateway = self.gateway
-        report = gateway.new_report(tenant, front.dialect)
+        report = gateway.new_report(caller, front.dialect)
         gateway.metrics.stream_opened()
         serving: Serving | None = None
+        underway: Underway | None = None
         try:
             passages = Passages(gateway, front, body, report, incoming.headers)
+            check_model(caller, passages.name)
+            underway = await gateway.quotas.begin(caller, report)
             serving = Serving(gateway, passages, report, incoming.headers, incoming.send)
             if not await _unless_gone(serving.serve(), incoming.receive):
                 await serving.left()
@@ -142,6 +147,8 @@ class Application:
                 await self._refuse(incoming, front, report, _MISTAKE)
         finally:
             gateway.metrics.stream_closed()
+            if underway is not None:
+                await gateway.quotas.end(underway, report)
             gateway.done(report)
 
     async def _refuse(
@@ -153,10 +160,10 @@ class Application:
         own = {"x-innervoice-id": report.id, "x-innervoice-reasoning": report.reasoning}
         await reply(incoming.send, status, {**headers, **own}, body)
 
-    async def _count(self, incoming: Incoming, front: Front, body: bytes, tenant: str) -> None:
+    async def _count(self, incoming: Incoming, front: Front, body: bytes, caller: Caller) -> None:
         value = checked_body(body, self.gateway.limits)
         try:
-            headers, counts = await counted(self.gateway, front, body, value, tenant)
+            headers, counts = await counted(self.gateway, front, body, value, caller)
         except InnervoiceError as error:
             raise Refused(trouble(error, front.dialect)) from None
         await reply(incoming.send, 200, headers, dump_json(counts))

@@ -15,7 +15,6 @@ _EXAMPLE = "MODEL"
 """Stands for what a glob matches."""
 _NO_EFFECT = {
     "log": "of each request only its report is kept",
-    "streams_per_key": "the answers of a key are not limited",
 }
 """Settings of [server] that are read and not used yet, and what happens instead."""
 
@@ -25,10 +24,14 @@ def report_of(
     environ: Mapping[str, str],
     *,
     base_url_of: Callable[[str], str | None] | None = None,
+    stored_keys: bool = False,
 ) -> list[str]:
-    """The lines that `serve --check` prints; those that begin with "wrong:" need work, those with "note:" may."""
+    """The lines that `serve --check` prints; those that begin with "wrong:" need work, those with "note:" may.
+
+    `stored_keys`: the store has keys of callers.
+    """
     routes = Routes(config, environ, base_url_of=base_url_of)
-    lines = [_listens(config)]
+    lines = [_listens(config, stored_keys=stored_keys)]
     for model in config.models:
         lines += _entry(model, routes)
     ready = routes.providers_with_keys
@@ -41,10 +44,11 @@ def report_of(
     return lines
 
 
-def _listens(config: GatewayConfig) -> str:
+def _listens(config: GatewayConfig, *, stored_keys: bool) -> str:
     server = config.server
     host = f"[{server.host}]" if ":" in server.host else server.host
-    callers = f"callers: {', '.join(config.keys)}" if config.keys else "anyone on this machine"
+    names = [*config.keys, *(["those with keys in the store"] if stored_keys else [])]
+    callers = f"callers: {', '.join(names)}" if names else "anyone on this machine"
     return f"listens on {host}:{server.port} for {callers}"
 
 

@@ -137,16 +137,27 @@ class GatewayConfig(Row, frozen=True, kw_only=True):
 
 
 def load_config(
-    path: Path | None, environ: Mapping[str, str], *, emulated: bool = False
+    path: Path | None,
+    environ: Mapping[str, str],
+    *,
+    emulated: bool = False,
+    may_have_stored_keys: bool = False,
 ) -> GatewayConfig:
     """Reads a file; None gives the defaults. Raises a `ConfigError` with every problem of the file.
 
-    With `emulated`, the keys of upstreams need not exist.
+    With `emulated`, the keys of upstreams need not exist. With `may_have_stored_keys`, whoever calls sees to it that a gateway that other
+    machines can reach has callers.
     """
     if path is None:
         return GatewayConfig()
     problems = Problems()
-    tables = checked_tables(_tables(path, problems), environ, problems, emulated=emulated)
+    tables = checked_tables(
+        _tables(path, problems),
+        environ,
+        problems,
+        emulated=emulated,
+        may_have_stored_keys=may_have_stored_keys,
+    )
     if problems.found:
         raise ConfigError(str(path), tuple(problems.found))
     return GatewayConfig.from_row(tables)

@@ -81,9 +81,17 @@ _REASONING = {"at_most": word(*get_args(Effort))}
 
 
 def checked_tables(
-    tables: Mapping[str, Any], environ: Mapping[str, str], problems: Problems, *, emulated: bool
+    tables: Mapping[str, Any],
+    environ: Mapping[str, str],
+    problems: Problems,
+    *,
+    emulated: bool,
+    may_have_stored_keys: bool = False,
 ) -> dict[str, Any]:
-    """The tables, in the form of a `GatewayConfig` if no problem was found."""
+    """The tables, in the form of a `GatewayConfig` if no problem was found.
+
+    With `may_have_stored_keys` it is not a problem yet if other machines can reach a gateway that has no [keys].
+    """
     top = problems.members(tables, "", _TOP)
     server = _server(top.get("server", {}), environ, problems)
     upstreams = {
@@ -95,7 +103,7 @@ def checked_tables(
     exposed = exposure_problem(server.get("host", LOOPBACK), {})
     keys = top.get("keys", {})
     check_keys(keys, environ, problems, exposed=exposed is not None)
-    if exposed and not keys:
+    if exposed and not keys and not may_have_stored_keys:
         problems.add("server.host", exposed)
     return {"server": server, "models": models, "upstreams": upstreams, "keys": keys}
 
@@ -139,12 +147,12 @@ def _has_password(url: str) -> bool:
 
 
 def exposure_problem(host: str, keys: Mapping[str, str]) -> str | None:
-    """What is wrong with listening at a host; None if nothing is."""
+    """What is wrong with listening at a host, if there are no keys of callers in a store; None if nothing is."""
     if keys or _is_loopback(host):
         return None
     return (
-        f"{host!r} can be reached from other machines, and without [keys] everyone there could use your providers' keys;"
-        " add callers to [keys], or listen on 127.0.0.1"
+        f"{host!r} can be reached from other machines, and without keys everyone there could use your providers' keys;"
+        " add a caller with `innervoice keys add` or to [keys], or listen on 127.0.0.1"
     )
 
 

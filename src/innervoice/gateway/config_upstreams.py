@@ -24,14 +24,18 @@ from innervoice.gateway.references import is_reference, secret
 from innervoice.wire.dialects import DIALECTS
 
 __all__ = [
+    "OWNER_NAME",
     "SHORTEST_KEY",
     "check_keys",
     "check_secret",
     "check_upstream_names",
     "checked_upstream",
+    "is_owner",
     "provider_ids",
 ]
 
+OWNER_NAME = "a caller's name of letters, digits, '.', '_', '@' and '-'"
+"""What `is_owner` lets through, in words."""
 SHORTEST_KEY = 16
 """How many characters a caller's key needs where other machines can reach the gateway."""
 
@@ -178,18 +182,21 @@ def check_upstream_names(upstreams: Mapping[str, Any], problems: Problems) -> No
         seen.setdefault(host.id, name)
 
 
+def is_owner(name: str) -> bool:
+    """Whether a name can be that of a caller."""
+    return bool(_TENANT.fullmatch(name)) and is_shown(name.replace("@", ""))
+
+
 def check_keys(
     keys: Mapping[str, Any], environ: Mapping[str, str], problems: Problems, *, exposed: bool
 ) -> None:
     """The callers' keys: each leads to a secret, and no two to the same."""
     owners: dict[str, str] = {}
     for tenant, reference in keys.items():
-        is_name = _TENANT.fullmatch(tenant) and is_shown(tenant.replace("@", ""))
+        is_name = is_owner(tenant)
         place = f"keys.{tenant if is_name else shown(tenant)}"
         if not is_name:
-            problems.add(
-                place, "expected a caller's name of letters, digits, '.', '_', '@' and '-'"
-            )
+            problems.add(place, f"expected {OWNER_NAME}")
         found = check_secret(reference, environ, place, problems)
         if found is None:
             continue

@@ -13,6 +13,7 @@ from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.request import Wire
 from innervoice.client.auth import Outgoing
 from innervoice.client.base_urls import with_quoted_model
+from innervoice.gateway.callers import Caller, check_model
 from innervoice.gateway.fronts import Front
 from innervoice.gateway.listings import ESTIMATED, count_body, estimate
 from innervoice.gateway.passage import Passage
@@ -50,16 +51,17 @@ _COUNTERS = {
 
 
 async def counted(
-    gateway: Gateway, front: Front, body: bytes, value: dict[str, Any], tenant: str
+    gateway: Gateway, front: Front, body: bytes, value: dict[str, Any], caller: Caller
 ) -> tuple[Mapping[str, str], dict[str, Any]]:
     """The headers and the body of the reply."""
     inner = value.get("generateContentRequest")
     value = as_dict(inner) if isinstance(inner, dict) else value
-    report = gateway.new_report(tenant, front.dialect)
+    report = gateway.new_report(caller, front.dialect)
     whole = Front(front.dialect, "answer", front.model, stream=False)
     passage = Passage(
         whole, body, value, report=report, secret=gateway.lookup_key, sealer=gateway.sealer
     )
+    check_model(caller, passage.name)
     route = gateway.routes.route(passage.name)
     candidate = route.candidates[0]
     counter = _COUNTERS.get(candidate.target.provider or "")

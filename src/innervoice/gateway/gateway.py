@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from hashlib import blake2b
-from hmac import compare_digest
 from secrets import token_bytes, token_hex
 from typing import Any
 
@@ -13,18 +11,21 @@ from innervoice.canon.notes import Note
 from innervoice.canon.response import Response
 from innervoice.client.aio import AsyncClient
 from innervoice.client.auth import Outgoing
+from innervoice.gateway.callers import Caller, CallerKeys
 from innervoice.gateway.circuits import Circuits
 from innervoice.gateway.client_stream import TimeLimits
-from innervoice.gateway.config import GatewayConfig, Remember, secret
+from innervoice.gateway.config import GatewayConfig, Remember, exposure_problem, secret
+from innervoice.gateway.counts import SharedCounts
 from innervoice.gateway.grown_requests import GrownRequests
 from innervoice.gateway.journal import Journal
+from innervoice.gateway.known_callers import KnownCallers
 from innervoice.gateway.known_requests import KnownRequests
 from innervoice.gateway.limits import Limits
 from innervoice.gateway.metrics import Metrics
 from innervoice.gateway.passage import Passage
 from innervoice.gateway.passages import AnyPassage
 from innervoice.gateway.pings import Pings
-from innervoice.gateway.refusals import NO_KEY, WRONG_KEY
+from innervoice.gateway.quotas import Quotas
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Routes
 from innervoice.gateway.upstream import new_http
@@ -39,7 +40,6 @@ from innervoice.wire.refusals import Refusal, Refused
 
 __all__ = ["Gateway"]
 
-_ANYBODY = "local"
 _RAM_BYTES = 64_000_000
 """What a tenant may keep in memory where there is no store."""
 
@@ -61,7 +61,9 @@ class Gateway:
         older_keys: Sequence[bytes] = (),
         store: Store | None = None,
         metrics: Metrics | None = None,
+        assume_keys: bool = False,
     ) -> None:
+        """`assume_keys`: the store may have keys of callers, so nobody is let in without one before it was asked."""
         key = key or token_bytes(32)
         self._environ = environ
         self._base_url_of = base_url_of
@@ -77,6 +79,9 @@ class Gateway:
         self.sealed = SealedStore(self.store, key, *older_keys)
         # Without a store that outlives the process, turns need not be sealed: they never leave it.
         self.turns = Turns(None if store is None else self.sealed)
+        keys = None if store is None else CallerKeys(self.sealed, key, *older_keys)
+        self.callers = KnownCallers(keys, assume_keys=assume_keys)
+        self.quotas = Quotas(SharedCounts(self.store))
         self.http = http or new_http()
         self.client = AsyncClient(http=self.http)
         self.known = KnownRequests()
@@ -89,10 +94,11 @@ class Gateway:
         self.grown.clear()
         self.routes = Routes(config, self._environ, base_url_of=self._base_url_of)
         self.config = config
-        self._tenants = {
-            tenant: digest_of(secret(reference, self._environ))
-            for tenant, reference in config.keys.items()
-        }
+        self.callers.configure(
+            {name: secret(reference, self._environ) for name, reference in config.keys.items()},
+            exposed=exposure_problem(config.server.host, {}) is not None,
+        )
+        self.quotas.streams_per_key = config.server.streams_per_key
         self.limits = Limits(body_bytes=config.server.body_bytes)
         server = config.server
         self.time_limits = TimeLimits(
@@ -102,23 +108,15 @@ class Gateway:
             server.total_seconds,
         )
 
-    def new_report(self, tenant: str, dialect: str) -> Report:
+    def new_report(self, caller: Caller, dialect: str) -> Report:
         """The report of a request that has just come."""
-        return Report(id=f"iv_{token_hex(12)}", tenant=tenant, dialect=dialect, begun=time.time())
-
-    def tenant_of(self, key: str | None) -> str:
-        """Whose key this is; raises `Refused` for one that nobody has. Without keys everybody on this machine is one tenant."""
-        if not self._tenants:
-            return _ANYBODY
-        if key is None:
-            raise Refused(NO_KEY)
-        given, found = digest_of(key), None
-        for tenant, known in self._tenants.items():
-            if compare_digest(given, known):
-                found = tenant
-        if found is None:
-            raise Refused(WRONG_KEY)
-        return found
+        return Report(
+            id=f"iv_{token_hex(12)}",
+            tenant=caller.name,
+            caller=caller.id,
+            dialect=dialect,
+            begun=time.time(),
+        )
 
     def explained(self, id: str, tenant: str) -> dict[str, Any]:  # noqa: A002 - as in the path
         """What became of a request; raises `Refused` for one that is unknown here."""
@@ -192,11 +190,7 @@ class Gateway:
 
     async def close(self) -> None:
         """Closes the connections to the upstreams and to the store."""
+        self.quotas.close()
         await self.turns.close()
         await self.store.close()
         await self.http.aclose()
-
-
-def digest_of(key: str) -> bytes:
-    """What is compared in place of a key."""
-    return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=32).digest()

@@ -129,6 +129,7 @@ def explain(report: Report) -> dict[str, Any]:
     return {
         "id": _plain(report.id),
         "tenant": _plain(report.tenant),
+        "caller": _plain(report.caller),
         "begun": report.begun,
         "dialect": _shown(report.dialect),
         "asked": _shown(report.asked),
@@ -155,6 +156,7 @@ def explain(report: Report) -> dict[str, Any]:
             "output_tokens": usage.output_tokens,
             "reasoning_tokens": usage.reasoning_tokens,
             "cached_input_tokens": usage.cached_input_tokens,
+            "cost": report.cost,
         },
         "seconds": {"first": report.first_byte, "total": report.total},
     }
@@ -231,7 +233,7 @@ _RUN = re.compile(r"[A-Za-z0-9+/=_.~-]{12,}")
 _CUT_RUN = re.compile(r"(?<![A-Za-z0-9+/=_.~-])[A-Za-z0-9+/=_.~-]*\Z")
 # Keys that a hyphen or an underscore may cut into short pieces, by how they begin.
 _KEY = re.compile(
-    r"(?<![A-Za-z0-9_-])(?:[spr]k[-_]|AIza|AQ\.|AKIA|ASIA|ya29\.|eyJ|nvapi-|tgp_|fw_)[A-Za-z0-9_.-]{12,}"
+    r"(?<![A-Za-z0-9_-])(?:[spr]k[-_]|iv-|AIza|AQ\.|AKIA|ASIA|ya29\.|eyJ|nvapi-|tgp_|fw_)[A-Za-z0-9_.-]{12,}"
 )
 _LONG = re.compile(r"[A-Za-z0-9+]{32,}")
 _LONG_WITH_SLASHES = re.compile(r"[A-Za-z0-9+/]{32,}")

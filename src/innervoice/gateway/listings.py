@@ -21,7 +21,7 @@ from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict, as_text
 from innervoice.wire.model_list import ModelFacts
 
-__all__ = ["ESTIMATED", "count_body", "estimate", "estimated_usage", "model_body", "models_body", "shown_model", "version_body"]  # fmt: skip
+__all__ = ["ESTIMATED", "count_body", "estimate", "estimated_usage", "model_body", "models_body", "shown_model", "unfinished_usage", "version_body"]  # fmt: skip
 
 _NOWHERE: Mapping[str, str] = MappingProxyType({})
 _OWNER = "innervoice"
@@ -120,14 +120,23 @@ def estimated_usage(response: Response, asked: int) -> Usage:
     usage = response.usage
     if usage.total_tokens is not None:
         return usage
-    said = dump_json([_said(part) for part in response.parts])
-    output = usage.output_tokens or -(-len(said) // _BYTES_PER_TOKEN)
     return Usage(
         input_tokens=usage.input_tokens or asked,
-        output_tokens=output,
+        output_tokens=usage.output_tokens or _said_tokens(response),
         reasoning_tokens=usage.reasoning_tokens,
         cached_input_tokens=usage.cached_input_tokens,
     )
+
+
+def unfinished_usage(response: Response, asked: int) -> Usage:
+    """The counts of an answer that broke off: no fewer than what came of it, though some providers count only the beginning until the end."""
+    usage, said = estimated_usage(response, asked), _said_tokens(response)
+    return usage.replace(output_tokens=said) if said > (usage.output_tokens or 0) else usage
+
+
+def _said_tokens(response: Response) -> int:
+    said = dump_json([_said(part) for part in response.parts])
+    return -(-len(said) // _BYTES_PER_TOKEN)
 
 
 def _said(part: Part) -> str:

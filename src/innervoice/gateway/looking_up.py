@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from innervoice.errors import UsageError
+from innervoice.gateway.callers import Caller
 from innervoice.gateway.fronts import Front
 from innervoice.gateway.listings import model_body, models_body, shown_model, version_body
 from innervoice.gateway.refusals import not_stored, unknown_model
@@ -15,15 +16,19 @@ from innervoice.wire.refusals import Refused
 __all__ = ["looked_up"]
 
 
-def looked_up(front: Front, value: Mapping[str, Any], routes: Routes) -> dict[str, Any]:
-    """The reply; raises `Refused` for what is not there."""
+def looked_up(
+    front: Front, value: Mapping[str, Any], routes: Routes, caller: Caller
+) -> dict[str, Any]:
+    """The reply; raises `Refused` for what is not there. A caller sees only the models that it may ask for."""
     if front.verb == "models":
-        names = routes.names()
+        names = tuple(name for name in routes.names() if caller.may_ask(name))
         return models_body(front, names, {name: _reached(name, routes) for name in names})
     if front.verb == "version":
         return version_body(front)
     if front.verb in ("model", "show"):
         name = front.model or shown_model(value) or ""
+        if not caller.may_ask(name):
+            raise Refused(unknown_model(front.dialect, name, looked_up=True))
         try:
             return model_body(front, name, {name: routes.route(name).candidates[0].name})
         except UnknownModelError as error:

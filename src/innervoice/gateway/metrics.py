@@ -45,6 +45,7 @@ _FAMILIES = (
     _Family("innervoice_first_piece_seconds", "histogram", ("provider",), "Seconds until the first piece of the answer left for the client.", _FIRST),
     _Family("innervoice_request_seconds", "histogram", ("provider",), "Seconds until the answer was over.", _TOTAL),
     _Family("innervoice_tokens_total", "counter", ("provider", "kind"), "Tokens as providers counted them; output includes reasoning, input includes cached."),
+    _Family("innervoice_limited_total", "counter", ("limit",), "Requests that were refused for a limit of their caller's: requests, tokens, streams or budget."),
     _Family("innervoice_reasoning_total", "counter", ("provider", "outcome"), "Pieces of reasoning in histories: kept, among them restored, and omitted."),
     _Family("innervoice_store_total", "counter", ("state",), "Requests by the state of the store: ok, off or degraded."),
     _Family("innervoice_store_degraded", "gauge", (), "Workers whose last request could not ask the store."),
@@ -90,6 +91,8 @@ class Metrics:
         self._count("innervoice_requests_total", (dialect, provider, status, report.way))
         if report.error:
             self._count("innervoice_errors_total", (provider, report.error))
+        if report.limited:
+            self._count("innervoice_limited_total", (report.limited,))
         if report.attempts:
             self._count("innervoice_attempts_total", (provider,), report.attempts)
         if report.first_byte is not None:

@@ -134,6 +134,15 @@ class Passages:
         """How the conversation begins."""
         return self._split.first_words() if self._split else b""
 
+    def tokens(self) -> int:
+        """About how many tokens the request has; it is read for this, if it was not."""
+        if not self.estimate:
+            try:
+                self.estimate = estimate(checked_body(self._body, self._gateway.limits))
+            except Refused:  # its provider has read it all the same
+                self.estimate = max(1, len(self._body) // 4)
+        return self.estimate
+
     async def step(self, candidate: Candidate, route: Route) -> Step:
         """The request as it is sent to a candidate."""
         split = self._split

@@ -26,8 +26,8 @@ from innervoice.wire.json_access import as_dict, as_text
 from innervoice.wire.refusals import Refusal
 
 __all__ = [
-    "NO_KEY", "WRONG_KEY", "ErrorReply", "no_model", "no_upstream", "not_stored", "refusal_of", "refused", "too_many_streams",
-    "unknown_model",
+    "KEYS_AWAY", "NO_KEY", "WRONG_KEY", "ErrorReply", "budget_spent", "key_expired", "key_revoked", "model_not_allowed", "no_model",
+    "no_upstream", "not_stored", "refusal_of", "refused", "too_many_in_a_minute", "too_many_streams", "unknown_model",
 ]  # fmt: skip
 
 _CHALLENGE = {"www-authenticate": "Bearer"}
@@ -42,7 +42,13 @@ WRONG_KEY = Refusal(
     code="invalid_api_key",
     headers=_CHALLENGE,
 )
+KEYS_AWAY = Refusal(
+    text="the store with this gateway's keys does not answer, so this request cannot be let in; try again in a moment",
+    status=503,
+    headers={"retry-after": "5"},
+)
 _LONGEST_NAME = 200
+_MOST_NAMES = 20
 _KINDS: tuple[tuple[type[InnervoiceError], int, str], ...] = (
     (UsageError, 400, ""),
     (TimedOutError, 504, "the answer took too long: "),
@@ -107,6 +113,55 @@ def too_many_streams(most: int) -> Refusal:
     """One key has as many answers under way as it may have."""
     text = f"this key has {most} answers under way, which is its limit; wait for one of them to end"
     return Refusal(text=text, status=429, headers={"retry-after": "1"})
+
+
+def too_many_in_a_minute(kind: str, most: int, wait: float, dialect: str) -> Refusal:
+    """One key has had as many requests or tokens, which `kind` says, in a minute as it may have; `wait` are the seconds until it may ask again."""
+    seconds = _whole(wait)
+    text = f"this key has reached its limit of {most:,} {kind} a minute; try again in {seconds} s"
+    words = {"type": kind, "code": "rate_limit_exceeded"} if _is_openai(dialect) else {}
+    return Refusal(text=text, status=429, headers={"retry-after": str(seconds)}, **words)
+
+
+def budget_spent(amount: float, period: str, ends: str | None, wait: float | None, dialect: str) -> Refusal:  # fmt: skip
+    """One key has cost as much in a period as it may cost; `ends` says when the next one begins, and `wait` in how many seconds."""
+    spent = f"${amount:,.2f}" if amount >= 0.01 else f"${amount:g}"
+    when = f" a {period} is spent; the next {period} begins on {ends}" if ends else " is spent"
+    text = f"this key's budget of {spent}{when}"
+    words = {"type": _NO_QUOTA, "code": _NO_QUOTA} if _is_openai(dialect) else {}
+    headers = {} if wait is None else {"retry-after": str(_whole(wait))}
+    return Refusal(text=text, status=429, headers=headers, **words)
+
+
+_NO_QUOTA = "insufficient_quota"
+
+
+def _is_openai(dialect: str) -> bool:
+    """Whether the dialect has OpenAI's words for limits."""
+    return dialect_named(dialect).home == "openai"
+
+
+def _whole(seconds: float) -> int:
+    """Whole seconds, for not every client reads others; a client that comes back in time is not too early."""
+    return max(1, math.ceil(seconds))
+
+
+def model_not_allowed(name: str, allowed: Sequence[str]) -> Refusal:
+    """A key is good, and not for this model."""
+    more = f" and {len(allowed) - _MOST_NAMES} more" if len(allowed) > _MOST_NAMES else ""
+    names = ", ".join(allowed[:_MOST_NAMES])
+    text = f"this key may not ask for {name[:_LONGEST_NAME]!r}; its models are {names}{more}"
+    return Refusal(text=text, status=403)
+
+
+def key_expired(when: str) -> Refusal:
+    """A key that was good."""
+    return WRONG_KEY.replace(text=f"the key has expired: it was valid until {when}")
+
+
+def key_revoked(when: str) -> Refusal:
+    """A key that somebody has ended."""
+    return WRONG_KEY.replace(text=f"the key was revoked on {when}")
 
 
 # ---- what happened on the way ---------------------------------------------------------------------------

@@ -54,6 +54,14 @@ class Report:
     """What the client allows to be kept of it; None: what the configuration says."""
     store: str = "ok"
     """"ok", "off", or "degraded" if the store could not be asked."""
+    caller: str = ""
+    """The id of the caller's virtual key, never the key."""
+    limited: str | None = None
+    """The limit of the caller's that the request was refused for: requests, tokens, streams or budget."""
+    needs_usage: bool = False
+    """Whether a limit of the caller's counts tokens: they are estimated if the provider does not tell."""
+    cost: float | None = None
+    """In US dollars at list prices; only known of callers with a budget."""
     notes: list[Note] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     begun: float = 0.0

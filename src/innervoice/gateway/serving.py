@@ -29,7 +29,7 @@ from innervoice.errors import (
 from innervoice.gateway.answers import Answer, GatewayExchange, answer_for
 from innervoice.gateway.client_stream import ClientStream, Send
 from innervoice.gateway.headers import AFFINITY, passed_back, passed_on
-from innervoice.gateway.listings import estimated_usage
+from innervoice.gateway.listings import estimated_usage, unfinished_usage
 from innervoice.gateway.passage import Attempt, Passage
 from innervoice.gateway.passages import AnyPassage, GrownPassage, Passages
 from innervoice.gateway.report import Report
@@ -132,7 +132,8 @@ class Serving:
             if is_open or not stream.has_begun:
                 raise
             self._report.error = type(error).__name__
-            self._report.usage = exchange.response.usage
+            # What was refused, or never began, costs no tokens.
+            self._book(exchange, broken=bool(exchange.response.parts))
             await stream.end(answer.fail(_failure_of(error)))
             if isinstance(error, (ProviderError, TransportError)):
                 self._gateway.circuits.failed(candidate, status=error.status, retry_after=None)
@@ -168,6 +169,8 @@ class Serving:
         if self._stream.has_begun:
             self._report.status = 200
             self._report.error = "Stopped"
+            if self._exchange is not None:
+                self._book(self._exchange, broken=True)
             await self._stream.end(answer.fail(_STOPPED))
 
     def _exchange_for(self, attempt: Attempt, *, is_last: bool) -> GatewayExchange:
@@ -202,7 +205,7 @@ class Serving:
         report, response = self._report, exchange.response
         report.status = 200
         report.attempts += exchange.attempts
-        report.usage = response.usage
+        self._book(exchange)
         known = set(report.notes)
         report.notes += [note for note in (*response.notes, *notes) if note not in known]
 
@@ -211,13 +214,21 @@ class Serving:
         self._report.status, self._report.error = 499, None
         if self._exchange is None or self._passage is None:
             return
-        response = self._exchange.response
-        usage = estimated_usage(response, self._passages.estimate)
-        if usage is not response.usage:
-            self._report.notes.append(Note("tokens_estimated"))
+        self._book(self._exchange, broken=True)
         self._report.attempts += self._exchange.attempts
-        self._report.usage = usage
-        await self._gateway.remember(self._passage, response)
+        await self._gateway.remember(self._passage, self._exchange.response)
+
+    def _book(self, exchange: GatewayExchange, *, broken: bool = False) -> None:
+        """Reports the tokens of an answer; estimates of one that broke off, and where a limit needs them."""
+        report, response = self._report, exchange.response
+        report.usage = response.usage
+        if broken:
+            report.usage = unfinished_usage(response, self._passages.tokens())
+        elif report.needs_usage:
+            report.usage = estimated_usage(response, self._passages.tokens())
+        note = Note("tokens_estimated")
+        if report.usage != response.usage and note not in report.notes:
+            report.notes.append(note)
 
     def _conversation(self) -> bytes | None:
         """What the requests of one conversation have in common: a header of the client, else how the conversation begins."""

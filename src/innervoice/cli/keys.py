@@ -1,0 +1,291 @@
+"""`innervoice keys`: the virtual keys of a gateway's callers, in its store."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import time
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from innervoice.canon.jsontext import dump_json
+from innervoice.errors import UsageError
+
+if TYPE_CHECKING:
+    from innervoice.gateway.callers import Budget, Caller, CallerKeys
+
+__all__ = ["command"]
+
+Result = TypeVar("Result")
+
+_EPILOG = """\
+\b
+Examples:
+  innervoice keys add alice                              prints the key, once, alone on standard output
+  KEY=$(innervoice keys add alice --budget 50/month --rpm 60)
+  innervoice keys add ci --models "sonnet,gemini/*" --expires 30d
+  innervoice keys list
+  innervoice keys revoke alice                           all keys of alice; an id from the list ends one
+
+As soon as there is a key, a running gateway needs one: within 5 seconds, in all processes that share the store.
+Needs the packages of innervoice[gateway].
+"""
+_PACKAGES = ("cryptography",)
+_DURATION = re.compile(r"([1-9][0-9]{0,4})([mhdw])")
+_UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+_BUDGET = re.compile(r"\$?([0-9]{1,12}(?:\.[0-9]{1,6})?)/(day|week|month|total)")
+_GLOB = re.compile(r"[A-Za-z0-9*][A-Za-z0-9*._:/@+~=,\[\]-]{0,254}")
+_LONGEST = 100 * 366 * 86_400.0
+_NO_STORE = (
+    'keys need a store that outlives the gateway: set server.store, as "sqlite:gateway.db", and server.remember to'
+    ' "seals" or "full"; or write callers into [keys] of the configuration'
+)  # fmt: skip
+
+
+@click.group("keys", epilog=_EPILOG)
+def command() -> None:
+    """Give callers of a gateway keys of their own, with limits, and take them back."""
+
+
+_config = click.option(
+    "--config", "file", type=click.Path(), help="The gateway's configuration, a TOML file."
+)
+
+
+@command.command("add")
+@click.argument("name")
+@click.option("--models", metavar="A,B", help="The names that it may ask for; * stands for any text.  [default: all]")  # fmt: skip
+@click.option("--expires", metavar="WHEN", help="When it ends: 30d, 12h, or a date as 2027-01-01 (in UTC).")  # fmt: skip
+@click.option("--budget", metavar="USD/PERIOD", help="What it may cost: 50/month, 5/day, 20/week, 100/total.")  # fmt: skip
+@click.option("--rpm", type=click.IntRange(1, 10**9), help="Requests a minute.")
+@click.option("--tpm", type=click.IntRange(1, 10**12), help="Tokens a minute, input and output.")
+@click.option("--streams", type=click.IntRange(1, 10**6), help="Answers under way.  [default: server.streams_per_key]")  # fmt: skip
+@_config
+def add(
+    *,
+    name: str,
+    models: str | None,
+    expires: str | None,
+    budget: str | None,
+    rpm: int | None,
+    tpm: int | None,
+    streams: int | None,
+    file: str | None,
+) -> None:
+    """Make a key for the owner NAME, and print it: the only time that it can be read.
+
+    Keys of one NAME share turns and stored responses; each has its own limits.
+    """
+    now = time.time()
+    wanted: dict[str, Any] = {
+        "models": _models(models),
+        "expires": None if expires is None else _moment(expires, now),
+        "budget": None if budget is None else _budget(budget),
+        "rpm": rpm,
+        "tpm": tpm,
+        "streams": streams,
+    }
+    _check_name(name)
+    from innervoice.gateway.callers import Caller
+
+    caller = Caller(name=name, created=now, **wanted)
+    made = _with_keys(file, lambda keys: keys.add(caller), is_told=True)
+    click.echo(f"A key for {name}, id {made.caller.id}; it is not shown again:", err=True)
+    click.echo(made.key)
+    if limits := _limits(made.caller):
+        click.echo(f"Limits: {limits}", err=True)
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
+@_config
+def show(*, as_json: bool, file: str | None) -> None:
+    """List all keys: whose each is, how it begins, its state and its limits."""
+    callers: list[Caller] = _with_keys(file, lambda keys: keys.all())
+    now = time.time()
+    if as_json:
+        for caller in callers:
+            click.echo(dump_json({**_members(caller), "state": _state(caller, now)}))
+        return
+    if not callers:
+        click.echo("There are no keys in the store.", err=True)
+    width = max((len(caller.name) for caller in callers), default=0)
+    for caller in callers:
+        state = f"{_state(caller, now):8}"
+        facts = (caller.id, f"{caller.name:{width}}", caller.hint, state, _limits(caller))
+        click.echo("  ".join(facts).rstrip())
+
+
+@command.command("revoke")
+@click.argument("which")
+@click.option("--forget", is_flag=True, help="Remove it from the list, too; its holder is told that it is unknown.")  # fmt: skip
+@_config
+def revoke(*, which: str, forget: bool, file: str | None) -> None:
+    """End the key with the id WHICH, the one that begins so, or all keys of the owner WHICH."""
+
+    async def end(keys: CallerKeys) -> list[Caller]:
+        # Somebody may have nothing but the key itself.
+        whole = await keys.found(which)
+        callers = [whole] if whole else _named(await keys.all(), which)
+        callers = [caller for caller in callers if caller.revoked is None or forget]
+        if len(callers) > 1 and which.startswith("iv-"):
+            ids = ", ".join(caller.id for caller in callers)
+            raise click.ClickException(f"several keys begin so; name one of the ids {ids}")
+        if not callers:
+            raise click.ClickException(
+                "no valid key has this id, beginning or owner; `innervoice keys list` has all"
+            )
+        await keys.revoke(callers, time.time(), forget=forget)
+        return callers
+
+    for caller in _with_keys(file, end):
+        click.echo(f"Revoked: {caller.id} ({caller.name}, {caller.hint})", err=True)
+
+
+# ---- what was written ------------------------------------------------------------------------------
+
+
+def _check_name(name: str) -> None:
+    from innervoice.gateway.config_upstreams import OWNER_NAME, is_owner
+
+    if not is_owner(name):
+        raise click.BadParameter(f"expected {OWNER_NAME}", param_hint="NAME")
+
+
+def _models(text: str | None) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in (text or "").split(",") if name.strip())
+    for name in names:
+        if not _GLOB.fullmatch(name):
+            raise click.BadParameter(
+                f"expected names of models, got {name[:80]!r}", param_hint="--models"
+            )
+    if text is not None and not names:
+        raise click.BadParameter("expected one name or more", param_hint="--models")
+    return names
+
+
+def _moment(text: str, now: float) -> float:
+    """When a key ends, in seconds since 1970."""
+    found = _DURATION.fullmatch(text)
+    if found:
+        moment = now + int(found[1]) * _UNITS[found[2]]
+    else:
+        try:
+            date = datetime.fromisoformat(text)
+        except ValueError:
+            raise click.BadParameter(
+                f"expected a time as 30d or 12h, or a date as 2027-01-01, got {text[:80]!r}",
+                param_hint="--expires",
+            ) from None
+        moment = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    if not now < moment < now + _LONGEST:
+        raise click.BadParameter("expected a time in the future", param_hint="--expires")
+    return moment
+
+
+def _budget(text: str) -> Budget:
+    found = _BUDGET.fullmatch(text)
+    if not found or not float(found[1]):
+        raise click.BadParameter(
+            f"expected dollars and a period (day, week, month or total), as 50/month, got {text[:80]!r}",
+            param_hint="--budget",
+        )
+    if find_spec("genai_prices") is None:
+        raise click.ClickException(
+            'a budget needs the prices of models: pip install "innervoice[prices]", here and where the gateway runs'
+        )
+    from innervoice.gateway.callers import Budget
+
+    return Budget.from_row({"amount": float(found[1]), "period": found[2]})
+
+
+def _named(callers: list[Caller], which: str) -> list[Caller]:
+    """The keys that a word names: by id, by how they begin, or by owner."""
+    start = f"{which.rstrip('….')}…"
+    by_id = [caller for caller in callers if which == caller.id]
+    return by_id or [caller for caller in callers if which == caller.name or start == caller.hint]
+
+
+# ---- what is shown ---------------------------------------------------------------------------------
+
+
+def _state(caller: Caller, now: float) -> str:
+    if caller.revoked is not None:
+        return "revoked"
+    return "expired" if caller.expires is not None and caller.expires <= now else "valid"
+
+
+def _limits(caller: Caller) -> str:
+    budget = caller.budget
+    limits = (
+        ("models", ",".join(caller.models)),
+        ("until", _date(caller.expires) if caller.expires is not None else ""),
+        ("budget", f"${budget.amount:,.2f}/{budget.period}" if budget else ""),
+        ("rpm", caller.rpm),
+        ("tpm", caller.tpm),
+        ("streams", caller.streams),
+    )
+    return "  ".join(f"{name} {value}" for name, value in limits if value)
+
+
+def _members(caller: Caller) -> dict[str, Any]:
+    budget = caller.budget
+    return {
+        "id": caller.id,
+        "name": caller.name,
+        "hint": caller.hint,
+        "models": caller.models,
+        "expires": caller.expires,
+        "budget": {"amount": budget.amount, "period": budget.period} if budget else None,
+        "rpm": caller.rpm,
+        "tpm": caller.tpm,
+        "streams": caller.streams,
+        "created": caller.created,
+        "revoked": caller.revoked,
+    }
+
+
+def _date(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+# ---- the store -------------------------------------------------------------------------------------
+
+
+def _with_keys(
+    file: str | None,
+    work: Callable[[CallerKeys], Coroutine[Any, Any, Result]],
+    *,
+    is_told: bool = False,
+) -> Result:
+    """Does something with the keys in a gateway's store; `is_told`: it is said which store that is."""
+    if any(find_spec(name) is None for name in _PACKAGES):
+        raise click.UsageError('the gateway needs: pip install "innervoice[gateway]"')
+    from innervoice.cli.serve_output import store_line
+    from innervoice.gateway.caller_store import with_caller_keys
+    from innervoice.memory.stores.store import StoreError
+
+    config = import_module("innervoice.gateway.config")
+    state = import_module("innervoice.gateway.state")
+    try:
+        loaded = config.load_config(
+            Path(file) if file else None, os.environ, emulated=True, may_have_stored_keys=True
+        )
+        opened = state.open_state(loaded, os.environ)
+        if opened.url is None:
+            raise click.ClickException(_NO_STORE)
+        if is_told:
+            for line in (store_line(opened.url, loaded.server.remember, 1), *opened.notes):
+                click.echo(line, err=True)
+        return asyncio.run(with_caller_keys(opened, work))
+    except UsageError as error:
+        raise click.ClickException(str(error)) from None
+    except StoreError as error:
+        raise click.ClickException(f"the store cannot be used: {error}") from None
