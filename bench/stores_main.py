@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import random
 import shutil
+import signal
 import statistics
 import sys
 import tempfile
@@ -51,6 +52,8 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=1_000_000, help="in the large file; 0: none")
     parser.add_argument("--folder", type=Path, default=None)
     options = parser.parse_args()
+    # What was started has to end as well.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     print(f"{'store':<10}{'what':<44}{'median':>10}{'p99':>10}")
     for name in options.stores.split(","):
         with temporary_folder(options.folder) as folder, ExitStack() as stack:

@@ -91,12 +91,12 @@ def test_a_server_that_comes_back_is_used_again(sort, server):
             for number in range(2, 40)
         ]
         await asyncio.sleep(0.01)
-        await asyncio.to_thread(server.stop)
+        server.stop()
         results = await asyncio.gather(*under_way, return_exceptions=True)
         assert {type(result) for result in results} <= {type(None), StoreError}
         results = await every_operation(store)
         assert [type(result) for result in results] == [StoreError] * 8
-        await asyncio.to_thread(server.start)
+        server.start()
         await store.put(an_item(50), [b"key"])
         assert f"{50:032x}" in {found.id for found in await store.get("me", [b"key"])}
         assert not [one for one in await every_operation(store) if isinstance(one, StoreError)]
@@ -109,7 +109,7 @@ def test_a_server_that_was_emptied_is_used_again(sort, server):
     async def work():
         store = STORES[sort](server.url)
         await store.put(an_item(1), [b"key"])
-        await asyncio.to_thread(server.empty)
+        server.empty()
         await asyncio.gather(store.get("me", [b"key"]), return_exceptions=True)
         await store.put(an_item(2), [b"key"])
         assert [found.id for found in await store.get("me", [b"key"])] == [f"{2:032x}"]
