@@ -9,6 +9,7 @@ import pytest
 
 from innervoice.memory.stores.postgres import PostgresStore
 from innervoice.memory.stores.redis import RedisStore
+from innervoice.memory.stores.server_errors import ServerErrors
 from innervoice.memory.stores.store import Retention, StoredItem, StoreError
 from memory.stores.servers import free_port
 
@@ -223,3 +224,16 @@ def test_a_put_and_a_get_are_one_command_each(redis_server):
         await store.close()
 
     asyncio.run(work())
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["redis://me:se%40same@host/0", "postgres://host/x?user=me&password=se%40same"],
+)
+def test_an_error_never_tells_the_password(url):
+    errors = ServerErrors("Redis", url)
+    with pytest.raises(StoreError) as caught, errors.told():
+        raise OSError(f"cannot connect to {url} as me, se@same")
+    assert "same" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
