@@ -23,7 +23,7 @@ STARTING_SECONDS = 30
 
 
 class Server:
-    """A server that can be killed and started again on the same port."""
+    """A server that can be killed and started again on the same port. It ends with the thread that started it, even if that is killed."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -34,7 +34,11 @@ class Server:
     def start(self):
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                self.command(), stdout=log, stderr=log, stdin=subprocess.DEVNULL, **self.owner()
+                [*self.bound_to_us(), *self.command()],
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                **self.owner(),
             )
         end = time.monotonic() + STARTING_SECONDS
         while not self.answers():
@@ -55,6 +59,11 @@ class Server:
 
     def owner(self):
         return {}
+
+    def bound_to_us(self):
+        """What makes the kernel end it if nobody is left to stop it (Linux)."""
+        program = shutil.which("setpriv")
+        return [program, "--pdeathsig", self.ending.name.removeprefix("SIG")] if program else []
 
 
 class RedisServer(Server):

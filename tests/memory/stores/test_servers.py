@@ -9,6 +9,7 @@ import pytest
 
 from innervoice.memory.stores.postgres import PostgresStore
 from innervoice.memory.stores.redis import RedisStore
+from innervoice.memory.stores.server_errors import ServerErrors
 from innervoice.memory.stores.store import Retention, StoredItem, StoreError
 from memory.stores.servers import free_port
 
@@ -91,12 +92,12 @@ def test_a_server_that_comes_back_is_used_again(sort, server):
             for number in range(2, 40)
         ]
         await asyncio.sleep(0.01)
-        await asyncio.to_thread(server.stop)
+        server.stop()
         results = await asyncio.gather(*under_way, return_exceptions=True)
         assert {type(result) for result in results} <= {type(None), StoreError}
         results = await every_operation(store)
         assert [type(result) for result in results] == [StoreError] * 8
-        await asyncio.to_thread(server.start)
+        server.start()
         await store.put(an_item(50), [b"key"])
         assert f"{50:032x}" in {found.id for found in await store.get("me", [b"key"])}
         assert not [one for one in await every_operation(store) if isinstance(one, StoreError)]
@@ -109,7 +110,7 @@ def test_a_server_that_was_emptied_is_used_again(sort, server):
     async def work():
         store = STORES[sort](server.url)
         await store.put(an_item(1), [b"key"])
-        await asyncio.to_thread(server.empty)
+        server.empty()
         await asyncio.gather(store.get("me", [b"key"]), return_exceptions=True)
         await store.put(an_item(2), [b"key"])
         assert [found.id for found in await store.get("me", [b"key"])] == [f"{2:032x}"]
@@ -223,3 +224,16 @@ def test_a_put_and_a_get_are_one_command_each(redis_server):
         await store.close()
 
     asyncio.run(work())
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["redis://me:se%40same@host/0", "postgres://host/x?user=me&password=se%40same"],
+)
+def test_an_error_never_tells_the_password(url):
+    errors = ServerErrors("Redis", url)
+    with pytest.raises(StoreError) as caught, errors.told():
+        raise OSError(f"cannot connect to {url} as me, se@same")
+    assert "same" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from innervoice.memory.stores.sqlite import SqliteStore
+from innervoice.memory.stores.sqlite_file import connect
+from innervoice.memory.stores.sqlite_items import SqliteItems
 from innervoice.memory.stores.store import Retention, StoredItem, StoreError
 
 SOURCE = Path(__file__).parents[3] / "src"
@@ -400,3 +402,31 @@ def test_expired_items_are_swept_by_and_by(path):
         ], "the last piece is not full"
         assert file.execute("SELECT count(*) FROM counters").fetchone()[0] == 1
     file.close()
+
+
+def test_the_work_of_a_look_up_does_not_grow_with_the_file(path):
+    items = SqliteItems(Retention(), lambda: START)
+    file = connect(path, 1)
+    steps = []
+    file.set_progress_handler(lambda: steps.append(1), 10)
+    counts = []
+    for number in range(2_000):
+        file.execute("BEGIN")
+        items.put(file, an_item(number), [number.to_bytes(4, "big")])
+        if number in (100, 1_999):
+            for work in (
+                lambda: items.get(file, "me", [bytes([0, 0, 0, 50])], ()),
+                lambda: items.delete(file, "me", [bytes([0, 0, 0, 50])]),
+                lambda: items.put(file, an_item(5_000), [b"new"]),
+                lambda: items.sweep(file),
+            ):
+                steps.clear()
+                work()
+                counts.append(len(steps))
+            file.rollback()
+        else:
+            file.execute("COMMIT")
+    file.close()
+    assert all(
+        later < 2 * sooner + 20 for sooner, later in zip(counts[:4], counts[4:], strict=True)
+    )

@@ -458,6 +458,18 @@ def test_items_come_and_go_at_once(place):
     place.run(work)
 
 
+def test_each_of_many_items_is_found(place):
+    """Also while the machine is busy: 500 of them are under way at once."""
+    keys = [random.randbytes(16) for _ in range(2_000)]
+
+    async def work(store):
+        puts = [store.put(an_item(bytes(500)), keys[one::500]) for one in range(500)]
+        await asyncio.gather(*puts)
+        assert {found.key for found in await store.get("me", keys)} == set(keys)
+
+    place.run(work)
+
+
 def test_two_processes_at_once_agree(shared_place):
     """One id from both, room for half of the items, and both look for them."""
     items = [an_item(bytes(100)) for _ in range(40)]

@@ -29,8 +29,8 @@ local function is_over(item)
         (now - tonumber(item[2]) > seconds or now - tonumber(item[1]) > most_seconds)
 end
 
--- The server lets an item go when it is over, and a key with its last item.
-local function live_on(id, created, used, kept, keys)
+-- The server lets an item go when it is over, and a key with its last item; a key without a time has one that is kept, or is new.
+local function live_on(id, created, used, kept, keys, new_sets)
     local left = math.min(used + seconds, created + most_seconds) - now
     left = math.floor(math.max(1, math.min(left * 1000 + 1000, 1e14)))
     if not kept then redis.call('PEXPIRE', prefix .. 'i:' .. id, string.format('%d', left)) end
@@ -39,7 +39,7 @@ local function live_on(id, created, used, kept, keys)
         local before = redis.call('PTTL', name)
         if kept then
             redis.call('PERSIST', name)
-        elseif before ~= -1 and before < left then
+        elseif new_sets[name] or (before ~= -1 and before < left) then
             redis.call('PEXPIRE', name, string.format('%d', left))
         end
     end
@@ -108,15 +108,15 @@ local name = prefix .. 'i:' .. id
 if redis.call('EXISTS', name) == 1 then return 0 end
 local member = id .. ':' .. #data .. ':' .. kind
 redis.call('HSET', name, 'kind', kind, 'data', data, 'created', created, 'used', ARGV[2], 'kept', kept, 'keys', keys)
+local new_sets = {}
 for key in string.gmatch(keys, '%S+') do
     local set = prefix .. 'k:' .. key
-    local is_new = redis.call('EXISTS', set) == 0
+    new_sets[set] = redis.call('EXISTS', set) == 0
     redis.call('SADD', set, id)
-    if is_new and kept ~= '1' then redis.call('PEXPIRE', set, 1) end
 end
 redis.call('SADD', 'iv:tenants', prefix)
 redis.call('ZADD', prefix .. 'y:' .. kind, created, member)
-live_on(id, tonumber(created), now, kept == '1', keys)
+live_on(id, tonumber(created), now, kept == '1', keys, new_sets)
 if kept == '1' then
     redis.call('SADD', names, id)
 else
@@ -149,11 +149,13 @@ for place = first, #ARGV do
             if item[1] and not is_over(item) then
                 local data = false
                 if not known[id] then data = redis.call('HGET', name, 'data') end
-                table.insert(items, {id, item[1], data})
-                places[id] = #items
+                table.insert(items, id)
+                table.insert(items, item[1])
+                table.insert(items, data)
+                places[id] = #items / 3
                 if tonumber(item[2]) < stale then
                     redis.call('HSET', name, 'used', ARGV[2])
-                    live_on(id, tonumber(item[1]), now, item[3] == '1', item[4])
+                    live_on(id, tonumber(item[1]), now, item[3] == '1', item[4], {})
                     if item[3] ~= '1' then
                         local size = redis.call('HSTRLEN', name, 'data')
                         redis.call('ZADD', by_use, 'XX', ARGV[2], id .. ':' .. size .. ':' .. item[5])
@@ -162,10 +164,10 @@ for place = first, #ARGV do
             end
         end
         if gone[id] then redis.call('SREM', set, id) end
-        if places[id] then table.insert(hits, {place - first, places[id] - 1}) end
+        if places[id] then table.insert(hits, (place - first) .. ':' .. (places[id] - 1)) end
     end
 end
-return {hits, items}
+return {table.concat(hits, ' '), items}
 """
 )
 

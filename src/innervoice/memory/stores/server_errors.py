@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import unquote, unquote_plus, urlsplit
 
 from innervoice.memory.stores.store import StoreError
 
@@ -17,9 +17,13 @@ class ServerErrors:
     def __init__(self, name: str, url: str, *kinds: type[BaseException]) -> None:
         address = urlsplit(url)
         self._name = f"{name} at {address.hostname or 'its default address'}"
-        passwords = [value for name, value in parse_qsl(address.query) if "password" in name]
+        members = (member.partition("=") for member in address.query.split("&"))
+        passwords = [value for name, _, value in members if "password" in name]
         passwords.append(address.password or "")
-        self._secrets = {form for one in passwords for form in (one, unquote(one)) if form}
+        # As it is written in the address, and as it is meant.
+        self._secrets = {
+            form for one in passwords for form in (one, unquote_plus(one), unquote(one)) if form
+        }
         # A driver tells a wrong answer of a server in errors of Python's own.
         self._kinds: tuple[type[BaseException], ...] = (
             *kinds,

@@ -18,8 +18,11 @@ _SWEPT_TENANTS = 64
 _EVERY_TENANT = 2**62
 _SWEEP_SECONDS = 60.0
 _FREED_PAGES = 1_000
-# As few statements as possible are prepared: a list of keys is filled up to one of these lengths. The last is below SQLite's oldest limit.
-_LENGTHS = (8, 32, 128, 512)
+# SQLite takes so many values at once, and more. A list is filled up to a multiple of the other number: few statements have to be prepared.
+_MOST_VALUES = 512
+_STEP = 32
+_AGED = "INDEXED BY items_by_age WHERE created < ? AND NOT kept"
+_UNUSED = "INDEXED BY items_by_use WHERE tenant = ? AND used < ? AND NOT kept"
 _DROPPED = "number, tenant, kept, size, place, keys"
 
 
@@ -78,21 +81,27 @@ class SqliteItems:
         if tenant is None:
             return [], []
         now = self._now()
+        under = _selected(
+            connection, "SELECT key, item FROM keys WHERE tenant = ? AND key IN", (tenant,), keys
+        )
         rows = _selected(
             connection,
-            "SELECT keys.key, number, id, created, used, place, size FROM keys JOIN items ON number = item"
-            " WHERE keys.tenant = ? AND items.tenant = ? AND (kept OR used >= ? AND created >= ?)"
-            " AND keys.key IN",
-            (tenant, tenant, *self._limits(now)),
-            keys,
+            # By their numbers: an index that begins with the tenant has all that the tenant has.
+            "SELECT number, id, created, used, place, size FROM items NOT INDEXED"
+            " WHERE tenant = ? AND (kept OR used >= ? AND created >= ?) AND number IN",
+            (tenant, *self._limits(now)),
+            {number for _, number in under},
         )
-        places = {row[1]: row[5:] for row in rows if decoded(row[2]) not in known}
-        data = read_data(connection, places)
+        found = {row[0]: (decoded(row[1]), row[2]) for row in rows}
+        data = read_data(
+            connection, {row[0]: row[4:] for row in rows if found[row[0]][0] not in known}
+        )
         stale = now - use_is_told_after(self._retention)
-        used = list({row[1] for row in rows if row[4] < stale})
+        used = [row[0] for row in rows if row[3] < stale]
         items = [
-            FoundItem(key, decoded(name), data.get(number), created)
-            for key, number, name, created, *_ in rows
+            FoundItem(key, found[number][0], data.get(number), found[number][1])
+            for key, number in under
+            if number in found
         ]
         return in_order(items, keys), used
 
@@ -126,7 +135,7 @@ class SqliteItems:
         tenant = _tenant(connection, tenant_name)
         rows = _selected(
             connection,
-            f"SELECT DISTINCT {_DROPPED} FROM items WHERE tenant = ? AND number IN"  # noqa: S608
+            f"SELECT DISTINCT {_DROPPED} FROM items NOT INDEXED WHERE tenant = ? AND number IN"  # noqa: S608
             " (SELECT item FROM keys WHERE tenant = ? AND key IN",
             (tenant, tenant),
             keys,
@@ -136,9 +145,9 @@ class SqliteItems:
 
     def forget(self, connection: sqlite3.Connection, tenant_name: str | None, most: int) -> int:
         """Deletes items of a tenant or of all, up to a number of them; returns how many went."""
-        where, values = "NOT kept", []
+        where, values = "WHERE NOT kept", []
         if tenant_name is not None:
-            where, values = "tenant = ? AND NOT kept", [_tenant(connection, tenant_name)]
+            where, values = "WHERE tenant = ? AND NOT kept", [_tenant(connection, tenant_name)]
         count = _drop(connection, _some(connection, where, values, most))
         connection.execute(
             "DELETE FROM tenants WHERE items = 0"
@@ -160,7 +169,7 @@ class SqliteItems:
             " (SELECT name FROM counters WHERE ends <= ? LIMIT ?)",
             (now, most),
         )
-        count = _drop(connection, _some(connection, "created < ? AND NOT kept", [created], most))
+        count = _drop(connection, _some(connection, _AGED, [created], most))
         numbers = connection.execute(
             "SELECT number FROM tenants WHERE number > ? ORDER BY number LIMIT ?",
             (self._last_tenant, tenants),
@@ -168,8 +177,8 @@ class SqliteItems:
         for (tenant,) in numbers:
             if count >= most:
                 return count
-            where = "tenant = ? AND used < ? AND NOT kept"
-            count += _drop(connection, _some(connection, where, [tenant, used], most - count))
+            unused = _some(connection, _UNUSED, [tenant, used], most - count)
+            count += _drop(connection, unused)
             self._last_tenant = tenant
         if len(numbers) < tenants:
             self._last_tenant = 0
@@ -289,9 +298,9 @@ def _selected(
     """The rows of a statement that ends with a list of choices."""
     rows: list[Any] = []
     every = list(dict.fromkeys(choices))
-    for start in range(0, len(every), _LENGTHS[-1]):
-        chunk = every[start : start + _LENGTHS[-1]]
-        length = next(length for length in _LENGTHS if length >= len(chunk))
+    for start in range(0, len(every), _MOST_VALUES):
+        chunk = every[start : start + _MOST_VALUES]
+        length = -(-len(chunk) // _STEP) * _STEP
         chunk += [chunk[-1]] * (length - len(chunk))
         marks = ",".join("?" * length)
         rows += connection.execute(f"{statement} ({marks}){ending}", (*values, *chunk))
@@ -300,7 +309,7 @@ def _selected(
 
 def _some(connection: sqlite3.Connection, where: str, values: list[Any], most: int) -> list[Any]:
     return connection.execute(
-        f"SELECT {_DROPPED} FROM items WHERE {where} LIMIT ?",  # noqa: S608
+        f"SELECT {_DROPPED} FROM items {where} LIMIT ?",  # noqa: S608
         (*values, most),
     ).fetchall()
 
