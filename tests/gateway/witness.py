@@ -9,7 +9,7 @@ from gateway.harness import QUESTION, Client, Served, Upstream
 from innervoice.emulator.routes import route_of
 
 __all__ = [
-    "FRONTS", "SKIP", "Witness", "ask", "loop", "noted", "proofs", "reasoning_is_back", "seals", "shown", "watched",
+    "FRONTS", "SKIP", "Witness", "ask", "loop", "noted", "proofs", "reasoning_is_at_home", "reasoning_is_back", "seals", "shown", "watched",
 ]  # fmt: skip
 
 FRONTS = ("anthropic", "openai-chat", "openai-responses", "gemini")
@@ -66,28 +66,50 @@ def seals(value) -> list[str]:
     return [seal for seal in found if seal]
 
 
-def proofs(message) -> list[str]:
-    """What must be in a request for a turn to be whole: its seals, and the words of reasoning that has none."""
+def proofs(message, *, summaries=True) -> list[str]:
+    """What must be in a request for a turn to be whole: its seals, and the words of reasoning that has none.
+
+    Without `summaries`, as a store keeps turns: not the words of Gemini's thoughts, which Gemini does without.
+    """
     found = []
     for part in message.parts:
         given = seals(part.origin.block) if part.origin else []
-        found += given or ([part.text] if isinstance(part, iv.Thinking) and part.text else [])
+        is_summary = bool(part.origin and part.origin.dialect == "gemini")
+        has_words = isinstance(part, iv.Thinking) and part.text and (summaries or not is_summary)
+        found += given or ([part.text] if has_words else [])
     return found
 
 
-def reasoning_is_back(upstream, *, since=0) -> int:
+def reasoning_is_back(upstream, *, since=0, summaries=True) -> int:
     """Asserts that each request has the reasoning of all answers before it, each once and in order; returns how much it was."""
     known, count = [], 0
     for request, answer in zip(upstream.requests[since:], upstream.answers[since:], strict=True):
-        text, place = json.dumps(request, ensure_ascii=False), -1
-        for proof in known:
-            written = json.dumps(proof, ensure_ascii=False)
-            assert text.count(written) == 1, (text.count(written), proof[:80])
-            assert (place := text.find(written, place + 1)) >= 0, "in their order"
-        count += len(known)
+        count += _has_in_order(request, known)
         if answer is not None:
-            known += proofs(answer.message)
+            known += proofs(answer.message, summaries=summaries)
     return count
+
+
+def reasoning_is_at_home(upstream, *, summaries=True) -> int:
+    """The same for a conversation with several providers: each request has the reasoning of its own provider's answers, and no other."""
+    known, count = {}, 0
+    for path, request, answer in zip(upstream.paths, upstream.requests, upstream.answers, strict=True):  # fmt: skip
+        home = route_of(path).provider
+        count += _has_in_order(request, known.setdefault(home, []))
+        text = json.dumps(request, ensure_ascii=False)
+        for provider, proof in [(one, proof) for one in known for proof in known[one]]:
+            assert provider == home or json.dumps(proof, ensure_ascii=False) not in text, provider
+        known[home] += proofs(answer.message, summaries=summaries)
+    return count
+
+
+def _has_in_order(request, known) -> int:
+    text, place = json.dumps(request, ensure_ascii=False), -1
+    for proof in known:
+        written = json.dumps(proof, ensure_ascii=False)
+        assert text.count(written) == 1, (text.count(written), proof[:80])
+        assert (place := text.find(written, place + 1)) >= 0, "in their order"
+    return len(known)
 
 
 def shown(message) -> tuple:
