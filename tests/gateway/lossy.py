@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
+import pytest
+
 from gateway.harness import Served
 from gateway.witness import Witness, noted, proofs, reasoning_is_at_home, reasoning_is_back
 from innervoice.gateway.in_thread import GatewayInThread
 from innervoice.memory.stores.ram import RamStore
 
-__all__ = ["ANSWER", "MODELS", "NEXT", "QUESTION", "SCHEMA", "Dealt", "get_weather", "lossy_gateway"]  # fmt: skip
+__all__ = ["ANSWER", "MODELS", "NEXT", "QUESTION", "SCHEMA", "Dealt", "each_loop", "each_switch", "get_weather", "lossy_gateway"]  # fmt: skip
 
 MODELS = ("anthropic/claude-opus-5-5", "gemini/gemini-3.5-flash", "deepseek/deepseek-v4-pro", "moonshot/kimi-k3", "openai/gpt-5.6")  # fmt: skip
 NEXT = dict(zip(MODELS, MODELS[1:] + MODELS[:1], strict=True))
@@ -21,6 +23,19 @@ NEXT = dict(zip(MODELS, MODELS[1:] + MODELS[:1], strict=True))
 QUESTION = "What is the weather in Paris and Rome, then the weather in Oslo?"
 ANSWER = "Paris: 21 °C. Rome: 27 °C. Oslo: 9 °C."
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+_STREAMED = {"anthropic/claude-opus-5-5", "deepseek/deepseek-v4-pro"}
+# All of it whole and streamed would take a minute for each program; tests/gateway/test_g21_g28.py has that without a port.
+each_loop = pytest.mark.parametrize(
+    ("model", "streamed", "gateways"),
+    [
+        *((model, streamed, 1) for model in MODELS for streamed in (False, True)),
+        *((model, model in _STREAMED, 3) for model in MODELS),
+    ],
+)
+each_switch = pytest.mark.parametrize(
+    ("model", "streamed", "gateways"), [(model, model in _STREAMED, 3) for model in MODELS]
+)
 
 _HOST = "127.0.0.1"
 _KEY = bytes(range(32))
@@ -80,7 +95,7 @@ class Dealt:
 
     # ---- what must be true ---------------------------------------------------------------------
 
-    def check_loop(self, *, requests=3, is_lost=True, streamed=None) -> None:
+    def check_loop(self, *, requests=3, loses=True, streamed=None) -> None:
         """Nothing was refused, and each request upstream had the real reasoning of all answers before it."""
         self._check_served(requests, streamed)
         upstream, several = self.upstream, len(self._gateways) > 1
@@ -88,7 +103,7 @@ class Dealt:
         # Every turn with calls has reasoning, so each of these was put back into each later request.
         turns = requests * (requests - 1) // 2
         assert reasoning_is_back(upstream, summaries=not several) >= turns
-        if is_lost:
+        if loses:
             assert not self.returned
             assert all(report.kept == report.restored for report in self.reports)
             assert [report.restored >= place for place, report in enumerate(self.reports)] == [True] * requests  # fmt: skip

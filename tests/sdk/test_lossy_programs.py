@@ -3,7 +3,7 @@
 import openai
 import pytest
 
-from gateway.lossy import ANSWER, MODELS, NEXT, QUESTION, lossy_gateway
+from gateway.lossy import ANSWER, MODELS, NEXT, QUESTION, each_switch, lossy_gateway
 from sdk.loops import FUNCTION, STREAMED, weather_of
 
 GATEWAYS = pytest.mark.parametrize("gateways", [1, 3], ids=["one gateway", "three gateways"])
@@ -67,9 +67,7 @@ def test_a_tool_loop_has_its_real_reasoning(model, streamed, gateways):
     served.check_loop(streamed=streamed)
 
 
-@GATEWAYS
-@STREAMED
-@pytest.mark.parametrize("model", MODELS)
+@each_switch
 def test_another_model_in_the_middle_of_a_loop_and_back(model, streamed, gateways):
     """The second request of the loop goes to another model, and so does a later question: each has its own reasoning again."""
     other = NEXT[model]

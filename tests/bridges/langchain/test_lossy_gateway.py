@@ -5,13 +5,10 @@ from functools import reduce
 
 import pytest
 
-from gateway.lossy import ANSWER, MODELS, NEXT, lossy_gateway
+from gateway.lossy import ANSWER, NEXT, each_loop, each_switch, lossy_gateway
 
 core = pytest.importorskip("langchain_core.messages")
 langchain_openai = pytest.importorskip("langchain_openai")
-
-GATEWAYS = pytest.mark.parametrize("gateways", [1, 3], ids=["one gateway", "three gateways"])
-STREAMED = pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 
 
 def asking(url, tool, models, *, streamed):
@@ -28,9 +25,7 @@ def asking(url, tool, models, *, streamed):
     return ask
 
 
-@GATEWAYS
-@STREAMED
-@pytest.mark.parametrize("model", MODELS)
+@each_loop
 async def test_a_tool_loop_has_its_real_reasoning(model, streamed, gateways, tool, loop):
     with lossy_gateway(gateways=gateways) as served:
         *_, answer = await loop(asking(served.url, tool, [model] * 3, streamed=streamed))
@@ -38,12 +33,12 @@ async def test_a_tool_loop_has_its_real_reasoning(model, streamed, gateways, too
     served.check_loop(streamed=streamed)
 
 
-# Streamed where the conversation begins at the strictest hosts.
-@GATEWAYS
-@pytest.mark.parametrize("model", MODELS)
-async def test_another_model_in_the_middle_of_a_loop_and_back(model, gateways, tool, loop):
+@each_switch
+async def test_another_model_in_the_middle_of_a_loop_and_back(
+    model, streamed, gateways, tool, loop
+):
     """The second request of the loop goes to another model, and so does a later question: each has its own reasoning again."""
-    other, streamed = NEXT[model], model.startswith(("anthropic", "deepseek"))
+    other = NEXT[model]
     models = [model, other, model, other, model]
     with lossy_gateway(gateways=gateways) as served:
         ask = asking(served.url, tool, models, streamed=streamed)
