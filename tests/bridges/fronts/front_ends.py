@@ -1,4 +1,4 @@
-"""The real clients of the front ends, behind `read_stream.js`, and what the tests ask of them."""
+"""The real clients of the front ends, behind `read_stream.js` and `chat_loop.js`, and what the tests ask of them."""
 
 import base64
 import json
@@ -15,21 +15,18 @@ INSTALLED = FOLDER.parents[2] / ".npm-fronts"
 FRONTS = ("ag-ui", "ai", "ai-6")
 
 
-class FrontEnds:
-    """One process of Node that reads a stream for every line it gets."""
+class NodeProgram:
+    """One process of Node that answers every line it gets with one of its own."""
 
-    def __init__(self):
-        shutil.copy(FOLDER / "read_stream.js", INSTALLED)
+    def __init__(self, script):
+        if not shutil.which("node") or not (INSTALLED / ".installed").is_file():
+            pytest.skip("the packages of the front ends are not installed; scripts/fronts does it")
+        shutil.copy(FOLDER / script, INSTALLED)
         self._process = subprocess.Popen(
-            ["node", "read_stream.js"], cwd=INSTALLED, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            ["node", script], cwd=INSTALLED, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
 
-    def read(self, front, stream, messages=None):
-        request = {
-            "front": front,
-            "stream": base64.b64encode(stream).decode(),
-            "messages": [asked(front)] if messages is None else messages,
-        }
+    def ask(self, request):
         self._process.stdin.write(json.dumps(request).encode() + b"\n")
         self._process.stdin.flush()
         return json.loads(self._process.stdout.readline())
@@ -40,11 +37,35 @@ class FrontEnds:
         self._process.wait(timeout=20)
 
 
+class FrontEnds(NodeProgram):
+    """Reads streams as front ends do."""
+
+    def read(self, front, stream, messages=None):
+        request = {
+            "front": front,
+            "stream": base64.b64encode(stream).decode(),
+            "messages": [asked(front)] if messages is None else messages,
+        }
+        return self.ask(request)
+
+
+class Programs(NodeProgram):
+    """Leads tool loops as programs on the AI SDK do."""
+
+    def lead(self, sdk, url, question, models, **how):
+        return self.ask({"sdk": sdk, "url": url, "question": question, "models": models, **how})
+
+
 @pytest.fixture(scope="session")
 def clients():
-    if not shutil.which("node") or not (INSTALLED / ".installed").is_file():
-        pytest.skip("the packages of the front ends are not installed; scripts/fronts does it")
-    found = FrontEnds()
+    found = FrontEnds("read_stream.js")
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="session")
+def programs():
+    found = Programs("chat_loop.js")
     yield found
     found.close()
 
