@@ -103,6 +103,7 @@ SENTENCES: dict[str, str] = {
     "header_dropped": "A feature that the client asked for in a header is not known at this host; it was not asked for.",
     "moved_on": "An upstream could not answer; the request went to the next one.",
     "tokens_estimated": "The provider did not count the tokens; the counts are estimates.",
+    "response_not_stored": "The response could not be stored: it cannot be retrieved, and no request can go on from it.",
     "turn_not_stored": "The store could not be asked or written; the answer was served without it.",
     # sending a request
     "retried": "The host was busy, or the connection failed before any output; the request was sent again.",

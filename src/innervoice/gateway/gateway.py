@@ -26,6 +26,7 @@ from innervoice.gateway.pings import Pings
 from innervoice.gateway.refusals import NO_KEY, WRONG_KEY
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Routes
+from innervoice.gateway.stored_responses import StoredResponses
 from innervoice.gateway.upstream import new_http
 from innervoice.memory.envelopes import EnvelopeSealer, derived
 from innervoice.memory.records import FoundTurns
@@ -71,6 +72,8 @@ class Gateway:
         self.sealer = EnvelopeSealer(key, *older_keys)
         self.store: Store = RamStore(Retention(tenant_bytes=_RAM_BYTES)) if store is None else store
         self.sealed = SealedStore(self.store, key, *older_keys)
+        memory = SealedStore(RamStore(Retention(tenant_bytes=_RAM_BYTES)), key)
+        self.responses = StoredResponses(self.sealed, None if store is None else memory)
         # Without a store that outlives the process, turns need not be sealed: they never leave it.
         self.turns = Turns(None if store is None else self.sealed)
         self.http = http or new_http()
@@ -179,6 +182,7 @@ class Gateway:
     async def close(self) -> None:
         """Closes the connections to the upstreams and to the store."""
         await self.turns.close()
+        await self.responses.close()
         await self.store.close()
         await self.http.aclose()
 

@@ -8,7 +8,7 @@ from typing import Any
 from innervoice.errors import UsageError
 from innervoice.gateway.fronts import Front
 from innervoice.gateway.listings import model_body, models_body, shown_model, version_body
-from innervoice.gateway.refusals import not_stored, unknown_model
+from innervoice.gateway.refusals import unknown_model
 from innervoice.gateway.routes import Routes, UnknownModelError
 from innervoice.wire.refusals import Refused
 
@@ -29,7 +29,7 @@ def looked_up(front: Front, value: Mapping[str, Any], routes: Routes) -> dict[st
         except UnknownModelError as error:
             refusal = unknown_model(front.dialect, name, error.nearest, looked_up=True)
             raise Refused(refusal) from None
-    raise Refused(not_stored(front.id or ""))
+    raise AssertionError(f"{front.verb} is looked up elsewhere")
 
 
 def _reached(name: str, routes: Routes) -> str:

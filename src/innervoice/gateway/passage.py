@@ -9,7 +9,7 @@ notes is one without changes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, get_args
 
@@ -112,6 +112,8 @@ class Passage:
         self._restored = self.request
         self.is_restored = False
         """Whether a store was asked."""
+        self.echo: Mapping[str, Any] = {}
+        """What the answer repeats of the request, where the client's API has that."""
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -125,9 +127,11 @@ class Passage:
         """The keys of the turns in the request."""
         return self._restorer.wanted
 
-    def restore(self, found: FoundTurns) -> None:
-        """Puts back what a store found under these keys."""
+    def restore(self, found: FoundTurns, known: Sequence[Message] = ()) -> None:
+        """Puts back what a store found under these keys; `known` are turns that are in the request without doubt."""
         self.is_restored = True
+        if known:
+            found = {**found, **self._restorer.known(known)}
         self._restored, self._places = self._restorer.restored(found)
 
     def record(self, message: Message) -> tuple[TurnRecord, list[bytes]] | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
 from innervoice.gateway.fronts import Front
@@ -14,6 +15,7 @@ from innervoice.gateway.limits import checked_body
 from innervoice.gateway.listings import estimate
 from innervoice.gateway.passage import Attempt, Passage
 from innervoice.gateway.report import Report
+from innervoice.gateway.response_state import DIALECT, ResponseState
 from innervoice.memory.records import TurnRecord
 from innervoice.memory.restoring import record_of
 from innervoice.memory.turn_keys import ConversationDigest
@@ -22,6 +24,7 @@ from innervoice.wire.dialects import dialect_named
 if TYPE_CHECKING:
     from innervoice.gateway.gateway import Gateway
     from innervoice.gateway.routes import Candidate, Route
+    from innervoice.gateway.stored_responses import StoredResponse
 
 __all__ = ["AnyPassage", "KnownPassage", "Passages"]
 
@@ -67,6 +70,10 @@ class Passages:
         self._headers = headers
         self._front, self._body, self._report = front, body, report
         self._read: Passage | None = None
+        self._value: dict[str, Any] = {}
+        self._expanded: Passage | None = None
+        self.state: ResponseState | None = None
+        """What the request has to do with stored responses; None in APIs without them."""
         self.estimate = 0
         """About how many tokens the request has, where it was read."""
         self._split: SplitRequest | None = None
@@ -81,6 +88,10 @@ class Passages:
         assert known is not None
         self.name, self.stream = known.name, known.stream
         report.asked, report.stream = self.name, self.stream
+        if front.dialect == DIALECT:
+            self.state = ResponseState(gateway, report, headers, self._member)
+            if self._read is not None:
+                self._read.echo = self.state.echo
 
     @property
     def first_words(self) -> bytes:
@@ -90,6 +101,8 @@ class Passages:
     async def step(self, candidate: Candidate, route: Route) -> Step:
         """The request as it is sent to a candidate."""
         split = self._split
+        if self.state is not None and not self.state.is_plain:
+            return await self._going_on(self.state, candidate, route)
         if split is not None and self._read is None and route.at_most is None:
             way = self._gateway.known.find(split, candidate)
             if way is not None:
@@ -104,6 +117,34 @@ class Passages:
             passage.restore(await self._gateway.found(passage))
         return Step(passage, passage.attempt(candidate, route))
 
+    async def _going_on(self, state: ResponseState, candidate: Candidate, route: Route) -> Step:
+        """The request with what it goes on from: as it came where the candidate has that itself, else as one with all of it."""
+        chain = await state.chain(candidate)
+        if self._read is None:
+            self._long()
+        passage = self._read
+        if chain is not None:
+            passage = self._expanded = self._expanded or self._with(chain, state)
+        assert passage is not None
+        if not passage.is_restored:
+            turns = [turn for response in chain or () if (turn := response.turn())]
+            passage.restore(await self._gateway.found(passage), turns)
+        attempt = passage.attempt(candidate, route)
+        state.check(attempt)
+        return Step(passage, attempt)
+
+    def _with(self, chain: list[StoredResponse], state: ResponseState) -> Passage:
+        value = state.expanded(self._value, chain)
+        return self._passage(state.written(value), value)
+
+    def _member(self, name: str) -> bytes | None:
+        """A member of the body as JSON; None if there is none."""
+        if self._split is not None:
+            member = self._split.members.get(name)
+            return None if member is None else bytes(member)
+        value = self._value
+        return dump_json(value[name]) if name in value else None
+
     def read_all(self, candidate: Candidate) -> None:
         """The short way was refused: the long one finds out what has to change."""
         if self._split is not None:
@@ -113,7 +154,7 @@ class Passages:
     def learn(self, step: Step, answer: Message) -> None:
         """A request went on as it came, and got this answer."""
         passage, attempt, split = step.passage, step.attempt, self._split
-        if split is None or not attempt.is_bytes:
+        if split is None or not attempt.is_bytes or (self.state and not self.state.is_plain):
             return
         known = self._gateway.known
         if isinstance(passage, Passage):
@@ -129,18 +170,24 @@ class Passages:
         known.continued(split, attempt.candidate, passage.digest, answer, self._report.kept)
 
     def _long(self) -> None:
+        self._value = checked_body(self._body, self._gateway.limits)
+        self._read = self._passage(self._body, self._value)
+
+    def _passage(self, body: bytes, value: dict[str, Any]) -> Passage:
         gateway = self._gateway
-        value = checked_body(self._body, gateway.limits)
         self.estimate = estimate(value)
-        self._read = Passage(
+        passage = Passage(
             self._front,
-            self._body,
+            body,
             value,
             report=self._report,
             secret=gateway.lookup_key,
             sealer=gateway.sealer,
             headers=self._headers,
         )
+        if self.state is not None:
+            passage.echo = self.state.echo
+        return passage
 
     def _tell(self, candidate: Candidate, way: KnownWay) -> tuple[str, ...]:
         """Reports the short way; returns the flags that go with it."""

@@ -26,8 +26,8 @@ from innervoice.wire.json_access import as_dict, as_text
 from innervoice.wire.refusals import Refusal
 
 __all__ = [
-    "NO_KEY", "WRONG_KEY", "ErrorReply", "no_model", "no_upstream", "not_stored", "refusal_of", "refused", "too_many_streams",
-    "unknown_model",
+    "NO_KEY", "NO_STORE", "SYNCHRONOUS", "WRONG_KEY", "ErrorReply", "no_model", "no_previous", "no_upstream", "not_stored", "refusal_of",
+    "refused", "too_many_streams", "unknown_model",
 ]  # fmt: skip
 
 _CHALLENGE = {"www-authenticate": "Bearer"}
@@ -42,6 +42,12 @@ WRONG_KEY = Refusal(
     code="invalid_api_key",
     headers=_CHALLENGE,
 )
+NO_STORE = Refusal(
+    text="the store of this gateway cannot be asked at the moment; try again",
+    status=503,
+    headers={"retry-after": "1"},
+)
+SYNCHRONOUS = Refusal(text="Cannot cancel a synchronous response.")
 _LONGEST_NAME = 200
 _KINDS: tuple[tuple[type[InnervoiceError], int, str], ...] = (
     (UsageError, 400, ""),
@@ -94,6 +100,15 @@ def not_stored(response_id: str) -> Refusal:
     """There is no stored response of this id, or it is another's."""
     shown = response_id[:_LONGEST_NAME]
     return Refusal(text=f"Response with id '{shown}' not found.", status=404)
+
+
+def no_previous(response_id: str) -> Refusal:
+    """A request goes on from a response that is not there, or is another's."""
+    return Refusal(
+        text=f"Previous response with id '{response_id[:_LONGEST_NAME]}' not found.",
+        code="previous_response_not_found",
+        param="previous_response_id",
+    )
 
 
 def no_upstream(name: str) -> Refusal:

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from innervoice.canon.notes import Note, Notebook
-from innervoice.canon.response import Failure
+from innervoice.canon.response import Failure, Response
 from innervoice.client.aio import AsyncEvents, pull
 from innervoice.client.deadline import Deadline
 from innervoice.client.retry import Backoff
@@ -31,10 +31,11 @@ from innervoice.gateway.client_stream import ClientStream, Send
 from innervoice.gateway.headers import AFFINITY, passed_back, passed_on
 from innervoice.gateway.listings import estimated_usage
 from innervoice.gateway.passage import Attempt
-from innervoice.gateway.passages import AnyPassage, KnownPassage, Passages
+from innervoice.gateway.passages import KnownPassage, Passages, Step
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Candidate, Route
 from innervoice.history.recover import is_about_reasoning
+from innervoice.wire.refusals import Refused
 
 if TYPE_CHECKING:
     from innervoice.gateway.gateway import Gateway
@@ -65,7 +66,8 @@ class Serving:
         self._stream = ClientStream(send, report, gateway.pings, gateway.time_limits)
         self._exchange: GatewayExchange | None = None
         self._moved: list[Note] = []
-        self._passage: AnyPassage | None = None
+        self._step: Step | None = None
+        self._key: bytes | None = None
 
     @property
     def upstream(self) -> str | None:
@@ -81,8 +83,9 @@ class Serving:
         """Sends the answer; raises if there is none and the client has got nothing yet."""
         gateway = self._gateway
         route = gateway.routes.route(self._passages.name)
-        conversation = self._conversation()
+        conversation = self._key = await self._conversation()
         candidates = gateway.circuits.order(route, conversation)
+        failed: Exception | None = None
         self._stream.open()
         try:
             for number, candidate in enumerate(candidates):
@@ -95,7 +98,13 @@ class Serving:
                     )
                     if is_last or self._stream.has_said or not _may_go_elsewhere(error):
                         raise
+                    failed = error
                     self._moved.append(_moved(candidate, error))
+                except Refused as error:
+                    # This candidate cannot go on from a stored response; another may, and what one said before tells more.
+                    failed = failed or error
+                    if is_last:
+                        raise failed from None
                 else:
                     gateway.circuits.succeeded(candidate, conversation)
                     return
@@ -108,7 +117,7 @@ class Serving:
         stream = self._stream
         step = await self._passages.step(candidate, route)
         passage, attempt = step
-        self._passage = passage
+        self._step = step
         self._report.notes += self._moved  # an attempt begins the notes anew
         exchange = self._exchange = self._exchange_for(attempt, is_last=is_last)
         answer = stream.answer = answer_for(passage, attempt, exchange, self._passages.estimate)
@@ -116,15 +125,14 @@ class Serving:
         stream.ask_again()
         try:
             await self._pass_on(exchange, answer)
-            await self._gateway.remember(passage, exchange.response)
-            self._passages.learn(step, exchange.response.message)
             last = answer.last()
+            await self._keep(step, exchange.response, answer)
+            self._passages.learn(step, exchange.response.message)
             self._finish(exchange, answer.notes)
             await stream.end(last)
         except InnervoiceError as error:
             self._report.attempts += exchange.attempts
-            if isinstance(passage, KnownPassage) and self._must_be_read(error):
-                self._passages.read_all(candidate)
+            if not stream.has_begun and self._has_another_way(step, error):
                 await self._ask(candidate, route, is_last=is_last)
                 return
             # Signs of life are no answer: another upstream can still give one.
@@ -133,13 +141,39 @@ class Serving:
                 raise
             self._report.error = type(error).__name__
             self._report.usage = exchange.response.usage
-            await stream.end(answer.fail(_failure_of(error)))
+            end = answer.fail(_failure_of(error))
+            await self._store(step, exchange.response, answer)
+            await stream.end(end)
             if isinstance(error, (ProviderError, TransportError)):
                 self._gateway.circuits.failed(candidate, status=error.status, retry_after=None)
 
-    def _must_be_read(self, error: InnervoiceError) -> bool:
-        """Whether a request that went on unread is refused for reasoning in it."""
-        return not self._stream.has_begun and is_about_reasoning(str(error))
+    def _has_another_way(self, step: Step, error: InnervoiceError) -> bool:
+        """Whether the request can be sent in another way: it went on unread, or from a response that the provider no longer has."""
+        if isinstance(step.passage, KnownPassage) and is_about_reasoning(str(error)):
+            self._passages.read_all(step.attempt.candidate)
+            return True
+        state = self._passages.state
+        return state is not None and state.refused(error)
+
+    async def _keep(self, step: Step, response: Response, answer: Answer) -> None:
+        """Remembers the turn and stores the response, at once: the end of the answer waits for both."""
+        remembered = self._gateway.remember(step.passage, response)
+        if self._passages.state is None or not self._passages.state.is_stored:
+            await remembered
+        else:
+            await asyncio.gather(remembered, self._store(step, response, answer))
+
+    async def _store(
+        self, step: Step, response: Response, answer: Answer, status: str | None = None
+    ) -> None:
+        """Stores the response that the client got, in APIs that have it."""
+        state = self._passages.state
+        if state is None or not state.is_stored:
+            return
+        body = answer.written()
+        if body is not None and status is not None:
+            body = {**body, "status": status, "error": None}
+        await state.keep(step.attempt, response, body, self._key)
 
     async def _pass_on(self, exchange: GatewayExchange, answer: Answer) -> None:
         """Passes on what may leave before the end; raises if the answer breaks off or takes too long."""
@@ -205,7 +239,7 @@ class Serving:
     async def left(self) -> None:
         """The client is gone: what is known of the answer is booked, and what came of it is kept."""
         self._report.status, self._report.error = 499, None
-        if self._exchange is None or self._passage is None:
+        if self._exchange is None or self._step is None:
             return
         response = self._exchange.response
         usage = estimated_usage(response, self._passages.estimate)
@@ -213,11 +247,17 @@ class Serving:
             self._report.notes.append(Note("tokens_estimated"))
         self._report.attempts += self._exchange.attempts
         self._report.usage = usage
-        await self._gateway.remember(self._passage, response)
+        await self._gateway.remember(self._step.passage, response)
+        if self._stream.has_begun and self._stream.answer is not None:
+            await self._store(self._step, response, self._stream.answer, "cancelled")
 
-    def _conversation(self) -> bytes | None:
+    async def _conversation(self) -> bytes | None:
         """What the requests of one conversation have in common: a header of the client, else how the conversation begins."""
+        state = self._passages.state
+        stored = await state.load() if state else None
         hint = next((self._given[name] for name in AFFINITY if self._given.get(name)), None)
+        if hint is None and stored:
+            return stored
         begins = self._passages.first_words if hint is None else hint.encode("latin-1", "replace")
         facts = f"{self._report.tenant}\0{self._passages.name}\0"
         return blake2b(facts.encode("utf-8", "surrogatepass") + begins, digest_size=16).digest()

@@ -13,7 +13,7 @@ from innervoice.history.pairs import pairs_of
 from innervoice.wire.controls import is_claude
 from innervoice.wire.dialects import replay_of
 
-__all__ = ["UNANSWERED", "TurnRules", "is_said", "last_said", "new_from"]
+__all__ = ["UNANSWERED", "TurnRules", "is_held", "is_said", "last_said", "new_from"]
 
 UNANSWERED = "This call was interrupted and has no result."
 _HELD = ("previous_response_id", "previous_interaction_id", "conversation", "thread")
@@ -29,6 +29,11 @@ def is_said(message: Message) -> bool:
 def last_said(messages: Sequence[Message]) -> int:
     """The number of the last message from the user; -1 if there is none."""
     return next((n for n in range(len(messages) - 1, -1, -1) if is_said(messages[n])), -1)
+
+
+def is_held(request: Request) -> bool:
+    """H10: whether a server stores the conversation before the messages of a request."""
+    return any(request.extra.get(name) for name in _HELD)
 
 
 def new_from(request: Request) -> int:
