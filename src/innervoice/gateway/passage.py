@@ -33,6 +33,7 @@ from innervoice.gateway.additions import (
 from innervoice.gateway.byte_path import with_model
 from innervoice.gateway.fronts import Front
 from innervoice.gateway.headers import asked_betas, known_betas
+from innervoice.gateway.known_turns import with_turns
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Candidate, Route
 from innervoice.history.plan import Plan, planned
@@ -94,7 +95,9 @@ class Passage:
         secret: bytes,
         sealer: EnvelopeSealer,
         headers: Mapping[str, str] = _NO_HEADERS,
+        turns: Sequence[Message] = (),
     ) -> None:
+        """`turns` are turns of the request as their providers gave them, in order, where they are known."""
         self.front = front
         self.report = report
         self.name = front.model or str(value.get("model") or "")
@@ -105,7 +108,7 @@ class Passage:
         self._body, self._value = body, value
         self._sealer, self._secret = sealer, secret
         self._betas = asked_betas(headers, value)
-        self.request = decode_request(value, front.dialect)
+        self.request = with_turns(decode_request(value, front.dialect), turns)
         self._notebook = Notebook()
         self._restorer = TurnRestorer(self.request, report.tenant, secret, self._opened)
         self._places: frozenset[tuple[int, int]] = frozenset()
@@ -114,6 +117,8 @@ class Passage:
         """Whether a store was asked."""
         self.echo: Mapping[str, Any] = {}
         """What the answer repeats of the request, where the client's API has that."""
+        self.turn_keys: Sequence[bytes] = ()
+        """Further keys of the answer's turn, by which it can be deleted."""
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -127,17 +132,15 @@ class Passage:
         """The keys of the turns in the request."""
         return self._restorer.wanted
 
-    def restore(self, found: FoundTurns, known: Sequence[Message] = ()) -> None:
-        """Puts back what a store found under these keys; `known` are turns that are in the request without doubt."""
+    def restore(self, found: FoundTurns) -> None:
+        """Puts back what a store found under these keys."""
         self.is_restored = True
-        if known:
-            found = {**found, **self._restorer.known(known)}
         self._restored, self._places = self._restorer.restored(found)
 
     def record(self, message: Message) -> tuple[TurnRecord, list[bytes]] | None:
         """The record of the answer and its keys; None if there is nothing that a client could lose."""
         made = self._restorer.record(message)
-        return (made[0], list(made[1])) if made else None
+        return (made[0], [*made[1], *self.turn_keys]) if made else None
 
     @property
     def digest(self) -> ConversationDigest:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from innervoice.canon.jsontext import dump_json
@@ -38,11 +38,13 @@ class KnownPassage:
         self.name = split.name
         self.stream = split.stream
         self.digest = way.digest
+        self.turn_keys: Sequence[bytes] = ()
+        """Further keys of the answer's turn, by which it can be deleted."""
 
     def record(self, message: Message) -> tuple[TurnRecord, list[bytes]] | None:
         """The record of the answer and its keys; None if there is nothing that a client could lose."""
         made = record_of(message, self.report.tenant, self.digest)
-        return (made[0], list(made[1])) if made else None
+        return (made[0], [*made[1], *self.turn_keys]) if made else None
 
 
 AnyPassage: TypeAlias = Passage | KnownPassage
@@ -127,15 +129,15 @@ class Passages:
             passage = self._expanded = self._expanded or self._with(chain, state)
         assert passage is not None
         if not passage.is_restored:
-            turns = [turn for response in chain or () if (turn := response.turn())]
-            passage.restore(await self._gateway.found(passage), turns)
+            passage.restore(await self._gateway.found(passage))
         attempt = passage.attempt(candidate, route)
         state.check(attempt)
         return Step(passage, attempt)
 
     def _with(self, chain: list[StoredResponse], state: ResponseState) -> Passage:
         value = state.expanded(self._value, chain)
-        return self._passage(state.written(value), value)
+        turns = [turn for response in chain if (turn := response.turn())]
+        return self._passage(state.written(value), value, turns)
 
     def _member(self, name: str) -> bytes | None:
         """A member of the body as JSON; None if there is none."""
@@ -173,7 +175,9 @@ class Passages:
         self._value = checked_body(self._body, self._gateway.limits)
         self._read = self._passage(self._body, self._value)
 
-    def _passage(self, body: bytes, value: dict[str, Any]) -> Passage:
+    def _passage(
+        self, body: bytes, value: dict[str, Any], turns: Sequence[Message] = ()
+    ) -> Passage:
         gateway = self._gateway
         self.estimate = estimate(value)
         passage = Passage(
@@ -184,6 +188,7 @@ class Passages:
             secret=gateway.lookup_key,
             sealer=gateway.sealer,
             headers=self._headers,
+            turns=turns,
         )
         if self.state is not None:
             passage.echo = self.state.echo

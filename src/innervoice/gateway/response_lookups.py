@@ -53,6 +53,8 @@ async def _found(gateway: Gateway, name: str, tenant: str) -> StoredResponse:
 async def _deleted(gateway: Gateway, name: str, tenant: str) -> dict[str, Any]:
     try:
         was_there = await gateway.responses.delete(tenant, name)
+        if was_there:
+            await gateway.turns.delete(tenant, gateway.responses.turn_keys(tenant, name))
     except StoreError:
         raise Refused(NO_STORE) from None
     if not was_there:

@@ -18,11 +18,11 @@ from innervoice.canon.messages import Message
 from innervoice.canon.notes import Note
 from innervoice.canon.response import Response
 from innervoice.errors import InnervoiceError, ProviderError
+from innervoice.gateway.known_turns import says_more
 from innervoice.gateway.passage import Attempt
 from innervoice.gateway.refusals import NO_STORE, no_previous
 from innervoice.gateway.report import Report
 from innervoice.gateway.stored_responses import MOST_BYTES, StoredResponse, packed
-from innervoice.memory.restoring import says_more
 from innervoice.wire.json_access import as_list
 from innervoice.wire.refusals import Headers, Refusal, Refused
 
@@ -193,6 +193,11 @@ class ResponseState:
 
     # ---- what is left behind -------------------------------------------------------------------
 
+    def turn_keys(self, body: Mapping[str, Any] | None) -> list[bytes]:
+        """The keys by which the turn of an answer is deleted together with its response."""
+        name = (body or {}).get("id")
+        return self._gateway.responses.turn_keys(self._report.tenant, name)[:1] if name else []
+
     async def keep(
         self,
         attempt: Attempt,
@@ -213,6 +218,7 @@ class ResponseState:
             chain=self._chain_of_ids(),
             place=_place(attempt.candidate) if attempt.is_bytes and body.get("store") else None,
             conversation=conversation or b"",
+            target=attempt.candidate.target,
             turn=_lost(attempt, answer),
         )
         if len(data) > MOST_BYTES:

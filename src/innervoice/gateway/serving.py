@@ -142,7 +142,10 @@ class Serving:
             self._report.error = type(error).__name__
             self._report.usage = exchange.response.usage
             end = answer.fail(_failure_of(error))
-            await self._store(step, exchange.response, answer)
+            if self._passages.state is not None:
+                await self._passages.state.keep(
+                    attempt, exchange.response, answer.written(), self._key
+                )
             await stream.end(end)
             if isinstance(error, (ProviderError, TransportError)):
                 self._gateway.circuits.failed(candidate, status=error.status, retry_after=None)
@@ -155,25 +158,22 @@ class Serving:
         state = self._passages.state
         return state is not None and state.refused(error)
 
-    async def _keep(self, step: Step, response: Response, answer: Answer) -> None:
-        """Remembers the turn and stores the response, at once: the end of the answer waits for both."""
-        remembered = self._gateway.remember(step.passage, response)
-        if self._passages.state is None or not self._passages.state.is_stored:
-            await remembered
-        else:
-            await asyncio.gather(remembered, self._store(step, response, answer))
-
-    async def _store(
-        self, step: Step, response: Response, answer: Answer, status: str | None = None
+    async def _keep(
+        self, step: Step, response: Response, answer: Answer | None, *, has_left: bool = False
     ) -> None:
-        """Stores the response that the client got, in APIs that have it."""
+        """Remembers the turn and, in APIs that have it, stores the response that the client got; the end of the answer waits for both."""
         state = self._passages.state
-        if state is None or not state.is_stored:
+        if state is None or not state.is_stored or answer is None:
+            await self._gateway.remember(step.passage, response)
             return
         body = answer.written()
-        if body is not None and status is not None:
-            body = {**body, "status": status, "error": None}
-        await state.keep(step.attempt, response, body, self._key)
+        if body is not None and has_left:
+            body = {**body, "status": "cancelled", "error": None}
+        step.passage.turn_keys = state.turn_keys(body)
+        await asyncio.gather(
+            self._gateway.remember(step.passage, response),
+            state.keep(step.attempt, response, body, self._key),
+        )
 
     async def _pass_on(self, exchange: GatewayExchange, answer: Answer) -> None:
         """Passes on what may leave before the end; raises if the answer breaks off or takes too long."""
@@ -247,9 +247,8 @@ class Serving:
             self._report.notes.append(Note("tokens_estimated"))
         self._report.attempts += self._exchange.attempts
         self._report.usage = usage
-        await self._gateway.remember(self._step.passage, response)
-        if self._stream.has_begun and self._stream.answer is not None:
-            await self._store(self._step, response, self._stream.answer, "cancelled")
+        answer = self._stream.answer if self._stream.has_begun else None
+        await self._keep(self._step, response, answer, has_left=True)
 
     async def _conversation(self) -> bytes | None:
         """What the requests of one conversation have in common: a header of the client, else how the conversation begins."""

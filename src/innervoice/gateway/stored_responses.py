@@ -5,6 +5,7 @@
     chain          the ids of all responses before it, the oldest first: a follow-up needs two round trips however long the chain is
     place          the account at the provider that stores it, too
     conversation   what the requests of its conversation have in common
+    origin         the dialect, the provider, the model and the account that it came from
     turn           the turn as the provider gave it, where the object has no place for all of it
 
 A store that is slow or not there fails no answer: the response stays in memory then, and that is told.
@@ -20,7 +21,9 @@ from typing import Any, NamedTuple, TypeVar
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.storage import from_json, to_json
-from innervoice.errors import DecodeError
+from innervoice.canon.target import Target
+from innervoice.decoding import decode
+from innervoice.errors import InnervoiceError
 from innervoice.memory.sealed_store import SealedStore
 from innervoice.memory.stores.store import FoundItem, StoreError
 from innervoice.wire.json_access import as_dict, as_list, as_text
@@ -51,6 +54,7 @@ class StoredResponse:
         self.conversation = bytes.fromhex(as_text(value.get("conversation")) or "")
         self.is_deleted = bool(value.get("deleted"))
         """It was here, and must not be found at the provider either."""
+        self._origin = [as_text(word) for word in as_list(value.get("origin"))]
         self._input = value.get("input")
         self._turn = value.get("turn")
 
@@ -82,12 +86,15 @@ class StoredResponse:
         return as_list(self.body.get("output"))
 
     def turn(self) -> Message | None:
-        """The turn as the provider gave it; None if the items of the answer say all of it."""
+        """The turn as the provider gave it: with seals that the object has no place for, and the account that it came from."""
         try:
-            found = from_json(dump_json(self._turn)) if self._turn else None
-        except (DecodeError, ValueError):
+            if self._turn is not None:
+                found = from_json(dump_json(self._turn))
+                return found if isinstance(found, Message) else None
+            dialect, provider, model, scope = self._origin
+            return decode(self.body, provider, model, dialect, scope=scope).message
+        except (InnervoiceError, ValueError):
             return None
-        return found if isinstance(found, Message) else None
 
 
 class FoundResponses(NamedTuple):
@@ -104,15 +111,18 @@ def packed(
     chain: Sequence[str],
     place: str | None,
     conversation: bytes,
+    target: Target,
     turn: Message | None,
 ) -> bytes:
     """The data of an item; `input` is JSON as it came, which is not read for this."""
+    origin = [target.dialect, target.provider, target.model, target.scope]
     members = {
         b"response": dump_json(response),
         b"input": input,
         b"chain": dump_json(list(chain)),
         b"place": dump_json(place),
         b"conversation": dump_json(conversation.hex()),
+        b"origin": dump_json(origin),
         b"turn": b"null" if turn is None else to_json(turn),
     }
     return b"{" + b",".join(b'"%b":%b' % member for member in members.items()) + b"}"
@@ -180,6 +190,10 @@ class StoredResponses:
         """Waits a moment for what is still on its way into the store."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_SECONDS)
+
+    def turn_keys(self, tenant: str, name: str) -> list[bytes]:
+        """The keys of the turn that is in a response."""
+        return self._sealed.keys(tenant, "turn of a response", str(name))
 
     def _keys(self, tenant: str, name: str) -> list[bytes]:
         return self._sealed.keys(tenant, KIND, name)

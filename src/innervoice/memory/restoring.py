@@ -30,7 +30,7 @@ from innervoice.memory.turn_keys import (
 )
 from innervoice.wire.gemini.replay import SKIP
 
-__all__ = ["RestoredRequest", "TurnRestorer", "is_shown", "record_of", "says_more", "seals_of"]
+__all__ = ["RestoredRequest", "TurnRestorer", "is_shown", "record_of", "seals_of"]
 
 
 class RestoredRequest(NamedTuple):
@@ -96,20 +96,6 @@ class TurnRestorer:
             return RestoredRequest(self._request, frozenset())
         return RestoredRequest(self._request.replace(messages=tuple(messages)), frozenset(places))
 
-    def known(self, turns: Sequence[Message]) -> FoundTurns:
-        """Turns that are known to be in the request, in their order, as if a store had found each of them and no other."""
-        found: dict[bytes, list[TurnRecord]] = {}
-        left = list(turns)
-        for message, keys in zip(self._request.messages, self._keys, strict=True):
-            fitting = (n for n, turn in enumerate(left) if keys and is_shown(message, turn))
-            number = next(fitting, None)
-            if keys is None or number is None:
-                continue
-            record = TurnRecord(id="", tenant=self._tenant, message=left[number], created=0.0)
-            found.update({key: [record] for key in keys.all})
-            del left[: number + 1]
-        return found
-
     def _unpacked(self, message: Message) -> Message:
         """A turn with the parts that it carries in envelopes."""
         if message.role != "assistant" or not any(map(_carries, message.parts)):
@@ -138,7 +124,7 @@ def record_of(
     message: Message, tenant: str, digest: ConversationDigest
 ) -> tuple[TurnRecord, Sequence[bytes]] | None:
     """The record of a turn behind a conversation, and its keys; None if every program keeps all of it."""
-    if not any(map(says_more, message.parts)):
+    if not any(map(_says_more, message.parts)):
         return None
     record = TurnRecord(id=token_hex(16), tenant=tenant, message=message, created=now())
     return record, digest.keys(message).all
@@ -190,7 +176,7 @@ def _is_lost(part: Part, had: set[str], said: set[str]) -> bool:
     return isinstance(part, Thinking) and part.text not in said
 
 
-def says_more(part: Part) -> bool:
+def _says_more(part: Part) -> bool:
     """Whether a part is more than the text or the call that every program keeps."""
     return isinstance(part, (Thinking, Opaque)) or bool(part.origin and part.origin.seals)
 

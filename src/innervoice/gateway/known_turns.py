@@ -1,0 +1,50 @@
+"""Turns that are known to be in a request, as their providers gave them.
+
+The items of a stored response are what the client saw: Gemini's seals of calls have no place in them, and they do not say which account
+sealed them. What is known of a turn takes the place of what its items say. No search by content is needed, which finds none of two
+turns that look alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from innervoice.canon.jsontext import load_json
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Opaque, Part, Thinking, ToolCall
+from innervoice.canon.request import Request
+
+__all__ = ["says_more", "with_turns"]
+
+
+def with_turns(request: Request, turns: Sequence[Message]) -> Request:
+    """The request with these turns, which are in their order, in place of the messages that show them."""
+    if not turns:
+        return request
+    left = [(turn, _shown(turn)) for turn in turns]
+    messages: list[Message] = []
+    for message in request.messages:
+        shown = _shown(message) if message.role == "assistant" else None
+        number = next((n for n, (_, own) in enumerate(left) if own == shown), None)
+        messages.append(message if number is None else left[number][0])
+        if number is not None:
+            del left[: number + 1]
+    return request.replace(messages=tuple(messages))
+
+
+def says_more(part: Part) -> bool:
+    """Whether a part is more than a text or a call that is the same everywhere."""
+    return isinstance(part, (Thinking, Opaque)) or bool(part.origin and part.origin.seals)
+
+
+def _shown(turn: Message) -> tuple[str, list[Any]]:
+    """The words and the calls of a turn; ids of calls count, for the results of the request name them."""
+    return turn.text.strip(), [(call.id, call.name, _value(call)) for call in turn.tool_calls]
+
+
+def _value(call: ToolCall) -> Any:
+    try:
+        return load_json(call.arguments or "{}")
+    except ValueError:
+        return call.arguments
