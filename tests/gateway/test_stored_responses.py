@@ -7,7 +7,7 @@ import pytest
 
 from gateway.harness import BEHIND, QUESTION, TOOLS, URLS, Served
 from gateway.upstreams import Answer, Scripted, Wait
-from gateway.witness import Witness, noted, proofs, reasoning_is_back
+from gateway.witness import Witness, noted, proofs, reasoning_is_back, seals
 from innervoice.emulator.core import Emulator, Reply
 from innervoice.gateway.config import (
     GatewayConfig,
@@ -137,16 +137,35 @@ def test_to_other_models_and_back(stream):
 
 
 def test_two_turns_alike_keep_each_their_own_reasoning():
-    """Two conversations with the same words and calls: by the id it is known whose seals are whose, where the words fit both."""
-    served = watched(upstream=Witness(Emulator()))
-    callers = [Caller(served, GEMINI) for _ in range(2)]
+    """Two conversations with the same words, calls and ids: by their content nobody can tell whose seals are whose."""
+    signs = ["QUFBQUFBQUE=", "QkJCQkJCQkI="]
+    call = {"functionCall": {"id": "call_1", "name": "get_weather", "args": {"city": "Lisbon"}}}
+    made = [{"candidates": [{"content": {"role": "model", "parts": [{**call, "thoughtSignature": sign}]}, "finishReason": "STOP"}]} for sign in signs]  # fmt: skip
+    http = Scripted(*(Answer(json.dumps(one).encode()) for one in (*made, *made)))
+    served = Served(http=http)
+    callers = [Caller(served, GEMINI) for _ in signs]
     for caller in callers:
         caller.turn(QUESTION)
-    for caller, answer in zip(callers, served.upstream.answers[:2], strict=True):
-        assert proofs(answer.message)
+    for caller, sign in zip(callers, signs, strict=True):
         caller.turn([output(call) for call in calls_of(caller.last)])
-        sent = json.dumps(served.upstream.requests[-1])
-        assert all(json.dumps(proof) in sent for proof in proofs(answer.message))
+        assert [sign] == seals(json.loads(http.requests[-1]["body"]))
+
+
+def test_a_host_that_stores_nothing_gets_the_whole_conversation():
+    """Some servers of the API ignore `store`, and would ignore `previous_response_id`; those that store say so in the response."""
+
+    class Forgetful(Witness):
+        def reply(self, method, path, headers, body):
+            reply = super().reply(method, path, headers, body)
+            made = {name: value for name, value in json.loads(reply.body).items() if name != "store"}  # fmt: skip
+            return Reply(200, "application/json", iter([json.dumps(made).encode()]))
+
+    served = watched(upstream=Forgetful())
+    caller = Caller(served, GPT)
+    caller.turn(QUESTION)
+    caller.turn([output(call) for call in calls_of(caller.last)])
+    assert "previous_response_id" not in served.upstream.requests[-1]
+    assert reasoning_is_back(served.upstream) == 1
 
 
 def test_instructions_are_not_inherited():
@@ -712,3 +731,34 @@ def test_what_is_too_large_is_not_stored(monkeypatch):
     large = Caller(served, CLAUDE).turn("What is 1 + 1? " + "x" * 20_000)
     assert [200, 404] == [get(served, one["id"]).status for one in (small, large)]
     assert "response_not_stored" in noted(served.reports[-1])
+
+
+def test_a_client_that_closes_behind_the_end_has_a_completed_response():
+    """Programs close the connection as soon as they have read the last event."""
+    served, gone = watched(), asyncio.Event()
+
+    async def reads(message):
+        if b"event: response.completed" in message.get("body", b""):
+            gone.set()
+            await asyncio.sleep(0.05)
+
+    async def closes():
+        body = {"model": CLAUDE, "input": "What is 1 + 1?", "stream": True}
+        return await served.call("POST", "/v1/responses", body, leaves=gone, reads=reads)
+
+    answer = objects(asyncio.run(closes()))[-1]
+    assert served.reports[-1].status == 499
+    assert get(served, answer["id"]).json["status"] == "completed"
+
+
+def test_a_refusal_behind_a_sign_of_life_ends_the_stream():
+    """The provider that has the response is silent, then busy; the next one cannot go on from it."""
+    server = ServerSettings(retries=0, ping_seconds=0.01)
+    config = GatewayConfig(models=(NamedModel(name="best", to=(GPT, CLAUDE)),), server=server)
+    served = Served(config, http=Scripted(Answer(Wait(0.1), b"{}", status=503)))
+    served.gateway.pings._step = 0.01
+    caller = Caller(served, "best", stream=True)
+    caller.last = {"id": "resp_unknown"}
+    reply = caller.send("Go on.")
+    assert reply.status == 200
+    assert b"event: error" in reply.body or b"response.failed" in reply.body

@@ -24,6 +24,7 @@ from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.usage import Usage
 from innervoice.client.exchange import Exchange
+from innervoice.errors import UsageError
 from innervoice.frames.frame import Frame
 from innervoice.frames.sse import ServerSentEvents
 from innervoice.gateway.additions import with_members
@@ -187,7 +188,10 @@ class StreamedAnswer:
 
     def written(self) -> dict[str, Any] | None:
         """The same answer as one body."""
-        return self._encoder.body
+        try:
+            return self._encoder.body
+        except UsageError:  # it has no end
+            return None
 
     def _counted(self, response: Response) -> Response:
         """The answer with its counts; where the provider gave none, all of them are estimates, and not only the one of the beginning."""

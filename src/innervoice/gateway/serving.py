@@ -68,6 +68,7 @@ class Serving:
         self._moved: list[Note] = []
         self._step: Step | None = None
         self._key: bytes | None = None
+        self._is_kept = False
 
     @property
     def upstream(self) -> str | None:
@@ -104,12 +105,20 @@ class Serving:
                     # This candidate cannot go on from a stored response; another may, and what one said before tells more.
                     failed = failed or error
                     if is_last:
-                        raise failed from None
+                        await self._refuse(failed)
                 else:
                     gateway.circuits.succeeded(candidate, conversation)
                     return
         finally:
             self._stream.close()
+
+    async def _refuse(self, error: Exception) -> None:
+        """No candidate can go on: raises the error, unless a sign of life was sent already."""
+        answer = self._stream.answer
+        if not self._stream.has_begun or answer is None:
+            raise error
+        self._report.error = type(error).__name__
+        await self._stream.end(answer.fail(_failure_of(error)))
 
     # ---- one candidate -------------------------------------------------------------------------
 
@@ -127,6 +136,7 @@ class Serving:
             await self._pass_on(exchange, answer)
             last = answer.last()
             await self._keep(step, exchange.response, answer)
+            self._is_kept = True
             self._passages.learn(step, exchange.response.message)
             self._finish(exchange, answer.notes)
             await stream.end(last)
@@ -248,7 +258,8 @@ class Serving:
         self._report.attempts += self._exchange.attempts
         self._report.usage = usage
         answer = self._stream.answer if self._stream.has_begun else None
-        await self._keep(self._step, response, answer, has_left=True)
+        if not self._is_kept:  # otherwise it may have read the end
+            await self._keep(self._step, response, answer, has_left=True)
 
     async def _conversation(self) -> bytes | None:
         """What the requests of one conversation have in common: a header of the client, else how the conversation begins."""
@@ -269,7 +280,9 @@ def _may_go_elsewhere(error: InnervoiceError) -> bool:
     return isinstance(error, _ELSEWHERE) or status in _ELSEWHERE_STATUSES
 
 
-def _failure_of(error: InnervoiceError) -> Failure:
+def _failure_of(error: Exception) -> Failure:
+    if isinstance(error, Refused):
+        return Failure(code=error.refusal.status, message=error.refusal.text)
     if isinstance(error, ProviderError):
         return Failure(type=error.type, code=error.status or error.code, message=error.message)
     return Failure(type="upstream_error", code=502, message=str(error))
