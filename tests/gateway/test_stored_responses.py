@@ -22,6 +22,8 @@ from innervoice.memory.stores.store import StoreError
 STREAMED = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 GPT, CLAUDE, GEMINI = BEHIND["openai-responses"], BEHIND["anthropic"], BEHIND["gemini"]
 KEY = bytes(range(32))
+TWO = GatewayConfig(keys={"alice": "env:ALICE", "bob": "env:BOB"})
+KEYS = {"ALICE": "key-of-alice-0123456789", "BOB": "key-of-bob-0123456789"}
 FUNCTIONS = [{"type": "function", **TOOLS[0]}]
 
 
@@ -350,6 +352,74 @@ def test_requests_that_go_on_are_never_passed_on_unread():
     assert {200} == set(served.upstream.statuses)
 
 
+# ---- items that a request refers to --------------------------------------------------------------------------
+
+
+def references(answer):
+    """The items of an answer, as Vercel's SDK sends them back."""
+    return [{"type": "item_reference", "id": item["id"]} for item in answer["output"]]
+
+
+@STREAMED
+@pytest.mark.parametrize("behind", BEHIND)
+def test_a_loop_that_refers_to_earlier_items(behind, stream):
+    """Each request has the whole history, with references in place of what the model said."""
+    served = watched(store=RamStore())
+    caller = Caller(served, BEHIND[behind], stream=stream)
+    history = [{"role": "user", "content": QUESTION}]
+    for _ in range(3):
+        answer = caller.turn(history)
+        caller.last = None
+        history = [*history, *references(answer), *map(output, calls_of(answer))]
+    assert {200} == set(served.upstream.statuses)
+    sent = json.dumps(served.upstream.requests[-1])
+    if behind == "openai-responses":
+        assert json.loads(sent)["input"] == history[: len(json.loads(sent)["input"])]
+        return
+    assert "item_reference" not in sent
+    assert reasoning_is_back(served.upstream) >= 2
+    caller.last, caller.model = answer, CLAUDE if behind != "anthropic" else GEMINI
+    caller.turn("What is 2 + 2?")
+    sent = json.dumps(served.upstream.requests[-1])
+    assert "item_reference" not in sent, "nor in what a later request goes on from"
+    assert sent.count('"Oslo: sunshine"') == 1
+
+
+def test_a_provider_that_lost_its_items_gets_them():
+    served = watched()
+    caller = Caller(served, GPT)
+    answer = caller.turn(QUESTION)
+    caller.last = None
+    served.upstream.emulator = Emulator()
+    caller.turn([{"role": "user", "content": QUESTION}, *references(answer), output(calls_of(answer)[0])])  # fmt: skip
+    assert [404, 200] == served.upstream.statuses[-2:]
+    assert "item_reference" not in json.dumps(served.upstream.requests[-1])
+
+
+def test_a_reference_that_nobody_knows():
+    served = watched(TWO, environ=KEYS)
+    caller = Caller(served, CLAUDE)
+    caller.headers = {"authorization": f"Bearer {KEYS['ALICE']}"}
+    answer = caller.turn(QUESTION)
+    caller.last = None
+    given = [
+        {"role": "user", "content": QUESTION},
+        *references(answer),
+        output(calls_of(answer)[0]),
+    ]
+    bob = {"authorization": f"Bearer {KEYS['BOB']}"}
+    body = {"model": CLAUDE, "input": given, "tools": FUNCTIONS}
+    reply = served.ask("POST", "/v1/responses", body, bob)
+    assert error_of(reply) == (404, None, "input")
+    assert reply.json["error"]["message"] == f"Item with id '{answer['output'][0]['id']}' not found."  # fmt: skip
+    assert served.ask("POST", "/v1/responses", body, caller.headers).status == 200
+    count = len(served.upstream.requests)
+    assert served.ask("POST", "/v1/responses", {**body, "model": GPT}, bob).status == 404
+    assert len(served.upstream.requests) == count + 1, "OpenAI may know it"
+    get(served, answer["id"], method="DELETE", headers=caller.headers)
+    assert served.ask("POST", "/v1/responses", body, caller.headers).status == 404
+
+
 # ---- retrieving ----------------------------------------------------------------------------------------------
 
 
@@ -486,6 +556,18 @@ def test_what_only_the_provider_can_do(name, value):
     assert Caller(served, CLAUDE).send("What is 1 + 1?", background=False).status == 200
 
 
+def test_a_conversation_of_the_provider_stays_there():
+    served = watched()
+    caller = Caller(served, GPT)
+    first = caller.turn("What is 1 + 1?", conversation="conv_1")
+    assert get(served, first["id"]).json == first
+    caller.turn("What is 2 + 2?")
+    assert served.upstream.requests[-1]["previous_response_id"] == first["id"]
+    caller.model = CLAUDE
+    reply = caller.send("Go on.")
+    assert reply.json["error"]["message"] == "Previous response with id 'conv_1' not found."
+
+
 # ---- input items ---------------------------------------------------------------------------------------------
 
 ITEMS = [
@@ -595,9 +677,6 @@ def test_the_turn_is_deleted_too(model, durable):
 
 # ---- who, and whether ----------------------------------------------------------------------------------------
 
-TWO = GatewayConfig(keys={"alice": "env:ALICE", "bob": "env:BOB"})
-KEYS = {"ALICE": "key-of-alice-0123456789", "BOB": "key-of-bob-0123456789"}
-
 
 @pytest.mark.parametrize("durable", [False, True], ids=["memory", "a store"])
 def test_two_tenants_with_equal_ids_never_meet(durable):
@@ -656,7 +735,8 @@ class Broken(RamStore):
             raise StoreError("no")
 
     async def put(self, item, keys):
-        await self._fail()
+        if item.kind == "response":
+            await self._fail()
         await super().put(item, keys)
 
     async def get(self, tenant, keys, known=()):

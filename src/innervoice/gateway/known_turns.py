@@ -19,7 +19,7 @@ __all__ = ["says_more", "with_turns"]
 
 
 def with_turns(request: Request, turns: Sequence[Message]) -> Request:
-    """The request with these turns, which are in their order, in place of the messages that show them."""
+    """The request with these turns in place of the messages that show them, each once; of several alike, the first one first."""
     if not turns:
         return request
     left = [(turn, _shown(turn)) for turn in turns]
@@ -27,9 +27,7 @@ def with_turns(request: Request, turns: Sequence[Message]) -> Request:
     for message in request.messages:
         shown = _shown(message) if message.role == "assistant" else None
         number = next((n for n, (_, own) in enumerate(left) if own == shown), None)
-        messages.append(message if number is None else left[number][0])
-        if number is not None:
-            del left[: number + 1]
+        messages.append(message if number is None else left.pop(number)[0])
     return request.replace(messages=tuple(messages))
 
 

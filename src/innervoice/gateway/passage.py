@@ -97,7 +97,7 @@ class Passage:
         headers: Mapping[str, str] = _NO_HEADERS,
         turns: Sequence[Message] = (),
     ) -> None:
-        """`turns` are turns of the request as their providers gave them, in order, where they are known."""
+        """`turns` are turns of the request as their providers gave them, where they are known."""
         self.front = front
         self.report = report
         self.name = front.model or str(value.get("model") or "")

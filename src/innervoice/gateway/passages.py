@@ -15,7 +15,7 @@ from innervoice.gateway.limits import checked_body
 from innervoice.gateway.listings import estimate
 from innervoice.gateway.passage import Attempt, Passage
 from innervoice.gateway.report import Report
-from innervoice.gateway.response_state import DIALECT, ResponseState
+from innervoice.gateway.response_state import DIALECT, ResponseState, WholeInput
 from innervoice.memory.records import TurnRecord
 from innervoice.memory.restoring import record_of
 from innervoice.memory.turn_keys import ConversationDigest
@@ -24,7 +24,6 @@ from innervoice.wire.dialects import dialect_named
 if TYPE_CHECKING:
     from innervoice.gateway.gateway import Gateway
     from innervoice.gateway.routes import Candidate, Route
-    from innervoice.gateway.stored_responses import StoredResponse
 
 __all__ = ["AnyPassage", "KnownPassage", "Passages"]
 
@@ -73,7 +72,7 @@ class Passages:
         self._front, self._body, self._report = front, body, report
         self._read: Passage | None = None
         self._value: dict[str, Any] = {}
-        self._expanded: Passage | None = None
+        self._expanded: tuple[WholeInput, Passage] | None = None
         self.state: ResponseState | None = None
         """What the request has to do with stored responses; None in APIs without them."""
         self.estimate = 0
@@ -121,12 +120,10 @@ class Passages:
 
     async def _going_on(self, state: ResponseState, candidate: Candidate, route: Route) -> Step:
         """The request with what it goes on from: as it came where the candidate has that itself, else as one with all of it."""
-        chain = await state.chain(candidate)
+        whole = await state.whole(candidate)
         if self._read is None:
             self._long()
-        passage = self._read
-        if chain is not None:
-            passage = self._expanded = self._expanded or self._with(chain, state)
+        passage = self._read if whole is None else self._with(whole, state)
         assert passage is not None
         if not passage.is_restored:
             passage.restore(await self._gateway.found(passage))
@@ -134,10 +131,12 @@ class Passages:
         state.check(attempt)
         return Step(passage, attempt)
 
-    def _with(self, chain: list[StoredResponse], state: ResponseState) -> Passage:
-        value = state.expanded(self._value, chain)
-        turns = [turn for response in chain if (turn := response.turn())]
-        return self._passage(state.written(value), value, turns)
+    def _with(self, whole: WholeInput, state: ResponseState) -> Passage:
+        """The request as one that brings the whole conversation; the last one is kept, for candidates mostly need the same."""
+        if self._expanded is None or self._expanded[0].items != whole.items:
+            passage = self._passage(*state.expanded(self._value, whole), whole.turns)
+            self._expanded = (whole, passage)
+        return self._expanded[1]
 
     def _member(self, name: str) -> bytes | None:
         """A member of the body as JSON; None if there is none."""

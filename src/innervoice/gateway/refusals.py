@@ -26,7 +26,7 @@ from innervoice.wire.json_access import as_dict, as_text
 from innervoice.wire.refusals import Refusal
 
 __all__ = [
-    "NO_KEY", "NO_STORE", "SYNCHRONOUS", "WRONG_KEY", "ErrorReply", "no_model", "no_previous", "no_upstream", "not_stored", "refusal_of",
+    "NO_KEY", "NO_STORE", "SYNCHRONOUS", "WRONG_KEY", "ErrorReply", "no_item", "no_model", "no_previous", "no_upstream", "not_stored", "refusal_of",
     "refused", "too_many_streams", "unknown_model",
 ]  # fmt: skip
 
@@ -109,6 +109,12 @@ def no_previous(response_id: str) -> Refusal:
         code="previous_response_not_found",
         param="previous_response_id",
     )
+
+
+def no_item(item_id: str) -> Refusal:
+    """A request refers to an item that is not there, or is another's."""
+    text = f"Item with id '{item_id[:_LONGEST_NAME]}' not found."
+    return Refusal(text=text, status=404, param="input")
 
 
 def no_upstream(name: str) -> Refusal:

@@ -2,7 +2,8 @@
 
 A request that goes on from a response (`previous_response_id`) is sent on as it came where the provider has stored the response itself: at
 the account that answered it. Anywhere else it becomes one with the whole conversation in `input`, as a client without stored responses
-sends it. So every model can go on from every response, and which way is taken is decided for each candidate anew.
+sends it. So every model can go on from every response, and which way is taken is decided for each candidate anew. The same holds for
+single items that a request only refers to (`item_reference`), as Vercel's SDK sends earlier turns.
 
 Instructions are not part of the chain: a request has those that it brings.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
@@ -20,20 +21,27 @@ from innervoice.canon.response import Response
 from innervoice.errors import InnervoiceError, ProviderError
 from innervoice.gateway.known_turns import says_more
 from innervoice.gateway.passage import Attempt
-from innervoice.gateway.refusals import NO_STORE, no_previous
+from innervoice.gateway.refusals import NO_STORE, no_item, no_previous
 from innervoice.gateway.report import Report
-from innervoice.gateway.stored_responses import MOST_BYTES, StoredResponse, packed
-from innervoice.wire.json_access import as_list
+from innervoice.gateway.stored_responses import (
+    ITEM,
+    MOST_BYTES,
+    FoundResponses,
+    StoredResponse,
+    packed,
+)
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Headers, Refusal, Refused
 
 if TYPE_CHECKING:
     from innervoice.gateway.gateway import Gateway
     from innervoice.gateway.routes import Candidate
 
-__all__ = ["DIALECT", "ResponseState"]
+__all__ = ["DIALECT", "ResponseState", "WholeInput"]
 
 DIALECT = "openai-responses"
 _PREVIOUS = "previous_response_id"
+_REFERENCE = "item_reference"
 _HEADER = "x-innervoice-store"
 _ENDED = ("completed", "incomplete", "failed", "cancelled")
 _ABSENT = (None, "", False)
@@ -43,6 +51,14 @@ _ELSEWHERE = {
     "previous_response_id, or send all items in `input`",
 }
 """Members that only a provider itself can obey, and what is said where it cannot."""
+
+
+class WholeInput(NamedTuple):
+    """A conversation as it is sent to a candidate that has not stored it."""
+
+    items: list[Any]
+    turns: list[Message]
+    """The turns in it as their providers gave them."""
 
 
 class ResponseState:
@@ -72,9 +88,10 @@ class ResponseState:
         )
         """Whether the answer is stored here."""
         self._head: StoredResponse | None = None
-        self._is_loaded = self._is_refused = False
+        self._is_loaded = self._is_refused = self._has_items = False
         self._is_whole = True
         self._chain: list[StoredResponse] | None = None
+        self._refers = f'"{_REFERENCE}"'.encode() in (member("input") or b"")
 
     def _read(self, name: str) -> Any:
         data = self._member(name)
@@ -83,7 +100,7 @@ class ResponseState:
     @property
     def is_plain(self) -> bool:
         """Whether the request says nothing of state, so that nothing of it needs a decision."""
-        return self.previous is None and not self._asked
+        return self.previous is None and not self._asked and not self._refers
 
     @property
     def echo(self) -> dict[str, Any]:
@@ -118,11 +135,26 @@ class ResponseState:
             raise Refused(Refusal(text=text, param=_PREVIOUS))
         return head.conversation
 
-    async def chain(self, candidate: Candidate) -> list[StoredResponse] | None:
-        """The responses to send to a candidate before the new input, the oldest first; None if the request goes on as it came.
+    async def whole(self, candidate: Candidate) -> WholeInput | None:
+        """What a candidate is sent as `input`; None if the request goes on as it came.
 
         Raises `Refused` if the candidate cannot go on from the response.
         """
+        chain = await self._chain_for(candidate)
+        given = self._read("input")
+        new = [{"role": "user", "content": given}] if isinstance(given, str) else as_list(given)
+        before = [item for one in chain or () for item in (*one.input, *one.output)]
+        referred = await self._referred([*before, *new], candidate)
+        if chain is None and not referred:
+            return None
+        self._check_items(before, new)
+        responses = {one.id: one for one in (*(chain or ()), *referred.values())}
+        turns = [turn for one in responses.values() if (turn := one.turn())]
+        items = [_resolved(item, referred) for item in (*before, *new)]
+        return WholeInput(items, turns)
+
+    async def _chain_for(self, candidate: Candidate) -> list[StoredResponse] | None:
+        """The responses to send to a candidate before the new input, the oldest first; None if there are none, or it has them."""
         await self.load()
         if self.previous is None:
             return None
@@ -148,42 +180,56 @@ class ResponseState:
             chain.append(response)
         return chain
 
+    async def _referred(self, items: list[Any], candidate: Candidate) -> dict[str, StoredResponse]:
+        """The responses whose items a candidate must be sent in place of references to them."""
+        names = [str(item.get("id")) for item in items if _is_reference(item)]
+        if not names:
+            return {}
+        found, speaks = FoundResponses({}, is_whole=True), candidate.target.dialect == DIALECT
+        if self._remember != "off":
+            found = await self._gateway.responses.get(self._report.tenant, names, ITEM)
+        referred: dict[str, StoredResponse] = {}
+        for name in names:
+            response = found.responses.get(name)
+            if response is None and not speaks:
+                raise Refused(no_item(name) if found.is_whole else NO_STORE)
+            self._has_items = self._has_items or response is not None
+            if response and (response.place != _place(candidate) or self._is_refused):
+                referred[name] = response
+        return referred
+
     def refused(self, error: InnervoiceError) -> bool:
-        """Whether the provider no longer has a response that is known here, so that the request can be sent with all of it."""
-        if self._head is None or self._is_refused or not isinstance(error, ProviderError):
+        """Whether the provider no longer has what is known here, so that the request can be sent with all of it."""
+        is_known = self._head is not None or self._has_items
+        if not is_known or self._is_refused or not isinstance(error, ProviderError):
             return False
         told = f"{error.code} {error.message}".lower().replace("_", " ")
-        self._is_refused = error.status in (400, 404) and "previous response" in told
+        is_told = "previous response" in told or "item with id" in told
+        self._is_refused = error.status in (400, 404) and is_told
         return self._is_refused
 
-    def expanded(self, value: Mapping[str, Any], chain: list[StoredResponse]) -> dict[str, Any]:
-        """The body with the whole conversation in it; raises `Refused` for one that is too long."""
-        limits = self._gateway.limits
-        given = value.get("input")
-        new = [{"role": "user", "content": given}] if isinstance(given, str) else as_list(given)
-        before = [item for response in chain for item in (*response.input, *response.output)]
-        if len(before) + len(new) > limits.messages:
-            text = (
-                f"the conversation behind {_PREVIOUS} has {len(before) + len(new)} items; at most {limits.messages} are accepted: "
-                "begin a new one"
-            )
+    def _check_items(self, before: list[Any], new: list[Any]) -> None:
+        """Raises `Refused` for a conversation that is too long, or has an item twice."""
+        most = self._gateway.limits.messages
+        if (count := len(before) + len(new)) > most:
+            text = f"the conversation behind {_PREVIOUS} has {count} items; at most {most} are accepted: begin a new one"
             raise Refused(Refusal(text=text, status=413, param=_PREVIOUS))
         known = {item.get("id") for item in before if isinstance(item, dict)} - {None}
         for item in new:
             if isinstance(item, dict) and item.get("id") in known:
                 text = f"Duplicate item found with id {item['id']}. Remove duplicate items from your input and try again."
                 raise Refused(Refusal(text=text, param="input"))
-        rest = {name: item for name, item in value.items() if name != _PREVIOUS}
-        return {**rest, "input": [*before, *new]}
 
-    def written(self, value: Mapping[str, Any]) -> bytes:
-        """An expanded body as it is read again; raises `Refused` for one that is too large."""
-        body = dump_json(value)
+    def expanded(self, value: Mapping[str, Any], whole: WholeInput) -> tuple[bytes, dict[str, Any]]:
+        """The body with the whole conversation in it, written and read; raises `Refused` for one that is too large."""
+        rest = {name: item for name, item in value.items() if name != _PREVIOUS}
+        made = {**rest, "input": whole.items}
+        body = dump_json(made)
         most = self._gateway.limits.body_bytes
         if len(body) > most:
             text = f"the conversation behind {_PREVIOUS} has {len(body)} bytes; at most {most} are accepted: begin a new one"
             raise Refused(Refusal(text=text, status=413, param=_PREVIOUS))
-        return body
+        return body, made
 
     def check(self, attempt: Attempt) -> None:
         """Raises `Refused` for what only a provider itself can obey, if the request does not go on as it came."""
@@ -224,8 +270,9 @@ class ResponseState:
         if len(data) > MOST_BYTES:
             self._report.notes.append(Note("response_not_stored", f"{len(data)} bytes"))
             return
+        items = [item["id"] for item in as_list(body.get("output")) if as_dict(item).get("id")]
         tenant, durable = self._report.tenant, self._remember != "ram"
-        if not await self._gateway.responses.put(tenant, name, data, durable=durable):
+        if not await self._gateway.responses.put(tenant, name, data, items, durable=durable):
             self._report.store = "degraded"
             self._report.notes.append(Note("response_not_stored"))
 
@@ -236,6 +283,16 @@ class ResponseState:
             name = held.get("id") if isinstance(held, dict) else held
             return [str(name)] if name else []
         return [*(self._head.chain if self._head else ()), self.previous]
+
+
+def _is_reference(item: Any) -> bool:
+    return as_dict(item).get("type") == _REFERENCE
+
+
+def _resolved(item: Any, referred: Mapping[str, StoredResponse]) -> Any:
+    """An item, or the one that it refers to."""
+    response = referred.get(str(item.get("id"))) if _is_reference(item) else None
+    return response.item(str(item["id"])) if response else item
 
 
 def _lost(attempt: Attempt, answer: Response) -> Message | None:

@@ -28,9 +28,11 @@ from innervoice.memory.sealed_store import SealedStore
 from innervoice.memory.stores.store import FoundItem, StoreError
 from innervoice.wire.json_access import as_dict, as_list, as_text
 
-__all__ = ["MOST_BYTES", "FoundResponses", "StoredResponse", "StoredResponses", "packed"]
+__all__ = ["ITEM", "MOST_BYTES", "FoundResponses", "StoredResponse", "StoredResponses", "packed"]
 
 KIND = "response"
+ITEM = "item of a response"
+"""A response is found by its id, and by the ids of its items."""
 MOST_BYTES = 16 * 1024 * 1024
 """A larger item is not stored."""
 _SECONDS = 0.25
@@ -84,6 +86,10 @@ class StoredResponse:
     def output(self) -> list[Any]:
         """The items of the answer."""
         return as_list(self.body.get("output"))
+
+    def item(self, name: str) -> Any:
+        """The item of the answer with this id; None if there is none."""
+        return next((item for item in self.output if as_dict(item).get("id") == name), None)
 
     def turn(self) -> Message | None:
         """The turn as the provider gave it: with seals that the object has no place for, and the account that it came from."""
@@ -139,22 +145,35 @@ class StoredResponses:
         self._rests_until = 0.0
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    async def put(self, tenant: str, name: str, data: bytes, *, durable: bool = True) -> bool:
-        """Stores the data of a response under its id; returns whether it is where it should be. Without `durable` that is memory."""
-        keys, now = self._keys(tenant, name), time.time()
+    async def put(
+        self,
+        tenant: str,
+        name: str,
+        data: bytes,
+        items: Sequence[str] = (),
+        *,
+        durable: bool = True,
+    ) -> bool:
+        """Stores the data of a response under its id and those of its items; returns whether it is where it should be.
+
+        Without `durable` that is memory.
+        """
+        named = [(KIND, name), *((ITEM, item) for item in items)]
+        keys = [self._keys(tenant, own, kind)[0] for kind, own in named]
+        now = time.time()
         if self._memory is None:
-            await self._sealed.put(tenant, KIND, data, keys[:1], created=now)
+            await self._sealed.put(tenant, KIND, data, keys, created=now)
             return True
         if durable:
             work = self._save(tenant, data, keys, now)
             if await self._within(work) is not None:
                 return True
-        await self._memory.put(tenant, KIND, data, keys[:1], created=now)
+        await self._memory.put(tenant, KIND, data, keys, created=now)
         return not durable
 
-    async def get(self, tenant: str, names: Sequence[str]) -> FoundResponses:
-        """The responses of a tenant with these ids, the newest of several."""
-        by_key = {key: name for name in names for key in self._keys(tenant, name)}
+    async def get(self, tenant: str, names: Sequence[str], kind: str = KIND) -> FoundResponses:
+        """The responses of a tenant with these ids, the newest of several; with `ITEM`, those with these items."""
+        by_key = {key: name for name in names for key in self._keys(tenant, name, kind)}
         keys = list(by_key)
         if not keys:
             return FoundResponses({}, is_whole=True)
@@ -183,7 +202,7 @@ class StoredResponses:
         if await self._within(self._sealed.delete(tenant, keys)) is None:
             raise StoreError("the store cannot be asked")
         if response.place is not None:
-            await self._within(self._save(tenant, _DELETED, keys, time.time()))
+            await self._within(self._save(tenant, _DELETED, keys[:1], time.time()))
         return True
 
     async def close(self) -> None:
@@ -195,11 +214,11 @@ class StoredResponses:
         """The keys of the turn that is in a response."""
         return self._sealed.keys(tenant, "turn of a response", str(name))
 
-    def _keys(self, tenant: str, name: str) -> list[bytes]:
-        return self._sealed.keys(tenant, KIND, name)
+    def _keys(self, tenant: str, name: str, kind: str = KIND) -> list[bytes]:
+        return self._sealed.keys(tenant, kind, name)
 
     async def _save(self, tenant: str, data: bytes, keys: list[bytes], now: float) -> bool:
-        await self._sealed.put(tenant, KIND, data, keys[:1], created=now)
+        await self._sealed.put(tenant, KIND, data, keys, created=now)
         return True
 
     async def _within(self, work: Coroutine[Any, Any, Result]) -> Result | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from innervoice.canon.messages import Message, tool_result
-from innervoice.canon.parts import Part, Thinking, ToolCall, ToolResult, is_inline
+from innervoice.canon.parts import Opaque, Part, Thinking, ToolCall, ToolResult, is_inline
 from innervoice.canon.request import Request
 from innervoice.fitting.request import FittedRequest
 from innervoice.history.decisions import Ledger
@@ -16,6 +16,7 @@ from innervoice.wire.dialects import replay_of
 __all__ = ["UNANSWERED", "TurnRules", "is_held", "is_said", "last_said", "new_from"]
 
 UNANSWERED = "This call was interrupted and has no result."
+_REFERENCE = "item_reference"
 _HELD = ("previous_response_id", "previous_interaction_id", "conversation", "thread")
 
 
@@ -32,8 +33,11 @@ def last_said(messages: Sequence[Message]) -> int:
 
 
 def is_held(request: Request) -> bool:
-    """H10: whether a server stores the conversation before the messages of a request."""
-    return any(request.extra.get(name) for name in _HELD)
+    """H10: whether a server stores the conversation before the messages of a request, or items that these refer to."""
+    if any(request.extra.get(name) for name in _HELD):
+        return True
+    parts = (part for message in request.messages for part in message.parts)
+    return any(isinstance(part, Opaque) and part.value.get("type") == _REFERENCE for part in parts)
 
 
 def new_from(request: Request) -> int:
