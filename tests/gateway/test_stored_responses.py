@@ -396,6 +396,19 @@ def test_a_provider_that_lost_its_items_gets_them():
     assert "item_reference" not in json.dumps(served.upstream.requests[-1])
 
 
+def test_a_reference_that_two_responses_fit():
+    """Some hosts count the ids of their items: nobody knows which one is meant."""
+    item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [{"type": "output_text", "text": "Hi", "annotations": []}]}  # fmt: skip
+    made = [json.dumps({"id": f"resp_{number}", "object": "response", "status": "completed", "model": "gpt-5.6", "output": [item]}).encode() for number in range(2)]  # fmt: skip
+    served = Served(http=Scripted(*map(Answer, made)))
+    caller, body = Caller(served, GPT), {"model": CLAUDE, "input": [{"type": "item_reference", "id": "msg_1"}, {"role": "user", "content": "Go on."}]}  # fmt: skip
+    for status in (502, 404):  # one fits: it is sent, and the script has no answer of Claude's
+        caller.last = None
+        caller.turn("Hello.")
+        reply = served.ask("POST", "/v1/responses", body)
+        assert reply.status == status, reply.body
+
+
 def test_a_reference_that_nobody_knows():
     served = watched(TWO, environ=KEYS)
     caller = Caller(served, CLAUDE)

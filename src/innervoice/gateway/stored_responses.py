@@ -172,18 +172,22 @@ class StoredResponses:
         return not durable
 
     async def get(self, tenant: str, names: Sequence[str], kind: str = KIND) -> FoundResponses:
-        """The responses of a tenant with these ids, the newest of several; with `ITEM`, those with these items."""
+        """The responses of a tenant with these ids, the newest of several.
+
+        With `ITEM`, those with these items; some hosts count their ids, and of two responses with an item of one id none is meant.
+        """
         by_key = {key: name for name in names for key in self._keys(tenant, name, kind)}
         keys = list(by_key)
         if not keys:
             return FoundResponses({}, is_whole=True)
         if self._memory is None:
             items = await self._sealed.get(tenant, KIND, keys)
-            return FoundResponses(_read(items, by_key), is_whole=True)
+            return FoundResponses(_read(items, by_key, alone=kind == ITEM), is_whole=True)
         here = await self._memory.get(tenant, KIND, keys)
         stored = await self._within(self._sealed.get(tenant, KIND, keys))
         items = sorted([*here, *(stored or ())], key=lambda item: item.created)
-        return FoundResponses(_read(items, by_key), is_whole=stored is not None)
+        found = _read(items, by_key, alone=kind == ITEM)
+        return FoundResponses(found, is_whole=stored is not None)
 
     async def delete(self, tenant: str, name: str) -> bool:
         """Deletes a response; returns whether there was one. Raises `StoreError` if the store cannot be used.
@@ -248,14 +252,20 @@ class StoredResponses:
             self._rests_until = time.monotonic() + _REST_SECONDS
 
 
-def _read(items: Sequence[FoundItem], by_key: dict[bytes, str]) -> dict[str, StoredResponse]:
+def _read(
+    items: Sequence[FoundItem], by_key: dict[bytes, str], *, alone: bool
+) -> dict[str, StoredResponse]:
     """Ids -> the last of the items under each; one that cannot be read, as of a newer version, is as good as not there."""
     found: dict[str, StoredResponse] = {}
+    unclear: set[str] = set()
     for item in items:
         try:
             response = StoredResponse(as_dict(load_json(item.data or b"null")))
         except ValueError:
             continue
         if response.body or response.is_deleted:
-            found[by_key[item.key]] = response
-    return found
+            name = by_key[item.key]
+            if alone and name in found and found[name].id != response.id:
+                unclear.add(name)
+            found[name] = response
+    return {name: response for name, response in found.items() if name not in unclear}
