@@ -19,6 +19,7 @@ from innervoice.fitting.media import fit_media
 from innervoice.fitting.reasoning import Compiler
 from innervoice.fitting.response_format import fit_response_format
 from innervoice.history.plan import Plan, Planned, planned
+from innervoice.history.turns import is_held
 from innervoice.wire.controls import Choice
 from innervoice.wire.dialects import dialect_named, request_reader_of
 from innervoice.wire.serve_request import ReceivedMembers
@@ -62,7 +63,7 @@ class _Encoding:
 
     def wire(self) -> Wire:
         fitted, plan, dialect = self._fitted, self._plan, self._dialect
-        _check_results(self._request.messages)
+        _check_results(self._request)
         self._note_decisions()
         limit = self._row.limit if self._row.limit != "max_tokens" else dialect.limit
         messages = plan.messages if dialect.joins_turns else _alternating(plan)
@@ -187,11 +188,13 @@ def _is_split(one: Message, other: Message) -> bool:
     return one.role == other.role == "assistant" and bool(one.tool_calls)
 
 
-def _check_results(messages: tuple[Message, ...]) -> None:
-    parts = [part for message in messages for part in message.parts]
+def _check_results(request: Request) -> None:
+    parts = [part for message in request.messages for part in message.parts]
     called = {part.id for part in parts if isinstance(part, ToolCall)}
     for part in parts:
         if isinstance(part, ToolResult) and part.call_id not in called:
+            if is_held(request):
+                return  # the server has the call
             raise UsageError(
                 f"a tool result refers to the call {part.call_id!r}, which no earlier message contains"
             )

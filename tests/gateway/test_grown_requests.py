@@ -11,6 +11,8 @@ from gateway.harness import BEHIND, QUESTION, Client, Served, body_of
 from gateway.witness import FRONTS, Witness, ask, reasoning_is_back
 from innervoice.canon.jsontext import load_json
 from innervoice.gateway import passage as passage_module
+from innervoice.gateway.callers import ANYBODY
+from innervoice.gateway.config import GatewayConfig
 from innervoice.gateway.grown_requests import GrownRequests
 from innervoice.gateway.passages import Passages
 
@@ -48,7 +50,7 @@ def watched(**options):
 def written_again(served, split, candidate):
     """The same request, read and written as a whole."""
     gateway = served.gateway
-    report = gateway.new_report("local", split.front.dialect)
+    report = gateway.new_report(ANYBODY, split.front.dialect)
     grown, gateway.grown = gateway.grown, Nothing()
     try:
         passages = Passages(gateway, split.front, bytes(split.body), report, {})
@@ -163,9 +165,16 @@ def test_anything_else_is_read_as_a_whole(edit):
     assert not served.gateway.grown.ways
 
 
-@pytest.mark.parametrize("change", ["setting", "tenant", "store", "config"])
+KEYS = {"alice": "alice's own key, which is long", "bob": "bob's own key, which is long"}
+
+
+@pytest.mark.parametrize("change", ["nothing", "setting", "tenant", "store", "config"])
 def test_other_settings_begin_anew(change):
-    served = watched()
+    config = GatewayConfig(keys={name: f"env:{name.upper()}" for name in KEYS})
+    served = Served(config, Witness(), {name.upper(): key for name, key in KEYS.items()})
+    served.gateway.grown = Watched()
+    headers, call = {"x-api-key": KEYS["alice"]}, served.call
+    served.call = lambda *one: call(*one, headers)
     client = Client(served, "openai-chat", BEHIND["gemini"], loses=True)
     ask(client, QUESTION)
     before = len(served.gateway.grown.ways)
@@ -173,15 +182,14 @@ def test_other_settings_begin_anew(change):
     if change == "setting":
         client.max_tokens = 7000
     elif change == "store":
-        call = served.call
-        served.call = lambda *one: call(*one, {"x-innervoice-store": "off"})
+        headers["x-innervoice-store"] = "off"
     elif change == "config":
         served.gateway.reload(served.gateway.config)
-    else:
-        served.gateway.tenant_of = lambda _: "another"
+    elif change == "tenant":
+        headers["x-api-key"] = KEYS["bob"]
     client.history.append(iv.user("And?"))
     asyncio.run(client.turn())
-    assert before == len(served.gateway.grown.ways)
+    assert (change == "nothing") == (before < len(served.gateway.grown.ways))
 
 
 def test_what_is_refused_is_read_as_a_whole_and_served():

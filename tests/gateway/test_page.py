@@ -79,7 +79,7 @@ def test_metrics():
     assert served == set(re.findall(r"`(innervoice_\w+)`", PAGE))
 
 
-PATHS = re.findall(r"`((?:GET|POST|HEAD) /[^`]+)`", PAGE.partition("## Paths\n")[2].partition("\n## ")[0])  # fmt: skip
+PATHS = re.findall(r"`((?:GET|POST|HEAD|DELETE) /[^`]+)`", PAGE.partition("## Paths\n")[2].partition("\n## ")[0])  # fmt: skip
 
 
 @pytest.mark.parametrize("path", PATHS)

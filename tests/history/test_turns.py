@@ -75,6 +75,27 @@ class TestServerHeldState:
         assert {"function_call_output", None} == {item.get("type") for item in items}
         assert "reasoning" not in json.dumps(items)
 
+    def test_a_result_whose_call_the_server_has(self):
+        for messages, extra in (
+            ([iv.tool_result("call_1", "1")], {"previous_response_id": "resp_1"}),
+            (
+                iv.decode_request(
+                    {
+                        "input": [
+                            {"type": "item_reference", "id": "fc_1"},
+                            {"type": "function_call_output", "call_id": "call_1", "output": "1"},
+                        ]
+                    },
+                    "openai-responses",
+                ).messages,
+                {},
+            ),
+        ):
+            body = iv.encode(iv.Request("openai/gpt-5.6", messages, extra=extra)).body
+            assert body["input"][-1]["call_id"] == "call_1"
+        with pytest.raises(iv.UsageError, match="no earlier message"):
+            iv.encode(iv.Request("openai/gpt-5.6", [iv.tool_result("call_1", "1")]))
+
     def test_lint_says_what_it_cannot_see(self):
         history = [*loop(turn("responses")), iv.user("go on")]
         extra = {"previous_response_id": "resp_1"}

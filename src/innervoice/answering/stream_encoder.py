@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from secrets import token_hex
+from typing import Any
 
 from innervoice.answering.encoder import AnswerEncoder
 from innervoice.canon.notes import Notebook
@@ -23,7 +24,8 @@ class StreamEncoder(AnswerEncoder):
     `feed` and `finish` give bytes, framed as the dialect's API frames them; `ping` gives its sign of life. `model` and `id` are what
     the answer says of itself. `seal` gives what a client is to carry in the opaque slot of a part that came in another dialect.
     `choice` is the number of one of several answers. `tools` are those of the client's request: calls of functions that stood for its
-    free-form tools are written as the client knows them. `array` writes one JSON array, as Gemini does without `alt=sse`.
+    free-form tools are written as the client knows them. `array` writes one JSON array, as Gemini does without `alt=sse`. `echo` has
+    members of the request that a Responses answer repeats.
     """
 
     def __init__(
@@ -36,6 +38,7 @@ class StreamEncoder(AnswerEncoder):
         choice: int = 0,
         tools: Iterable[Tool] = (),
         array: bool = False,
+        echo: Mapping[str, Any] | None = None,
     ) -> None:
         row = dialect_named(dialect)
         now = time.time()
@@ -45,6 +48,7 @@ class StreamEncoder(AnswerEncoder):
             created=int(now),
             created_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
             choice=choice,
+            echo=dict(echo or {}),
         )
         self.id = head.id
         """What the answer says its id is."""

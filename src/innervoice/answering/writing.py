@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any, overload
 
 from innervoice.answering.encoder import AnswerEncoder
@@ -23,16 +23,20 @@ def encode_response(
     *,
     tools: Iterable[Tool] = (),
     seal: Seal | None = None,
+    echo: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Writes a whole answer: the other way of `decode`.
 
     Its alternatives are written where the dialect has several choices. `tools` are those of the client's request, for its free-form ones;
-    `seal` gives what a client is to carry in the opaque slot of a part that came in another dialect. `StreamEncoder` has notes about what the dialect had no place for.
+    `seal` gives what a client is to carry in the opaque slot of a part that came in another dialect, `echo` has members of the request
+    that a Responses answer repeats. `StreamEncoder` has notes about what the dialect had no place for.
     """
     name, known = model or response.model, _own_id(response, dialect)
     encoders: list[StreamEncoder] = []
     for choice, one in enumerate((response, *response.alternatives)):
-        encoder = StreamEncoder(dialect, name, id=known, choice=choice, tools=tools, seal=seal)
+        encoder = StreamEncoder(
+            dialect, name, id=known, choice=choice, tools=tools, seal=seal, echo=echo
+        )
         known = encoder.id
         encoder.feed(Finish(one))
         encoders.append(encoder)

@@ -106,6 +106,7 @@ SENTENCES: dict[str, str] = {
     "moved_on": "An upstream could not answer; the request went to the next one.",
     "tokens_estimated": "The provider did not count the tokens; the counts are estimates.",
     "cost_unknown": "The caller has a budget, and the price of the model is not known; nothing was booked on the budget.",
+    "response_not_stored": "The response could not be stored: it cannot be retrieved, and no request can go on from it.",
     "turn_not_stored": "The store could not be asked or written; the answer was served without it.",
     # sending a request
     "retried": "The host was busy, or the connection failed before any output; the request was sent again.",

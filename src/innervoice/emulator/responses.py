@@ -55,11 +55,17 @@ def is_on(call: EmulatedCall) -> bool:
 
 
 def conversation(call: EmulatedCall) -> dict[str, Any]:
-    """The body with the stored part of the conversation before the new input."""
+    """The body with the stored part of the conversation before the new input, and with stored items in place of references to them."""
     held = call.memory.responses.get(str(call.body.get("previous_response_id")))
     new = call.body.get("input")
     items = [{"role": "user", "content": new}] if isinstance(new, str) else as_list(new)
-    return {**call.body, "input": [*as_list(as_dict(held).get("items")), *items]}
+    whole = [
+        call.memory.items.get(str(item.get("id")), item)
+        if as_dict(item).get("type") == "item_reference"
+        else item
+        for item in items
+    ]
+    return {**call.body, "input": [*as_list(as_dict(held).get("items")), *whole]}
 
 
 class Stored(NamedTuple):

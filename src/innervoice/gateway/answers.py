@@ -17,14 +17,16 @@ from typing import Any, Protocol
 from innervoice.answering.stream_encoder import StreamEncoder
 from innervoice.answering.writing import encode_response
 from innervoice.canon.events import Finish, UsageUpdate
-from innervoice.canon.jsontext import dump_json
+from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.notes import Note
 from innervoice.canon.parts import Part
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.usage import Usage
 from innervoice.client.exchange import Exchange
+from innervoice.errors import UsageError
 from innervoice.frames.frame import Frame
+from innervoice.frames.sse import ServerSentEvents
 from innervoice.gateway.additions import with_members
 from innervoice.gateway.byte_path import whole_frames
 from innervoice.gateway.listings import estimated_usage
@@ -32,6 +34,7 @@ from innervoice.gateway.passage import Attempt
 from innervoice.gateway.passages import AnyPassage, KnownPassage, TranslatedPassage
 from innervoice.inline.marks import UNSETTLED
 from innervoice.wire.dialects import dialect_named
+from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal
 
 __all__ = ["Answer", "GatewayExchange", "answer_for", "silent_ping"]
@@ -105,6 +108,10 @@ class Answer(Protocol):
         """A sign of life that may stand here; b"" where none may."""
         ...
 
+    def written(self) -> dict[str, Any] | None:
+        """The whole answer as the client has it, once it has its end; None if that is no answer."""
+        ...
+
     @property
     def notes(self) -> tuple[Note, ...]:
         """What the client's dialect had no place for."""
@@ -146,6 +153,7 @@ class StreamedAnswer:
             seal=_Sealing(passage),
             tools=passage.tools,
             array=front.array,
+            echo=passage.echo,
         )
         self._has_begun = self._is_estimated = False
         self._estimate = Usage(input_tokens=estimate)
@@ -179,6 +187,13 @@ class StreamedAnswer:
         """The end of an answer that broke off."""
         response = self._counted(self._exchange.response)
         return self._begun() + self._encoder.feed(Finish(_broken(response, failure)))
+
+    def written(self) -> dict[str, Any] | None:
+        """The same answer as one body."""
+        try:
+            return self._encoder.body
+        except UsageError:  # it has no end
+            return None
 
     def _counted(self, response: Response) -> Response:
         """The answer with its counts; where the provider gave none, all of them are estimates, and not only the one of the beginning."""
@@ -214,6 +229,7 @@ class WholeAnswer:
     def __init__(self, passage: TranslatedPassage, exchange: GatewayExchange) -> None:
         self._passage = passage
         self._exchange = exchange
+        self._written: dict[str, Any] | None = None
 
     def take(self) -> bytes:
         """Nothing before the end."""
@@ -222,14 +238,19 @@ class WholeAnswer:
     def last(self) -> bytes:
         """The body."""
         passage, response = self._passage, self._exchange.response
-        body = encode_response(
+        self._written = encode_response(
             response,
             passage.front.dialect,
             passage.name,
             tools=passage.tools,
             seal=_Sealing(passage),
+            echo=passage.echo,
         )
-        return dump_json(body)
+        return dump_json(self._written)
+
+    def written(self) -> dict[str, Any] | None:
+        """The body."""
+        return self._written
 
     def fail(self, failure: Failure) -> bytes:
         """The body of the error, behind the white space that was sent."""
@@ -254,6 +275,9 @@ class BytesAnswer:
         self._passage = passage
         self._exchange = exchange
         self._terminal = row.last_mark
+        self._others = row.other_marks
+        self._end = b""
+        self._failure: Failure | None = None
         self._is_held = not passage.stream
         self._has_begun = False
         self._number: int | None = None
@@ -267,7 +291,7 @@ class BytesAnswer:
         assert tap is not None
         if self._is_held or not exchange.has_output or not tap:
             return b""
-        if self._terminal in tap:
+        if self._terminal in tap or (self._others and any(mark in tap for mark in self._others)):
             self._is_held = True
             return b""
         return self._taken(tap, whole_frames(tap, self.media_type))
@@ -283,10 +307,24 @@ class BytesAnswer:
         if self._passage.stream and frame and self._terminal not in data:
             space = b"" if not data or data.endswith((b"\n\n", b"\r\n\r\n")) else b"\n\n"
             data += space + frame
+        self._end = data
         return data
+
+    def written(self) -> dict[str, Any] | None:
+        """The upstream's own object, out of its body or of the event that ends it; of an answer that broke off, what came of it."""
+        if self._failure is not None:
+            response = _broken(self._exchange.response, self._failure)
+            dialect = self._passage.front.dialect
+            return encode_response(response, dialect) if response.id else None
+        frames = [Frame(self._end)]
+        if self._passage.stream:
+            events = ServerSentEvents()
+            frames = [*events.feed(self._end), *events.finish()]
+        return next(filter(None, map(_object_of, reversed(frames))), None)
 
     def fail(self, failure: Failure) -> bytes:
         """The dialect's own error in the middle of a stream."""
+        self._failure = failure if self._passage.stream else None
         if not self._passage.stream:
             return _error_body(self._passage.front.dialect, failure)
         row = dialect_named(self._passage.front.dialect)
@@ -322,6 +360,15 @@ class BytesAnswer:
         ):
             self._number = int(found[1])
         return data
+
+
+def _object_of(frame: Frame) -> dict[str, Any] | None:
+    """The response in a body, or in an event of the Responses API; None if there is none."""
+    try:
+        value = as_dict(load_json(frame.data or b"null"))
+    except ValueError:
+        return None
+    return as_dict(value.get("response", value)) or None
 
 
 class _Sealing:

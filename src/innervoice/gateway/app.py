@@ -19,6 +19,7 @@ from innervoice.gateway.passages import Passages
 from innervoice.gateway.quotas import Underway
 from innervoice.gateway.refusals import refused
 from innervoice.gateway.report import Report
+from innervoice.gateway.response_lookups import OF_RESPONSES, of_response
 from innervoice.gateway.serving import Serving
 from innervoice.gateway.troubles import trouble
 from innervoice.wire.refusals import Refusal, Refused
@@ -107,6 +108,10 @@ class Application:
             body = await _body_of(incoming, gateway.limits.body_bytes)
             work = self._answer if front.verb == "answer" else self._count
             await work(incoming, front, body, caller)
+        elif front.verb in OF_RESPONSES:
+            await _body_of(incoming, gateway.limits.body_bytes)
+            found = await of_response(gateway, front, incoming.query, caller.name)
+            await reply(send, 200, {}, b"" if incoming.method == "HEAD" else dump_json(found))
         else:
             await self._look_up(incoming, front, caller)
 

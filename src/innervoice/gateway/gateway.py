@@ -28,6 +28,7 @@ from innervoice.gateway.pings import Pings
 from innervoice.gateway.quotas import Quotas
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Routes
+from innervoice.gateway.stored_responses import StoredResponses
 from innervoice.gateway.upstream import new_http
 from innervoice.memory.envelopes import EnvelopeSealer, derived
 from innervoice.memory.keeping import without_summaries
@@ -77,6 +78,8 @@ class Gateway:
         self.sealer = EnvelopeSealer(key, *older_keys)
         self.store: Store = RamStore(Retention(tenant_bytes=_RAM_BYTES)) if store is None else store
         self.sealed = SealedStore(self.store, key, *older_keys)
+        memory = SealedStore(RamStore(Retention(tenant_bytes=_RAM_BYTES)), key)
+        self.responses = StoredResponses(self.sealed, None if store is None else memory)
         # Without a store that outlives the process, turns need not be sealed: they never leave it.
         self.turns = Turns(None if store is None else self.sealed)
         keys = None if store is None else CallerKeys(self.sealed, key, *older_keys)
@@ -192,5 +195,6 @@ class Gateway:
         """Closes the connections to the upstreams and to the store."""
         self.quotas.close()
         await self.turns.close()
+        await self.responses.close()
         await self.store.close()
         await self.http.aclose()

@@ -9,7 +9,7 @@ from innervoice.errors import UsageError
 from innervoice.gateway.callers import Caller
 from innervoice.gateway.fronts import Front
 from innervoice.gateway.listings import model_body, models_body, shown_model, version_body
-from innervoice.gateway.refusals import not_stored, unknown_model
+from innervoice.gateway.refusals import unknown_model
 from innervoice.gateway.routes import Routes, UnknownModelError
 from innervoice.wire.refusals import Refused
 
@@ -34,7 +34,7 @@ def looked_up(
         except UnknownModelError as error:
             refusal = unknown_model(front.dialect, name, error.nearest, looked_up=True)
             raise Refused(refusal) from None
-    raise Refused(not_stored(front.id or ""))
+    raise AssertionError(f"{front.verb} is looked up elsewhere")
 
 
 def _reached(name: str, routes: Routes) -> str:

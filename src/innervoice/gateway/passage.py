@@ -33,6 +33,7 @@ from innervoice.gateway.byte_path import with_model
 from innervoice.gateway.fronts import Front
 from innervoice.gateway.grown_requests import GrownWay, first_way
 from innervoice.gateway.headers import asked_betas, known_betas
+from innervoice.gateway.known_turns import with_turns
 from innervoice.gateway.reasoning_counts import counted
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Candidate, Route
@@ -107,7 +108,9 @@ class Passage:
         sealer: EnvelopeSealer,
         older_secrets: Sequence[bytes] = (),
         headers: Mapping[str, str] = _NO_HEADERS,
+        turns: Sequence[Message] = (),
     ) -> None:
+        """`turns` are turns of the request as their providers gave them, where they are known."""
         self.front = front
         self.report = report
         self.name = front.model or str(value.get("model") or "")
@@ -118,7 +121,7 @@ class Passage:
         self._body, self._value = body, value
         self._sealer, self._secret = sealer, secret
         self._betas = asked_betas(headers, value)
-        self.request = decode_request(value, front.dialect)
+        self.request = with_turns(decode_request(value, front.dialect), turns)
         self._notebook = Notebook()
         self._restorer = TurnRestorer(
             self.request, report.tenant, secret, self._opened, older=older_secrets
@@ -127,6 +130,10 @@ class Passage:
         self._restored = self.request
         self.is_restored = False
         """Whether a store was asked."""
+        self.echo: Mapping[str, Any] = {}
+        """What the answer repeats of the request, where the client's API has that."""
+        self.turn_keys: Sequence[bytes] = ()
+        """Further keys of the answer's turn, by which it can be deleted."""
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -155,7 +162,7 @@ class Passage:
         made = self._restorer.record(message)
         if made is None:
             return None
-        return made[0], [*made[1], *handles_of(message, self.report.tenant)]
+        return made[0], [*made[1], *handles_of(message, self.report.tenant), *self.turn_keys]
 
     @property
     def digest(self) -> ConversationDigest:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
+from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Part
@@ -16,6 +17,7 @@ from innervoice.gateway.limits import checked_body
 from innervoice.gateway.listings import estimate
 from innervoice.gateway.passage import Attempt, Passage, sealed_for
 from innervoice.gateway.report import Report
+from innervoice.gateway.response_state import DIALECT, ResponseState, WholeInput
 from innervoice.memory.envelopes import EnvelopeSealer, Handle, handles_of
 from innervoice.memory.records import TurnRecord
 from innervoice.memory.restoring import record_of
@@ -39,11 +41,13 @@ class KnownPassage:
         self.name = split.name
         self.stream = split.stream
         self.digest = way.digest
+        self.turn_keys: Sequence[bytes] = ()
+        """Further keys of the answer's turn, by which it can be deleted."""
 
     def record(self, message: Message) -> tuple[TurnRecord, list[bytes]] | None:
         """The record of the answer and its keys; None if there is nothing that a client could lose."""
         made = record_of(message, self.report.tenant, self.digest)
-        return (made[0], list(made[1])) if made else None
+        return (made[0], [*made[1], *self.turn_keys]) if made else None
 
 
 class GrownPassage:
@@ -57,6 +61,10 @@ class GrownPassage:
         self.name = split.name
         self.stream = split.stream
         self.tools = way.request.tools
+        self.echo: Mapping[str, Any] = {}
+        """What the answer repeats of the request, where the client's API has that."""
+        self.turn_keys: Sequence[bytes] = ()
+        """Further keys of the answer's turn, by which it can be deleted."""
         self._digest, self._sealer = way.digest, sealer
 
     def record(self, message: Message) -> tuple[TurnRecord, list[bytes]] | None:
@@ -64,7 +72,7 @@ class GrownPassage:
         made = record_of(message, self.report.tenant, self._digest)
         if made is None:
             return None
-        return made[0], [*made[1], *handles_of(message, self.report.tenant)]
+        return made[0], [*made[1], *handles_of(message, self.report.tenant), *self.turn_keys]
 
     def seal(self, part: Part) -> str | None:
         """What the client carries for us in the opaque slot of a foreign part."""
@@ -97,6 +105,10 @@ class Passages:
         self._headers = headers
         self._front, self._body, self._report = front, body, report
         self._read: Passage | None = None
+        self._value: dict[str, Any] = {}
+        self._expanded: tuple[WholeInput, Passage] | None = None
+        self.state: ResponseState | None = None
+        """What the request has to do with stored responses; None in APIs without them."""
         self.estimate = 0
         """About how many tokens the request has, where it was read."""
         self._split: SplitRequest | None = None
@@ -112,6 +124,10 @@ class Passages:
         self.name, self.stream = known.name, known.stream
         report.asked, report.stream = self.name, self.stream
         report.keeps = self._allowed()
+        if front.dialect == DIALECT:
+            self.state = ResponseState(gateway, report, self._member)
+            if self._read is not None:
+                self._read.echo = self.state.echo
 
     def _allowed(self) -> Literal["off", "ram"] | None:
         """What the client allows to be kept: its header decides, else the member with which APIs ask to store nothing."""
@@ -146,6 +162,8 @@ class Passages:
     async def step(self, candidate: Candidate, route: Route) -> Step:
         """The request as it is sent to a candidate."""
         split = self._split
+        if self.state is not None and not self.state.is_plain:
+            return await self._going_on(self.state, candidate, route)
         if split is not None and self._read is None and route.at_most is None:
             way = self._gateway.known.find(split, candidate)
             if way is not None:
@@ -182,7 +200,38 @@ class Passages:
         report.count(way.counts)
         report.plan, report.notes = (), list(way.notes)
         attempt = Attempt(candidate, way.request, way.wire, None, betas, grown=way)
-        return Step(GrownPassage(split, way, report, gateway.sealer), attempt)
+        passage = GrownPassage(split, way, report, gateway.sealer)
+        if self.state is not None:
+            passage.echo = self.state.echo
+        return Step(passage, attempt)
+
+    async def _going_on(self, state: ResponseState, candidate: Candidate, route: Route) -> Step:
+        """The request with what it goes on from: as it came where the candidate has that itself, else as one with all of it."""
+        whole = await state.whole(candidate)
+        if self._read is None:
+            self._long()
+        passage = self._read if whole is None else self._with(whole, state)
+        assert passage is not None
+        if not passage.is_restored:
+            passage.restore(await self._gateway.found(passage))
+        attempt = passage.attempt(candidate, route)
+        state.check(attempt)
+        return Step(passage, attempt)
+
+    def _with(self, whole: WholeInput, state: ResponseState) -> Passage:
+        """The request as one that brings the whole conversation; the last one is kept, for candidates mostly need the same."""
+        if self._expanded is None or self._expanded[0].items != whole.items:
+            passage = self._passage(*state.expanded(self._value, whole), whole.turns)
+            self._expanded = (whole, passage)
+        return self._expanded[1]
+
+    def _member(self, name: str) -> bytes | None:
+        """A member of the body as JSON; None if there is none."""
+        if self._split is not None:
+            member = self._split.members.get(name)
+            return None if member is None else bytes(member)
+        value = self._value
+        return dump_json(value[name]) if name in value else None
 
     def read_all(self, candidate: Candidate) -> None:
         """The short way was refused: the long one finds out what has to change."""
@@ -194,7 +243,7 @@ class Passages:
     def learn(self, step: Step, answer: Message) -> None:
         """A request went on as it came, and got this answer."""
         passage, attempt, split = step.passage, step.attempt, self._split
-        if split is None:
+        if split is None or (self.state and not self.state.is_plain):
             return
         if not attempt.is_bytes or isinstance(passage, GrownPassage):
             if self._gateway.keeps(self._report) != "off":
@@ -214,19 +263,28 @@ class Passages:
         known.continued(split, attempt.candidate, passage.digest, answer, self._report.kept)
 
     def _long(self) -> None:
+        self._value = checked_body(self._body, self._gateway.limits)
+        self._read = self._passage(self._body, self._value)
+
+    def _passage(
+        self, body: bytes, value: dict[str, Any], turns: Sequence[Message] = ()
+    ) -> Passage:
         gateway = self._gateway
-        value = checked_body(self._body, gateway.limits)
         self.estimate = estimate(value)
-        self._read = Passage(
+        passage = Passage(
             self._front,
-            self._body,
+            body,
             value,
             report=self._report,
             secret=gateway.lookup_key,
             sealer=gateway.sealer,
             older_secrets=gateway.older_lookup_keys,
             headers=self._headers,
+            turns=turns,
         )
+        if self.state is not None:
+            passage.echo = self.state.echo
+        return passage
 
     def _tell(self, candidate: Candidate, way: KnownWay) -> tuple[str, ...]:
         """Reports the short way; returns the flags that go with it."""

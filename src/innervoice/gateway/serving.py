@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from innervoice.canon.notes import Note, Notebook
-from innervoice.canon.response import Failure
+from innervoice.canon.response import Failure, Response
 from innervoice.client.aio import AsyncEvents, pull
 from innervoice.client.deadline import Deadline
 from innervoice.client.retry import Backoff
@@ -30,11 +30,12 @@ from innervoice.gateway.answers import Answer, GatewayExchange, answer_for
 from innervoice.gateway.client_stream import ClientStream, Send
 from innervoice.gateway.headers import AFFINITY, passed_back, passed_on
 from innervoice.gateway.listings import estimated_usage, unfinished_usage
-from innervoice.gateway.passage import Attempt, Passage
-from innervoice.gateway.passages import AnyPassage, GrownPassage, Passages
+from innervoice.gateway.passage import Attempt
+from innervoice.gateway.passages import AnyPassage, GrownPassage, KnownPassage, Passages, Step
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Candidate, Route
 from innervoice.history.recover import is_about_reasoning
+from innervoice.wire.refusals import Refused
 
 if TYPE_CHECKING:
     from innervoice.gateway.gateway import Gateway
@@ -65,7 +66,9 @@ class Serving:
         self._stream = ClientStream(send, report, gateway.pings, gateway.time_limits)
         self._exchange: GatewayExchange | None = None
         self._moved: list[Note] = []
-        self._passage: AnyPassage | None = None
+        self._step: Step | None = None
+        self._key: bytes | None = None
+        self._is_kept = False
 
     @property
     def upstream(self) -> str | None:
@@ -81,8 +84,9 @@ class Serving:
         """Sends the answer; raises if there is none and the client has got nothing yet."""
         gateway = self._gateway
         route = gateway.routes.route(self._passages.name)
-        conversation = self._conversation()
+        conversation = self._key = await self._conversation()
         candidates = gateway.circuits.order(route, conversation)
+        failed: Exception | None = None
         self._stream.open()
         try:
             for number, candidate in enumerate(candidates):
@@ -95,12 +99,26 @@ class Serving:
                     )
                     if is_last or self._stream.has_said or not _may_go_elsewhere(error):
                         raise
+                    failed = error
                     self._moved.append(_moved(candidate, error))
+                except Refused as error:
+                    # This candidate cannot go on from a stored response; another may, and what one said before tells more.
+                    failed = failed or error
+                    if is_last:
+                        await self._refuse(failed)
                 else:
                     gateway.circuits.succeeded(candidate, conversation)
                     return
         finally:
             self._stream.close()
+
+    async def _refuse(self, error: Exception) -> None:
+        """No candidate can go on: raises the error, unless a sign of life was sent already."""
+        answer = self._stream.answer
+        if not self._stream.has_begun or answer is None:
+            raise error
+        self._report.error = type(error).__name__
+        await self._stream.end(answer.fail(_failure_of(error)))
 
     # ---- one candidate -------------------------------------------------------------------------
 
@@ -108,7 +126,7 @@ class Serving:
         stream = self._stream
         step = await self._passages.step(candidate, route)
         passage, attempt = step
-        self._passage = passage
+        self._step = step
         self._report.notes += self._moved  # an attempt begins the notes anew
         exchange = self._exchange = self._exchange_for(attempt, is_last=is_last)
         answer = stream.answer = answer_for(passage, attempt, exchange, self._passages.estimate)
@@ -116,15 +134,15 @@ class Serving:
         stream.ask_again()
         try:
             await self._pass_on(exchange, answer)
-            await self._gateway.remember(passage, exchange.response)
-            self._passages.learn(step, exchange.response.message)
             last = answer.last()
+            await self._keep(step, exchange.response, answer)
+            self._is_kept = True
+            self._passages.learn(step, exchange.response.message)
             self._finish(exchange, answer.notes)
             await stream.end(last)
         except InnervoiceError as error:
             self._report.attempts += exchange.attempts
-            if self._must_be_read(passage, error):
-                self._passages.read_all(candidate)
+            if not stream.has_begun and self._has_another_way(step, error):
                 await self._ask(candidate, route, is_last=is_last)
                 return
             # Signs of life are no answer: another upstream can still give one.
@@ -134,17 +152,39 @@ class Serving:
             self._report.error = type(error).__name__
             # What was refused, or never began, costs no tokens.
             self._book(exchange, broken=bool(exchange.response.parts))
-            await stream.end(answer.fail(_failure_of(error)))
+            end = answer.fail(_failure_of(error))
+            if self._passages.state is not None:
+                await self._passages.state.keep(
+                    attempt, exchange.response, answer.written(), self._key
+                )
+            await stream.end(end)
             if isinstance(error, (ProviderError, TransportError)):
                 self._gateway.circuits.failed(candidate, status=error.status, retry_after=None)
 
-    def _must_be_read(self, passage: AnyPassage, error: InnervoiceError) -> bool:
-        """Whether a request of which not all was read is refused for what is in it."""
-        if self._stream.has_begun or isinstance(passage, Passage):
-            return False
-        if isinstance(passage, GrownPassage):
-            return isinstance(error, ProviderError) and error.status == 400
-        return is_about_reasoning(str(error))
+    def _has_another_way(self, step: Step, error: InnervoiceError) -> bool:
+        """Whether the request can be sent in another way: not all of it was read, or it goes on from a response that the provider no longer has."""
+        if _must_be_read(step.passage, error):
+            self._passages.read_all(step.attempt.candidate)
+            return True
+        state = self._passages.state
+        return state is not None and state.refused(error)
+
+    async def _keep(
+        self, step: Step, response: Response, answer: Answer | None, *, has_left: bool = False
+    ) -> None:
+        """Remembers the turn and, in APIs that have it, stores the response that the client got; the end of the answer waits for both."""
+        state = self._passages.state
+        if state is None or not state.is_stored or answer is None:
+            await self._gateway.remember(step.passage, response)
+            return
+        body = answer.written()
+        if body is not None and has_left:
+            body = {**body, "status": "cancelled", "error": None}
+        step.passage.turn_keys = state.turn_keys(body)
+        await asyncio.gather(
+            self._gateway.remember(step.passage, response),
+            state.keep(step.attempt, response, body, self._key),
+        )
 
     async def _pass_on(self, exchange: GatewayExchange, answer: Answer) -> None:
         """Passes on what may leave before the end; raises if the answer breaks off or takes too long."""
@@ -212,11 +252,13 @@ class Serving:
     async def left(self) -> None:
         """The client is gone: what is known of the answer is booked, and what came of it is kept."""
         self._report.status, self._report.error = 499, None
-        if self._exchange is None or self._passage is None:
+        if self._exchange is None or self._step is None:
             return
         self._book(self._exchange, broken=True)
         self._report.attempts += self._exchange.attempts
-        await self._gateway.remember(self._passage, self._exchange.response)
+        answer = self._stream.answer if self._stream.has_begun else None
+        if not self._is_kept:  # otherwise it may have read the end
+            await self._keep(self._step, self._exchange.response, answer, has_left=True)
 
     def _book(self, exchange: GatewayExchange, *, broken: bool = False) -> None:
         """Reports the tokens of an answer; estimates of one that broke off, and where a limit needs them."""
@@ -230,12 +272,23 @@ class Serving:
         if report.usage != response.usage and note not in report.notes:
             report.notes.append(note)
 
-    def _conversation(self) -> bytes | None:
+    async def _conversation(self) -> bytes | None:
         """What the requests of one conversation have in common: a header of the client, else how the conversation begins."""
+        state = self._passages.state
+        stored = await state.load() if state else None
         hint = next((self._given[name] for name in AFFINITY if self._given.get(name)), None)
+        if hint is None and stored:
+            return stored
         begins = self._passages.first_words if hint is None else hint.encode("latin-1", "replace")
         facts = f"{self._report.tenant}\0{self._passages.name}\0"
         return blake2b(facts.encode("utf-8", "surrogatepass") + begins, digest_size=16).digest()
+
+
+def _must_be_read(passage: AnyPassage, error: InnervoiceError) -> bool:
+    """Whether a request of which not all was read is refused for what is in it."""
+    if isinstance(passage, GrownPassage):
+        return isinstance(error, ProviderError) and error.status == 400
+    return isinstance(passage, KnownPassage) and is_about_reasoning(str(error))
 
 
 def _may_go_elsewhere(error: InnervoiceError) -> bool:
@@ -245,7 +298,9 @@ def _may_go_elsewhere(error: InnervoiceError) -> bool:
     return isinstance(error, _ELSEWHERE) or status in _ELSEWHERE_STATUSES
 
 
-def _failure_of(error: InnervoiceError) -> Failure:
+def _failure_of(error: Exception) -> Failure:
+    if isinstance(error, Refused):
+        return Failure(code=error.refusal.status, message=error.refusal.text)
     if isinstance(error, ProviderError):
         return Failure(type=error.type, code=error.status or error.code, message=error.message)
     return Failure(type="upstream_error", code=502, message=str(error))

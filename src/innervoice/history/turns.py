@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from innervoice.canon.messages import Message, tool_result
-from innervoice.canon.parts import Part, Thinking, ToolCall, ToolResult, is_inline
+from innervoice.canon.parts import Opaque, Part, Thinking, ToolCall, ToolResult, is_inline
 from innervoice.canon.request import Request
 from innervoice.fitting.request import FittedRequest
 from innervoice.history.decisions import Ledger
@@ -13,9 +13,10 @@ from innervoice.history.pairs import pairs_of
 from innervoice.wire.controls import is_claude
 from innervoice.wire.dialects import replay_of
 
-__all__ = ["UNANSWERED", "TurnRules", "is_said", "last_said", "new_from"]
+__all__ = ["UNANSWERED", "TurnRules", "is_held", "is_said", "last_said", "new_from"]
 
 UNANSWERED = "This call was interrupted and has no result."
+_REFERENCE = "item_reference"
 _HELD = ("previous_response_id", "previous_interaction_id", "conversation", "thread")
 
 
@@ -29,6 +30,14 @@ def is_said(message: Message) -> bool:
 def last_said(messages: Sequence[Message]) -> int:
     """The number of the last message from the user; -1 if there is none."""
     return next((n for n in range(len(messages) - 1, -1, -1) if is_said(messages[n])), -1)
+
+
+def is_held(request: Request) -> bool:
+    """H10: whether a server stores the conversation before the messages of a request, or items that these refer to."""
+    if any(request.extra.get(name) for name in _HELD):
+        return True
+    parts = (part for message in request.messages for part in message.parts)
+    return any(isinstance(part, Opaque) and part.value.get("type") == _REFERENCE for part in parts)
 
 
 def new_from(request: Request) -> int:

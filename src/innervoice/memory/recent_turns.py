@@ -72,6 +72,15 @@ class RecentTurns:
                         self._turns.move_to_end(name)
         return found
 
+    def delete(self, tenant: str, keys: Sequence[bytes]) -> list[str]:
+        """Forgets the turns of a tenant under any of these keys; returns their ids."""
+        with self._lock:
+            found = dict.fromkeys(name for key in keys for name in self._owners.get(key, ()))
+            names = [name for name in found if self._turns[name].record.tenant == tenant]
+            for name in names:
+                self._forget(name)
+        return names
+
     def forget(self, tenant: str | None = None) -> int:
         """Forgets the turns of a tenant, or all; returns how many."""
         with self._lock:

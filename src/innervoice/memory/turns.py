@@ -102,6 +102,14 @@ class Turns:
         if self._sealed is not None:
             await self._sealed.store.forget(tenant)
 
+    async def delete(self, tenant: str, keys: Sequence[bytes]) -> None:
+        """Deletes the turns under any of these keys, here and in the store; raises `StoreError` if the store cannot be used."""
+        for name in self._recent.delete(tenant, keys):
+            self._unsaved.pop(name, None)
+            self._late.pop(name, None)
+        if self._sealed is not None:
+            await self._sealed.delete(tenant, keys)
+
     def __len__(self) -> int:
         """How many turns are in memory."""
         return len(self._recent)

@@ -45,6 +45,8 @@ class AnswerHead(Value, frozen=True):
     """The same as a date, for dialects that write one."""
     choice: int = 0
     """Which of several answers it is, for dialects that have several."""
+    echo: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it
+    """Members that repeat the request, for dialects whose answers have such."""
     is_exact: bool = False
     """What the host did not send is not sent; otherwise every call has an id, which clients need."""
 

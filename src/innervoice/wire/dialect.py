@@ -149,6 +149,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     """What a server says of its version, where clients ask for it."""
     last_mark: bytes = b""
     """What stands in the frame that ends a stream, and hardly anywhere else."""
+    other_marks: tuple[bytes, ...] = ()
+    """The same of a frame that ends a stream in another way."""
     closing: bytes = b""
     """The frame that clients wait for behind the end of an answer."""
     id_start: str = ""

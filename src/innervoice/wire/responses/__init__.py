@@ -58,6 +58,7 @@ DIALECT = Dialect(
     lacks=("stop",),
     unstored={"include": ["reasoning.encrypted_content"]},
     last_mark=b"response.completed",
+    other_marks=(b"response.incomplete", b"response.failed"),
     id_start="resp_",
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,

@@ -271,7 +271,7 @@ class ResponsesWriter(AnswerWriter):
 
     def _body(self, response: Response, status: str | None = None) -> dict[str, Any]:
         known = response.replace(id=self.head.id, model=self.head.model, usage=self.usage)
-        body = response_body(known, self._output)
+        body = {**response_body(known, self._output), **self.head.echo}
         body["created_at"] = self.head.created
         if status is not None:
             body.update(status=status, output=[], usage=None)

@@ -64,8 +64,9 @@ def problems(
 
 
 def _answered(body: dict[str, Any], items: list[dict[str, Any]]) -> Iterator[Refusal]:
-    """Each call has one output, and each output its call, unless the server holds the start of the conversation."""
-    held = body.get("previous_response_id") or body.get("conversation")
+    """Each call has one output, and each output its call, unless the server holds the start of the conversation, or items of it."""
+    refers = any(item.get("type") == "item_reference" for item in items)
+    held = body.get("previous_response_id") or body.get("conversation") or refers
     given = {item.get("call_id") for item in items if str(item.get("type")).endswith("_output")}
     called: dict[Any, str] = {}
     answered: set[Any] = set()

@@ -1,0 +1,304 @@
+"""What a request of the Responses API asks of stored responses, and what is stored of its answer.
+
+A request that goes on from a response (`previous_response_id`) is sent on as it came where the provider has stored the response itself: at
+the account that answered it. Anywhere else it becomes one with the whole conversation in `input`, as a client without stored responses
+sends it. So every model can go on from every response, and which way is taken is decided for each candidate anew. The same holds for
+single items that a request only refers to (`item_reference`), as Vercel's SDK sends earlier turns.
+
+Instructions are not part of the chain: a request has those that it brings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.messages import Message
+from innervoice.canon.notes import Note
+from innervoice.canon.response import Response
+from innervoice.errors import InnervoiceError, ProviderError
+from innervoice.gateway.passage import Attempt
+from innervoice.gateway.refusals import NO_STORE, no_item, no_previous
+from innervoice.gateway.report import Report
+from innervoice.gateway.stored_responses import (
+    ITEM,
+    MOST_BYTES,
+    FoundResponses,
+    StoredResponse,
+    packed,
+)
+from innervoice.memory.keeping import says_more
+from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.refusals import Refusal, Refused
+
+if TYPE_CHECKING:
+    from innervoice.gateway.gateway import Gateway
+    from innervoice.gateway.routes import Candidate
+
+__all__ = ["DIALECT", "ResponseState", "WholeInput"]
+
+DIALECT = "openai-responses"
+_PREVIOUS = "previous_response_id"
+_REFERENCE = "item_reference"
+_ENDED = ("completed", "incomplete", "failed", "cancelled")
+_ABSENT = (None, "", False)
+_ELSEWHERE = {
+    "background": "background responses are served only where the provider has them and the request goes on as it came; ask without",
+    "conversation": "stored conversations are served only where the provider has them and the request goes on as it came; use "
+    "previous_response_id, or send all items in `input`",
+}
+"""Members that only a provider itself can obey, and what is said where it cannot."""
+
+
+class WholeInput(NamedTuple):
+    """A conversation as it is sent to a candidate that has not stored it."""
+
+    items: list[Any]
+    turns: list[Message]
+    """The turns in it as their providers gave them."""
+
+
+class ResponseState:
+    """The state that one request goes on from, and leaves behind. `member` gives a member of the body as JSON; None if there is none."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        report: Report,
+        member: Callable[[str], bytes | None],
+    ) -> None:
+        """Raises `Refused` if the request says something impossible of it."""
+        self._gateway, self._report, self._member = gateway, report, member
+        self.previous: str | None = self._read(_PREVIOUS) or None
+        if self.previous is not None and not isinstance(self.previous, str):
+            text = f"{_PREVIOUS} must be a string, the id of a response"
+            raise Refused(Refusal(text=text, param=_PREVIOUS))
+        self._asked = [name for name in _ELSEWHERE if self._read(name) not in _ABSENT]
+        self._remember = gateway.keeps(report)
+        self.is_stored = (
+            self._read("store") is not False
+            and self._remember != "off"
+            and "background" not in self._asked
+        )
+        """Whether the answer is stored here."""
+        self._head: StoredResponse | None = None
+        self._is_loaded = self._is_refused = self._has_items = False
+        self._is_whole = True
+        self._chain: list[StoredResponse] | None = None
+        self._refers = f'"{_REFERENCE}"'.encode() in (member("input") or b"")
+
+    def _read(self, name: str) -> Any:
+        data = self._member(name)
+        return None if data is None else load_json(data)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the request says nothing of state, so that nothing of it needs a decision."""
+        return self.previous is None and not self._asked and not self._refers
+
+    @property
+    def echo(self) -> dict[str, Any]:
+        """What the answer repeats of the request."""
+        metadata = self._read("metadata")
+        more = {"metadata": metadata} if isinstance(metadata, dict) else {}
+        return {_PREVIOUS: self.previous, "store": self.is_stored, **more}
+
+    # ---- going on ------------------------------------------------------------------------------
+
+    async def load(self) -> bytes | None:
+        """Looks the response up that the request goes on from; returns what the requests of its conversation have in common.
+
+        Raises `Refused` if nobody can go on from it.
+        """
+        if self.previous is None or self._is_loaded:
+            return None
+        self._is_loaded = True
+        if self._remember == "off":
+            return None
+        found = await self._gateway.responses.get(self._report.tenant, [self.previous])
+        self._head, self._is_whole = found.responses.get(self.previous), found.is_whole
+        head = self._head
+        if not found.is_whole:
+            self._report.store = "degraded"
+        if head is None:
+            return None
+        if head.is_deleted:
+            raise Refused(no_previous(self.previous))
+        if not head.goes_on:
+            text = f"the response {self.previous} has the status {head.status!r}; only a completed or incomplete one can be continued"
+            raise Refused(Refusal(text=text, param=_PREVIOUS))
+        return head.conversation
+
+    async def whole(self, candidate: Candidate) -> WholeInput | None:
+        """What a candidate is sent as `input`; None if the request goes on as it came.
+
+        Raises `Refused` if the candidate cannot go on from the response.
+        """
+        chain = await self._chain_for(candidate)
+        given = self._read("input")
+        new = [{"role": "user", "content": given}] if isinstance(given, str) else as_list(given)
+        before = [item for one in chain or () for item in (*one.input, *one.output)]
+        referred = await self._referred([*before, *new], candidate)
+        if chain is None and not referred:
+            return None
+        self._check_items(before, new)
+        responses = {one.id: one for one in (*(chain or ()), *referred.values())}
+        turns = [turn for one in responses.values() if (turn := one.turn())]
+        items = [_resolved(item, referred) for item in (*before, *new)]
+        return WholeInput(items, turns)
+
+    async def _chain_for(self, candidate: Candidate) -> list[StoredResponse] | None:
+        """The responses to send to a candidate before the new input, the oldest first; None if there are none, or it has them."""
+        await self.load()
+        if self.previous is None:
+            return None
+        if self._head is None:
+            if candidate.target.dialect == DIALECT:
+                return None  # it may be known there
+            raise Refused(no_previous(self.previous) if self._is_whole else NO_STORE)
+        if self._head.place == _place(candidate) and not self._is_refused:
+            return None
+        if self._chain is None:
+            self._chain = [*await self._before(self._head), self._head]
+        return self._chain
+
+    async def _before(self, head: StoredResponse) -> list[StoredResponse]:
+        found = await self._gateway.responses.get(self._report.tenant, head.chain)
+        chain: list[StoredResponse] = []
+        for name in head.chain:
+            response = found.responses.get(name)
+            if response is None and not found.is_whole:
+                raise Refused(NO_STORE)
+            if response is None or response.is_deleted:
+                raise Refused(no_previous(name))
+            chain.append(response)
+        return chain
+
+    async def _referred(self, items: list[Any], candidate: Candidate) -> dict[str, StoredResponse]:
+        """The responses whose items a candidate must be sent in place of references to them."""
+        names = [str(item.get("id")) for item in items if _is_reference(item)]
+        if not names:
+            return {}
+        found, speaks = FoundResponses({}, is_whole=True), candidate.target.dialect == DIALECT
+        if self._remember != "off":
+            found = await self._gateway.responses.get(self._report.tenant, names, ITEM)
+        referred: dict[str, StoredResponse] = {}
+        for name in names:
+            response = found.responses.get(name)
+            if response is None and not speaks:
+                raise Refused(no_item(name) if found.is_whole else NO_STORE)
+            self._has_items = self._has_items or response is not None
+            if response and (response.place != _place(candidate) or self._is_refused):
+                referred[name] = response
+        return referred
+
+    def refused(self, error: InnervoiceError) -> bool:
+        """Whether the provider no longer has what is known here, so that the request can be sent with all of it."""
+        is_known = self._head is not None or self._has_items
+        if not is_known or self._is_refused or not isinstance(error, ProviderError):
+            return False
+        told = f"{error.code} {error.message}".lower().replace("_", " ")
+        is_told = "previous response" in told or "item with id" in told
+        self._is_refused = error.status in (400, 404) and is_told
+        return self._is_refused
+
+    def _check_items(self, before: list[Any], new: list[Any]) -> None:
+        """Raises `Refused` for a conversation that is too long, or has an item twice."""
+        most = self._gateway.limits.messages
+        if (count := len(before) + len(new)) > most:
+            text = f"the conversation behind {_PREVIOUS} has {count} items; at most {most} are accepted: begin a new one"
+            raise Refused(Refusal(text=text, status=413, param=_PREVIOUS))
+        known = {item.get("id") for item in before if isinstance(item, dict)} - {None}
+        for item in new:
+            if isinstance(item, dict) and item.get("id") in known:
+                text = f"Duplicate item found with id {item['id']}. Remove duplicate items from your input and try again."
+                raise Refused(Refusal(text=text, param="input"))
+
+    def expanded(self, value: Mapping[str, Any], whole: WholeInput) -> tuple[bytes, dict[str, Any]]:
+        """The body with the whole conversation in it, written and read; raises `Refused` for one that is too large."""
+        rest = {name: item for name, item in value.items() if name != _PREVIOUS}
+        made = {**rest, "input": whole.items}
+        body = dump_json(made)
+        most = self._gateway.limits.body_bytes
+        if len(body) > most:
+            text = f"the conversation behind {_PREVIOUS} has {len(body)} bytes; at most {most} are accepted: begin a new one"
+            raise Refused(Refusal(text=text, status=413, param=_PREVIOUS))
+        return body, made
+
+    def check(self, attempt: Attempt) -> None:
+        """Raises `Refused` for what only a provider itself can obey, if the request does not go on as it came."""
+        for name in self._asked:
+            if not attempt.is_bytes:
+                raise Refused(Refusal(text=_ELSEWHERE[name], param=name))
+
+    # ---- what is left behind -------------------------------------------------------------------
+
+    def turn_keys(self, body: Mapping[str, Any] | None) -> list[bytes]:
+        """The keys by which the turn of an answer is deleted together with its response."""
+        name = (body or {}).get("id")
+        return self._gateway.responses.turn_keys(self._report.tenant, name)[:1] if name else []
+
+    async def keep(
+        self,
+        attempt: Attempt,
+        answer: Response,
+        body: dict[str, Any] | None,
+        conversation: bytes | None,
+    ) -> None:
+        """Stores the answer; `body` is what the client got, None if that is no response."""
+        if not self.is_stored or body is None or body.get("status") not in _ENDED:
+            return
+        name = body.get("id")
+        if not isinstance(name, str) or not name:
+            return
+        await self.load()
+        data = packed(
+            body,
+            self._member("input") or b"null",
+            chain=self._chain_of_ids(),
+            place=_place(attempt.candidate) if attempt.is_bytes and body.get("store") else None,
+            conversation=conversation or b"",
+            target=attempt.candidate.target,
+            turn=_lost(attempt, answer),
+        )
+        if len(data) > MOST_BYTES:
+            self._report.notes.append(Note("response_not_stored", f"{len(data)} bytes"))
+            return
+        items = [item["id"] for item in as_list(body.get("output")) if as_dict(item).get("id")]
+        tenant, durable = self._report.tenant, self._remember != "ram"
+        if not await self._gateway.responses.put(tenant, name, data, items, durable=durable):
+            self._report.store = "degraded"
+            self._report.notes.append(Note("response_not_stored"))
+
+    def _chain_of_ids(self) -> list[str]:
+        """The ids of the responses before the answer; a conversation of the provider's stands for those that are unknown here."""
+        if self.previous is None:
+            held = self._read("conversation")
+            name = held.get("id") if isinstance(held, dict) else held
+            return [str(name)] if name else []
+        return [*(self._head.chain if self._head else ()), self.previous]
+
+
+def _is_reference(item: Any) -> bool:
+    return as_dict(item).get("type") == _REFERENCE
+
+
+def _resolved(item: Any, referred: Mapping[str, StoredResponse]) -> Any:
+    """An item, or the one that it refers to."""
+    response = referred.get(str(item.get("id"))) if _is_reference(item) else None
+    return response.item(str(item["id"])) if response else item
+
+
+def _lost(attempt: Attempt, answer: Response) -> Message | None:
+    """The turn of an answer in another dialect, whose seals may have no place in the response."""
+    turn = answer.message
+    is_foreign = attempt.candidate.target.dialect != DIALECT
+    return turn if is_foreign and any(map(says_more, turn.parts)) else None
+
+
+def _place(candidate: Candidate) -> str:
+    """Where a provider keeps what it stores: an account at an address."""
+    facts = f"{candidate.base_url}\0{candidate.account.name}\0{candidate.target.dialect}"
+    return blake2b(facts.encode(), digest_size=16).hexdigest()

@@ -1,0 +1,271 @@
+"""Responses that clients may ask for again, or go on from: one item in the store for each.
+
+    response       the object as the client got it
+    input          what the request had as `input`, as it came
+    chain          the ids of all responses before it, the oldest first: a follow-up needs two round trips however long the chain is
+    place          the account at the provider that stores it, too
+    conversation   what the requests of its conversation have in common
+    origin         the dialect, the provider, the model and the account that it came from
+    turn           the turn as the provider gave it, where the object has no place for all of it
+
+A store that is slow or not there fails no answer: the response stays in memory then, and that is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.messages import Message
+from innervoice.canon.storage import from_json, to_json
+from innervoice.canon.target import Target
+from innervoice.decoding import decode
+from innervoice.errors import InnervoiceError
+from innervoice.memory.sealed_store import SealedStore
+from innervoice.memory.stores.store import FoundItem, StoreError
+from innervoice.wire.json_access import as_dict, as_list, as_text
+
+__all__ = ["ITEM", "MOST_BYTES", "FoundResponses", "StoredResponse", "StoredResponses", "packed"]
+
+KIND = "response"
+ITEM = "item of a response"
+"""A response is found by its id, and by the ids of its items."""
+MOST_BYTES = 16 * 1024 * 1024
+"""A larger item is not stored."""
+_SECONDS = 0.25
+"""How long a request waits for the store."""
+_FAILURES = 3
+_REST_SECONDS = 5.0
+"""After so many failures in a row the store is left alone for so long."""
+_GOES_ON = ("completed", "incomplete")
+_DELETED = b'{"deleted":true}'
+
+Result = TypeVar("Result")
+
+
+class StoredResponse:
+    """One response out of the store."""
+
+    def __init__(self, value: dict[str, Any]) -> None:
+        self.body: dict[str, Any] = as_dict(value.get("response"))
+        self.chain = tuple(map(str, as_list(value.get("chain"))))
+        self.place = as_text(value.get("place"))
+        self.conversation = bytes.fromhex(as_text(value.get("conversation")) or "")
+        self.is_deleted = bool(value.get("deleted"))
+        """It was here, and must not be found at the provider either."""
+        self._origin = [as_text(word) for word in as_list(value.get("origin"))]
+        self._input = value.get("input")
+        self._turn = value.get("turn")
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return str(self.body.get("id"))
+
+    @property
+    def status(self) -> str:
+        """How it ended."""
+        return str(self.body.get("status"))
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether a conversation can go on from it."""
+        return self.status in _GOES_ON
+
+    @property
+    def input(self) -> list[Any]:
+        """The items of the request, as they came; words alone are a message of the user's."""
+        if isinstance(self._input, str):
+            return [{"role": "user", "content": self._input}]
+        return as_list(self._input)
+
+    @property
+    def output(self) -> list[Any]:
+        """The items of the answer."""
+        return as_list(self.body.get("output"))
+
+    def item(self, name: str) -> Any:
+        """The item of the answer with this id; None if there is none."""
+        return next((item for item in self.output if as_dict(item).get("id") == name), None)
+
+    def turn(self) -> Message | None:
+        """The turn as the provider gave it: with seals that the object has no place for, and the account that it came from."""
+        try:
+            if self._turn is not None:
+                found = from_json(dump_json(self._turn))
+                return found if isinstance(found, Message) else None
+            dialect, provider, model, scope = self._origin
+            return decode(self.body, provider, model, dialect, scope=scope).message
+        except (InnervoiceError, ValueError):
+            return None
+
+
+class FoundResponses(NamedTuple):
+    """Ids -> what was found under them, and whether the store could be asked."""
+
+    responses: dict[str, StoredResponse]
+    is_whole: bool
+
+
+def packed(
+    response: dict[str, Any],
+    input: bytes,  # noqa: A002 - as on the wire
+    *,
+    chain: Sequence[str],
+    place: str | None,
+    conversation: bytes,
+    target: Target,
+    turn: Message | None,
+) -> bytes:
+    """The data of an item; `input` is JSON as it came, which is not read for this."""
+    origin = [target.dialect, target.provider, target.model, target.scope]
+    members = {
+        b"response": dump_json(response),
+        b"input": input,
+        b"chain": dump_json(list(chain)),
+        b"place": dump_json(place),
+        b"conversation": dump_json(conversation.hex()),
+        b"origin": dump_json(origin),
+        b"turn": b"null" if turn is None else to_json(turn),
+    }
+    return b"{" + b",".join(b'"%b":%b' % member for member in members.items()) + b"}"
+
+
+class StoredResponses:
+    """Keeps responses in a store, and in memory those that must not or cannot go into it."""
+
+    def __init__(self, sealed: SealedStore, memory: SealedStore | None = None) -> None:
+        """Without `memory`, the store is memory already."""
+        self._sealed = sealed
+        self._memory = memory
+        self._failures = 0
+        self._rests_until = 0.0
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def put(
+        self,
+        tenant: str,
+        name: str,
+        data: bytes,
+        items: Sequence[str] = (),
+        *,
+        durable: bool = True,
+    ) -> bool:
+        """Stores the data of a response under its id and those of its items; returns whether it is where it should be.
+
+        Without `durable` that is memory.
+        """
+        named = [(KIND, name), *((ITEM, item) for item in items)]
+        keys = [self._keys(tenant, own, kind)[0] for kind, own in named]
+        now = time.time()
+        if self._memory is None:
+            await self._sealed.put(tenant, KIND, data, keys, created=now)
+            return True
+        if durable:
+            work = self._save(tenant, data, keys, now)
+            if await self._within(work) is not None:
+                return True
+        await self._memory.put(tenant, KIND, data, keys, created=now)
+        return not durable
+
+    async def get(self, tenant: str, names: Sequence[str], kind: str = KIND) -> FoundResponses:
+        """The responses of a tenant with these ids, the newest of several.
+
+        With `ITEM`, those with these items; some hosts count their ids, and of two responses with an item of one id none is meant.
+        """
+        by_key = {key: name for name in names for key in self._keys(tenant, name, kind)}
+        keys = list(by_key)
+        if not keys:
+            return FoundResponses({}, is_whole=True)
+        if self._memory is None:
+            items = await self._sealed.get(tenant, KIND, keys)
+            return FoundResponses(_read(items, by_key, alone=kind == ITEM), is_whole=True)
+        here = await self._memory.get(tenant, KIND, keys)
+        stored = await self._within(self._sealed.get(tenant, KIND, keys))
+        items = sorted([*here, *(stored or ())], key=lambda item: item.created)
+        found = _read(items, by_key, alone=kind == ITEM)
+        return FoundResponses(found, is_whole=stored is not None)
+
+    async def delete(self, tenant: str, name: str) -> bool:
+        """Deletes a response; returns whether there was one. Raises `StoreError` if the store cannot be used.
+
+        Of one that its provider has stored, too, a mark stays, so that nobody goes on from it there.
+        """
+        found = await self.get(tenant, [name])
+        response = found.responses.get(name)
+        if not found.is_whole:
+            raise StoreError("the store cannot be asked")
+        if response is None or response.is_deleted:
+            return False
+        keys = self._keys(tenant, name)
+        if self._memory is not None:
+            await self._memory.delete(tenant, keys)
+        if await self._within(self._sealed.delete(tenant, keys)) is None:
+            raise StoreError("the store cannot be asked")
+        if response.place is not None:
+            await self._within(self._save(tenant, _DELETED, keys[:1], time.time()))
+        return True
+
+    async def close(self) -> None:
+        """Waits a moment for what is still on its way into the store."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_SECONDS)
+
+    def turn_keys(self, tenant: str, name: str) -> list[bytes]:
+        """The keys of the turn that is in a response."""
+        return self._sealed.keys(tenant, "turn of a response", str(name))
+
+    def _keys(self, tenant: str, name: str, kind: str = KIND) -> list[bytes]:
+        return self._sealed.keys(tenant, kind, name)
+
+    async def _save(self, tenant: str, data: bytes, keys: list[bytes], now: float) -> bool:
+        await self._sealed.put(tenant, KIND, data, keys, created=now)
+        return True
+
+    async def _within(self, work: Coroutine[Any, Any, Result]) -> Result | None:
+        """The result of work in the store; None if it failed or takes longer, in which case it goes on behind."""
+        if time.monotonic() < self._rests_until:
+            work.close()
+            return None
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        await asyncio.wait({task}, timeout=_SECONDS)
+        if not task.done():
+            self._failed()
+            return None
+        return None if task.exception() else task.result()
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled() or task.exception() is not None:
+            self._failed()
+        else:
+            self._failures, self._rests_until = 0, 0.0
+
+    def _failed(self) -> None:
+        self._failures += 1
+        if self._failures >= _FAILURES:
+            self._rests_until = time.monotonic() + _REST_SECONDS
+
+
+def _read(
+    items: Sequence[FoundItem], by_key: dict[bytes, str], *, alone: bool
+) -> dict[str, StoredResponse]:
+    """Ids -> the last of the items under each; one that cannot be read, as of a newer version, is as good as not there."""
+    found: dict[str, StoredResponse] = {}
+    unclear: set[str] = set()
+    for item in items:
+        try:
+            response = StoredResponse(as_dict(load_json(item.data or b"null")))
+        except ValueError:
+            continue
+        if response.body or response.is_deleted:
+            name = by_key[item.key]
+            if alone and name in found and found[name].id != response.id:
+                unclear.add(name)
+            found[name] = response
+    return {name: response for name, response in found.items() if name not in unclear}
