@@ -229,7 +229,7 @@ def test_processes_that_find_a_damaged_file_at_once_share_the_new_one(path):
     for process in processes:
         process.communicate(timeout=60)
         assert process.returncode == 0
-    assert len(run(path, lambda store: store.get("me", [b"all"]))) == 24
+    assert len(run(path, lambda store: store.items("me", "turn"))) == 24
 
 
 def test_bad_pages_are_errors_of_the_store(path):
@@ -373,7 +373,7 @@ def test_a_closed_store_is_an_error_and_keeps_what_was_put(path):
             await store.get("me", [b"key"])
 
     asyncio.run(work())
-    assert len(run(path, lambda store: store.get("me", [b"all"]))) == 20
+    assert len(run(path, lambda store: store.items("me", "turn"))) == 20
 
 
 def test_expired_items_are_swept_by_and_by(path):

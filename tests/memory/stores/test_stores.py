@@ -9,7 +9,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from innervoice.memory.sealed_store import SealedStore
-from innervoice.memory.stores.store import FoundItem, Retention, StoredItem, TenantUsage
+from innervoice.memory.stores.store import (
+    MOST_UNDER_A_KEY,
+    FoundItem,
+    Retention,
+    StoredItem,
+    TenantUsage,
+)
+from innervoice.memory.turn_keys import CROWD
 
 HOUR, DAY = 3_600.0, 86_400.0
 START = 1_800_000_000.0
@@ -86,6 +93,24 @@ def test_all_items_under_a_key_come_the_oldest_first(place):
             START - 3,
             START - 1,
         ]
+
+    place.run(work)
+
+
+def test_a_key_that_many_have_does_not_grow(place):
+    """A tenant asks the same question again and again; what it is answered is still found by keys of its own."""
+
+    async def work(store):
+        for number in range(3 * MOST_UNDER_A_KEY):
+            await store.put(an_item(name=f"{number:032x}"), [b"crowd", b"own %d" % number])
+        assert CROWD < len(await store.get("me", [b"crowd"])) == MOST_UNDER_A_KEY
+        for number in (0, MOST_UNDER_A_KEY, 3 * MOST_UNDER_A_KEY - 1):
+            assert [f"{number:032x}"] == [
+                one.id for one in await store.get("me", [b"own %d" % number])
+            ]
+        assert 3 * MOST_UNDER_A_KEY == await store.forget("me")
+        await store.put(an_item(name="f" * 32), [b"crowd"])
+        assert ["f" * 32] == [one.id for one in await store.get("me", [b"crowd"])]
 
     place.run(work)
 
@@ -452,7 +477,7 @@ def test_items_come_and_go_at_once(place):
                 assert await store.delete("me", [key]) == 1
 
         await asyncio.gather(*(stored(number, item) for number, item in enumerate(items)))
-        assert len(await store.get("me", [b"all"])) == 40
+        assert len(await store.items("me", "turn")) == 40
         assert await store.usage() == [TenantUsage("me", 40, 20_000, START)]
 
     place.run(work)
@@ -481,8 +506,8 @@ def test_two_processes_at_once_agree(shared_place):
                 *(store.put(item, [b"all"]) for item in items for store in (one, other)),
                 *(store.get("me", [b"all"]) for _ in range(10) for store in (one, other)),
             )
-            found = await one.get("me", [b"all"])
-            assert found == await other.get("me", [b"all"])
+            found = await one.items("me", "turn")
+            assert found == await other.items("me", "turn")
             assert len({item.id for item in found}) == len(found) == 20
             assert await other.usage() == [TenantUsage("me", 20, 2_000, START)]
 

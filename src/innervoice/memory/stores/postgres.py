@@ -13,6 +13,7 @@ from innervoice.memory.stores import postgres_statements as statements
 from innervoice.memory.stores.names import decoded, encoded, in_order, use_is_told_after
 from innervoice.memory.stores.server_errors import ServerErrors
 from innervoice.memory.stores.store import (
+    MOST_UNDER_A_KEY,
     FoundItem,
     Retention,
     StoredItem,
@@ -65,6 +66,7 @@ class PostgresStore:
                 item.kept,
                 list(dict.fromkeys(keys)),
                 item.data,
+                MOST_UNDER_A_KEY,
             )
             if size is not None and size > self._retention.tenant_bytes:
                 await self._make_room(connection, tenant)

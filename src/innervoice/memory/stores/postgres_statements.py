@@ -79,14 +79,17 @@ SELECT EXISTS (SELECT FROM pg_catalog.pg_tables
 WHERE schemaname = ANY (current_schemas(false)) AND tablename = 'innervoice_schema')
 """
 
-# tenant, id, kind, created, used, kept, keys, data
+# tenant, id, kind, created, used, kept, keys, data, how many items a key takes
 PUT = """
 WITH made AS (
     INSERT INTO innervoice_items (tenant, id, kind, created, used, kept, keys, data)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (tenant, id) DO NOTHING
     RETURNING number, kept
 ), under AS (
-    INSERT INTO innervoice_keys SELECT $1, key, number FROM made, unnest($7::bytea[]) AS key
+    INSERT INTO innervoice_keys SELECT $1, asked.key, number FROM made, unnest($7::bytea[]) AS asked (key)
+    WHERE (SELECT count(*) FROM (
+        SELECT FROM innervoice_keys AS known WHERE known.tenant = $1 AND known.key = asked.key LIMIT $9
+    ) AS crowd) < $9
 )
 INSERT INTO innervoice_tenants AS tenants
 SELECT $1, CASE WHEN kept THEN 0 ELSE 1 END, CASE WHEN kept THEN 0 ELSE length($8) END FROM made

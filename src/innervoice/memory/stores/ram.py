@@ -7,7 +7,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from innervoice.memory.stores.names import in_order
-from innervoice.memory.stores.store import FoundItem, Retention, StoredItem, TenantUsage
+from innervoice.memory.stores.store import (
+    MOST_UNDER_A_KEY,
+    FoundItem,
+    Retention,
+    StoredItem,
+    TenantUsage,
+)
 
 __all__ = ["RamStore"]
 
@@ -40,7 +46,9 @@ class _Tenant:
             self.aging[name] = held
             self.size += len(held.item.data)
         for key in held.keys:
-            self.owners.setdefault(key, {})[name] = held
+            owners = self.owners.setdefault(key, {})
+            if len(owners) < MOST_UNDER_A_KEY:
+                owners[name] = held
 
     def drop(self, every: Iterable[_Held]) -> int:
         count = 0
@@ -52,10 +60,10 @@ class _Tenant:
                 del self.aging[name]
                 self.size -= len(held.item.data)
             for key in held.keys:
-                owners = self.owners[key]
-                del owners[name]
+                owners = self.owners.get(key, {})
+                owners.pop(name, None)
                 if not owners:
-                    del self.owners[key]
+                    self.owners.pop(key, None)
         return count
 
 

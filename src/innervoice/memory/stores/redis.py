@@ -11,7 +11,13 @@ from urllib.parse import quote, unquote
 from innervoice.memory.stores import redis_scripts as scripts
 from innervoice.memory.stores.names import encoded, in_order, use_is_told_after
 from innervoice.memory.stores.server_errors import ServerErrors
-from innervoice.memory.stores.store import FoundItem, Retention, StoredItem, TenantUsage
+from innervoice.memory.stores.store import (
+    MOST_UNDER_A_KEY,
+    FoundItem,
+    Retention,
+    StoredItem,
+    TenantUsage,
+)
 
 __all__ = ["RedisStore"]
 
@@ -59,6 +65,7 @@ class RedisStore:
             int(item.kept),
             " ".join(key.hex() for key in dict.fromkeys(keys)),
             item.data,
+            MOST_UNDER_A_KEY,
         )
 
     async def get(

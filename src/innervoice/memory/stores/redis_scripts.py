@@ -112,7 +112,7 @@ local new_sets = {}
 for key in string.gmatch(keys, '%S+') do
     local set = prefix .. 'k:' .. key
     new_sets[set] = redis.call('EXISTS', set) == 0
-    redis.call('SADD', set, id)
+    if redis.call('SCARD', set) < tonumber(ARGV[12]) then redis.call('SADD', set, id) end
 end
 redis.call('SADD', 'iv:tenants', prefix)
 redis.call('ZADD', prefix .. 'y:' .. kind, created, member)

@@ -8,7 +8,13 @@ from typing import Any
 
 from innervoice.memory.stores.names import decoded, encoded, in_order, use_is_told_after
 from innervoice.memory.stores.sqlite_pieces import clear_data, read_data, write_data
-from innervoice.memory.stores.store import FoundItem, Retention, StoredItem, TenantUsage
+from innervoice.memory.stores.store import (
+    MOST_UNDER_A_KEY,
+    FoundItem,
+    Retention,
+    StoredItem,
+    TenantUsage,
+)
 
 __all__ = ["SqliteItems"]
 
@@ -60,7 +66,9 @@ class SqliteItems:
         ).lastrowid
         assert number is not None
         connection.executemany(
-            "INSERT INTO keys VALUES (?, ?, ?)", [(tenant, key, number) for key in keys]
+            "INSERT INTO keys SELECT ?1, ?2, ?3 WHERE"
+            " (SELECT count(*) FROM (SELECT 1 FROM keys WHERE tenant = ?1 AND key = ?2 LIMIT ?4)) < ?4",
+            [(tenant, key, number, MOST_UNDER_A_KEY) for key in keys],
         )
         if not item.kept:
             connection.execute(

@@ -9,7 +9,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-__all__ = ["FoundItem", "Retention", "Store", "StoreError", "StoredItem", "TenantUsage"]
+__all__ = [
+    "MOST_UNDER_A_KEY",
+    "FoundItem",
+    "Retention",
+    "Store",
+    "StoreError",
+    "StoredItem",
+    "TenantUsage",
+]
+
+MOST_UNDER_A_KEY = 17
+"""A tenant may ask the same question a thousand times. A key that so many items have tells nothing, so further items are not under it."""
 
 _DAY = 86_400.0
 
@@ -69,7 +80,10 @@ class Store(Protocol):
     """Keeps items under keys. Every method raises `StoreError`, and nothing else, if the store cannot be used."""
 
     async def put(self, item: StoredItem, keys: Sequence[bytes]) -> None:
-        """Stores an item under its keys; one with the same id is there already and stays. It outlives this process once this returns."""
+        """Stores an item under its keys; one with the same id is there already and stays. It outlives this process once this returns.
+
+        A key that `MOST_UNDER_A_KEY` items of the tenant have takes no more.
+        """
         ...
 
     async def get(
