@@ -96,6 +96,7 @@ SENTENCES: dict[str, str] = {
     "thinking_restored": "Reasoning that the program had lost was put back from the store.",
     "turn_rejoined": "The program had split a turn of the model, or merged two; they were sent as they came from the model.",
     "envelope_unreadable": "The program carried reasoning in an envelope that does not open here: it is damaged, or of another owner; it was dropped.",
+    "words_replaced": "The program returned a summary of reasoning; the provider's own seal, which was stored without the summary, was sent in its place.",
     "envelope_outdated": "The program changed a text or a call beside which it carried an envelope; its words were sent, without what the envelope holds.",
     # what the gateway changes
     "system_line_dropped": "A line of the system prompt that only the client's own provider reads was not sent.",

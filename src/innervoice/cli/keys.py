@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 import re
 import time
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
-from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from innervoice.canon.jsontext import dump_json
-from innervoice.errors import UsageError
+from innervoice.cli.gateway_store import config_option, with_state
 
 if TYPE_CHECKING:
     from innervoice.gateway.callers import Budget, Caller, CallerKeys
@@ -37,7 +33,6 @@ Examples:
 As soon as there is a key, a running gateway needs one: within 5 seconds, in all processes that share the store.
 Needs the packages of innervoice[gateway].
 """
-_PACKAGES = ("cryptography",)
 _DURATION = re.compile(r"([1-9][0-9]{0,4})([mhdw])")
 _UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 _BUDGET = re.compile(r"\$?([0-9]{1,12}(?:\.[0-9]{1,6})?)/(day|week|month|total)")
@@ -54,11 +49,6 @@ def command() -> None:
     """Give callers of a gateway keys of their own, with limits, and take them back."""
 
 
-_config = click.option(
-    "--config", "file", type=click.Path(), help="The gateway's configuration, a TOML file."
-)
-
-
 @command.command("add")
 @click.argument("name")
 @click.option("--models", metavar="A,B", help="The names that it may ask for; * stands for any text.  [default: all]")  # fmt: skip
@@ -67,7 +57,7 @@ _config = click.option(
 @click.option("--rpm", type=click.IntRange(1, 10**9), help="Requests a minute.")
 @click.option("--tpm", type=click.IntRange(1, 10**12), help="Tokens a minute, input and output.")
 @click.option("--streams", type=click.IntRange(1, 10**6), help="Answers under way.  [default: server.streams_per_key]")  # fmt: skip
-@_config
+@config_option
 def add(
     *,
     name: str,
@@ -105,7 +95,7 @@ def add(
 
 @command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
-@_config
+@config_option
 def show(*, as_json: bool, file: str | None) -> None:
     """List all keys: whose each is, how it begins, its state and its limits."""
     callers: list[Caller] = _with_keys(file, lambda keys: keys.all())
@@ -126,7 +116,7 @@ def show(*, as_json: bool, file: str | None) -> None:
 @command.command("revoke")
 @click.argument("which")
 @click.option("--forget", is_flag=True, help="Remove it from the list, too; its holder is told that it is unknown.")  # fmt: skip
-@_config
+@config_option
 def revoke(*, which: str, forget: bool, file: str | None) -> None:
     """End the key with the id WHICH, the one that begins so, or all keys of the owner WHICH."""
 
@@ -266,26 +256,8 @@ def _with_keys(
     is_told: bool = False,
 ) -> Result:
     """Does something with the keys in a gateway's store; `is_told`: it is said which store that is."""
-    if any(find_spec(name) is None for name in _PACKAGES):
-        raise click.UsageError('the gateway needs: pip install "innervoice[gateway]"')
-    from innervoice.cli.serve_output import store_line
     from innervoice.gateway.caller_store import with_caller_keys
-    from innervoice.memory.stores.store import StoreError
 
-    config = import_module("innervoice.gateway.config")
-    state = import_module("innervoice.gateway.state")
-    try:
-        loaded = config.load_config(
-            Path(file) if file else None, os.environ, emulated=True, may_have_stored_keys=True
-        )
-        opened = state.open_state(loaded, os.environ)
-        if opened.url is None:
-            raise click.ClickException(_NO_STORE)
-        if is_told:
-            for line in (store_line(opened.url, loaded.server.remember, 1), *opened.notes):
-                click.echo(line, err=True)
-        return asyncio.run(with_caller_keys(opened, work))
-    except UsageError as error:
-        raise click.ClickException(str(error)) from None
-    except StoreError as error:
-        raise click.ClickException(f"the store cannot be used: {error}") from None
+    return with_state(
+        file, lambda state: with_caller_keys(state, work), without=_NO_STORE, is_told=is_told
+    )

@@ -113,6 +113,8 @@ class TurnRestorer:
         for turn in self.recalled(found):
             messages += _with_ids(given[end : turn.start], ids)
             shown = given[turn.start : turn.end]
+            if _has_more_words(shown, turn.turns):
+                self.notebook.add("words_replaced")
             for number, known in enumerate(turn.turns, len(messages)):
                 places.update((number, position) for position in lost_parts(known, shown))
             ids.add(call_ids(shown), call_ids(turn.turns))
@@ -274,6 +276,12 @@ def _has_other_seals(given: Sequence[Message], turns: Sequence[Message]) -> bool
     own = {seal for known in turns for part in known.parts for seal in seals_of(part)}
     # A seal that was cut short is a damaged one of ours, not another.
     return any(not any(one.startswith(seal) for one in own) for seal in had - own)
+
+
+def _has_more_words(shown: Sequence[Message], turns: Sequence[Message]) -> bool:
+    """Whether a program returned readable reasoning of turns that are stored without it."""
+    own = "".join(known.thinking or "" for known in turns)
+    return not own and any(message.thinking for message in shown)
 
 
 def lost_parts(known: Message, shown: Sequence[Message]) -> list[int]:

@@ -48,6 +48,8 @@ CROWD = 16
 _SIZE = 16
 _COUNTED = re.compile(r"[^0-9]*[0-9]{0,5}")
 """Ids that others have too: a count as `call_1` or `functions.read:0`, and those that were made up here."""
+_TAGGED = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+"""Reasoning that a program writes before the text of a turn, as pydantic-ai can."""
 _HELD = frozenset({"_system", "_texts", "_results", "_turns"})
 """What a `ConversationDigest` changes in place."""
 _NOISE = ("x-anthropic-billing-header:",)
@@ -201,7 +203,7 @@ def shown_turn(message: Message) -> ShownTurn:
     """The words and the calls of a turn, without the ids of the calls."""
     known, made = _last_shown[0]
     if known is not message:
-        text = _plain(message.text)
+        text = _plain(_TAGGED.sub("", message.text))
         given = message.tool_calls
         calls = [(call.name, _sorted_json(call.arguments)) for call in given]
         made = ShownTurn(text, calls, dump_json([text, calls]), [call.id for call in given])

@@ -80,7 +80,6 @@ def test_it_returns_the_words_alone_by_default(model, streamed, gateways):
     served.check_loop(loses=False, streamed=streamed)
 
 
-@pytest.mark.xfail(reason="a turn whose reasoning a program wrote into its text is not known again")
 @pytest.mark.parametrize("model", MODELS[::2])
 def test_it_can_write_the_reasoning_into_the_text(model):
     """The text that comes back begins with `<think>...</think>`; the real reasoning, with its seals, takes the place of that."""

@@ -1,0 +1,88 @@
+"""`innervoice store`: what a gateway keeps of turns and responses."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from innervoice.canon.jsontext import dump_json
+from innervoice.cli.gateway_store import config_option, with_store
+from innervoice.show.visible import visible
+
+if TYPE_CHECKING:
+    from innervoice.memory.stores.store import Store, TenantUsage
+
+__all__ = ["command"]
+
+_EPILOG = """\
+\b
+Examples:
+  innervoice store stats                                 what each owner has in the store
+  innervoice store forget alice                          deletes all turns and responses of alice
+  innervoice store forget --all --yes                    deletes those of everybody
+  innervoice store vacuum                                deletes what is too old or too much, and gives its room back
+
+The gateway may run meanwhile. What is deleted cannot be read any more, in the file either; callers' keys stay.
+Needs the packages of innervoice[gateway].
+"""
+_NO_STORE = (
+    'this gateway keeps nothing that outlives it: server.store is "ram", or server.remember is "off" or "ram"'
+)  # fmt: skip
+
+
+@click.group("store", epilog=_EPILOG)
+def command() -> None:
+    """See what a gateway keeps of turns and responses, and delete it."""
+
+
+@command.command("stats")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
+@config_option
+def stats(*, as_json: bool, file: str | None) -> None:
+    """Show how much each owner has in the store, and since when."""
+    usage: list[TenantUsage] = with_store(file, lambda store: store.usage(), without=_NO_STORE)
+    if as_json:
+        for one in usage:
+            click.echo(dump_json(one._asdict()))
+        return
+    if not usage:
+        click.echo("The store is empty.", err=True)
+    width = max((len(one.tenant) for one in usage), default=0)
+    for one in usage:
+        since = datetime.fromtimestamp(one.oldest, UTC).strftime("%Y-%m-%d %H:%M UTC")
+        size = f"{one.size / 1e6:,.1f} MB" if one.size >= 1e6 else f"{one.size / 1e3:,.1f} kB"
+        owner = visible(one.tenant).ljust(width)
+        click.echo(f"{owner}  {one.items:>9,} items  {size:>12}  since {since}")
+
+
+@command.command("forget")
+@click.argument("owner", required=False)
+@click.option("--all", "everybody", is_flag=True, help="The turns and responses of everybody.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@config_option
+def forget(*, owner: str | None, everybody: bool, yes: bool, file: str | None) -> None:
+    """Delete all turns and responses of OWNER. Without callers' keys the owner is "local"."""
+    if (owner is None) == (not everybody):
+        raise click.UsageError("expected the name of an OWNER, or --all")
+    whose = "everybody" if everybody else f"{owner!r}"
+    if not yes and sys.stdin.isatty():
+        click.confirm(f"Delete all turns and responses of {whose}?", abort=True)
+    elif not yes and everybody:
+        raise click.UsageError("--all needs --yes where nobody can be asked")
+
+    async def work(store: Store) -> int:
+        return await store.forget(owner)
+
+    count = with_store(file, work, without=_NO_STORE)
+    click.echo(f"Deleted {count:,} items of {whose}.")
+
+
+@command.command("vacuum")
+@config_option
+def vacuum(*, file: str | None) -> None:
+    """Delete what is too old or too much, and give its room back."""
+    count = with_store(file, lambda store: store.vacuum(), without=_NO_STORE)
+    click.echo(f"Deleted {count:,} items that were too old or too much.")
