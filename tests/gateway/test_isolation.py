@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import innervoice as iv
 from gateway.harness import BEHIND, TOOLS, Client, Served, body_of
 from gateway.witness import Witness, proofs, seals
+from innervoice.emulator.core import Emulator
 from innervoice.gateway.config import GatewayConfig
 from memory.stores.conftest import place_of
 from memory.stores.servers import postgres_server, redis_server  # noqa: F401 - fixtures
@@ -26,14 +27,16 @@ ENVELOPE = "aXYB"
 
 
 class Named(Witness):
-    """An upstream that knows for whom it is asked, and whose thoughts say so."""
+    """An upstream that knows for whom it is asked, and seals for each owner with another key."""
 
     def __init__(self):
         super().__init__()
         self.owner = ""
         self.asked: list[tuple[str, dict]] = []
+        self._emulators = {owner: Emulator(owner.encode()) for owner in OWNERS}
 
     def reply(self, method, path, headers, body):
+        self.emulator = self._emulators[self.owner]
         reply = super().reply(method, path, headers, body)
         self.asked.append((self.owner, self.requests[-1]))
         return reply
@@ -156,6 +159,22 @@ def test_each_gets_back_its_own_though_all_looks_alike(front, model):
         text = json.dumps(upstream.requests[2 + number], ensure_ascii=False)
         for proof in proofs(upstream.answers[number].message):
             assert json.dumps(proof, ensure_ascii=False) in text, owner
+
+
+@pytest.mark.parametrize("how", ["swapped", "flipped", "another key"])
+@pytest.mark.parametrize("front", FRONTS)
+@pytest.mark.parametrize("model", MODELS)
+def test_anothers_envelope_does_not_open(front, model, how):
+    served = Served(CONFIG, Named(), ENVIRON, key=b"k" * 32)
+
+    async def run():
+        foreign = await conversation(served, "alice", front, model, loses=False, how="as it is", foreign=[])  # fmt: skip
+        served.gateway.reload(served.gateway.config)
+        await served.gateway.turns.forget()
+        await conversation(served, "bob", front, model, loses=False, how=how, foreign=foreign)
+
+    asyncio.run(run())
+    nothing_crossed(served.upstream)
 
 
 def test_one_owner_cannot_see_what_became_of_anothers_request():
