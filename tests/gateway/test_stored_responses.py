@@ -2,8 +2,11 @@
 
 import asyncio
 import json
+import re
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gateway.harness import BEHIND, QUESTION, TOOLS, URLS, Served
 from gateway.upstreams import Answer, Scripted, Wait
@@ -783,6 +786,29 @@ def test_a_store_that_fails_fails_no_answer(how):
     assert "1 + 1" in json.dumps(served.upstream.requests[-1])
 
 
+def test_a_chain_over_a_gap_of_the_store_is_whole():
+    """A request went on at its provider while the store could not be asked; what was before it is still found."""
+    store = Broken()
+    served = watched(store=store)
+    caller = Caller(served, GPT, tools=[])
+    for number in range(4):
+        store.how = "down" if number == 2 else ""
+        caller.turn(f"What is {number} + 1?")
+    caller.model = CLAUDE
+    caller.turn("What is 9 + 1?")
+    sent = json.dumps(served.upstream.requests[-1])
+    assert [1] * 4 == [sent.count(f"What is {number} + 1?") for number in range(4)]
+
+
+@pytest.mark.parametrize("name", [7, ["x"], {"a": 1}, None])
+def test_odd_ids_of_items_are_no_mistake_of_ours(name):
+    served = watched()
+    caller = Caller(served, CLAUDE)
+    caller.turn([{"role": "user", "content": "What is 1 + 1?", "id": name}])
+    caller.turn([{"role": "user", "content": "What is 2 + 2?", "id": name}])
+    assert listed(served, caller.last["id"])["data"][0]["id"]
+
+
 def test_a_long_chain_needs_two_look_ups():
     looked = []
 
@@ -855,3 +881,34 @@ def test_a_refusal_behind_a_sign_of_life_ends_the_stream():
     reply = caller.send("Go on.")
     assert reply.status == 200
     assert b"event: error" in reply.body or b"response.failed" in reply.body
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["ALICE", "BOB"]), st.sampled_from([GPT, CLAUDE, GEMINI, BEHIND["mistral"]]), st.integers(0, 9)),
+    min_size=3,
+    max_size=8,
+)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=15)
+@given(steps=STEPS, durable=st.booleans())
+def test_any_tree_of_responses(steps, durable):
+    """Whoever goes on from whatever with any model: the model gets the words of that chain, in order, and no others."""
+    served = watched(TWO, environ=KEYS, store=RamStore() if durable else None)
+    made = {"ALICE": [], "BOB": []}
+    for number, (owner, model, place) in enumerate(steps):
+        caller = Caller(served, model, tools=[])
+        caller.headers = {"authorization": f"Bearer {KEYS[owner]}"}
+        before, words = (None, []) if place >= len(made[owner]) else made[owner][place]
+        caller.last = before
+        answer = caller.turn(f"What is {number} + 1?")
+        made[owner].append((answer, [*words, number]))
+        sent = json.dumps(served.upstream.requests[-1])
+        if "previous_response_id" in sent:
+            assert served.upstream.requests[-1]["previous_response_id"] == before["id"]
+        else:
+            assert [*words, number] == list(map(int, re.findall(r"What is (\d) \+ 1\?", sent)))
+        other = {"authorization": f"Bearer {KEYS['BOB' if owner == 'ALICE' else 'ALICE']}"}
+        is_same = any(answer["id"] == one["id"] for own in made.values() if own is not made[owner] for one, _ in own)  # fmt: skip
+        assert is_same or get(served, answer["id"], headers=other).status == 404
+    assert {200} == set(served.upstream.statuses)

@@ -51,7 +51,7 @@ def test_a_loop_with_ids_alone(behind, streamed):
 
 
 @pytest.mark.parametrize(
-    ("behind", "streamed"), zip(MODELS, (True, False, True, False), strict=True)
+    ("behind", "streamed"), [(behind, number % 2 == 0) for number, behind in enumerate(MODELS)]
 )
 def test_retrieve_list_and_delete(behind, streamed):
     with (

@@ -30,7 +30,7 @@ from innervoice.gateway.stored_responses import (
     packed,
 )
 from innervoice.memory.keeping import says_more
-from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal, Refused
 
 if TYPE_CHECKING:
@@ -165,15 +165,20 @@ class ResponseState:
         return self._chain
 
     async def _before(self, head: StoredResponse) -> list[StoredResponse]:
-        found = await self._gateway.responses.get(self._report.tenant, head.chain)
+        """The responses before one, the oldest first."""
         chain: list[StoredResponse] = []
-        for name in head.chain:
-            response = found.responses.get(name)
-            if response is None and not found.is_whole:
-                raise Refused(NO_STORE)
-            if response is None or response.is_deleted:
-                raise Refused(no_previous(name))
-            chain.append(response)
+        names = head.chain
+        # One look-up, unless the store could not be asked when a response of the chain was stored: its ids begin with that one then.
+        while names and len(chain) < self._gateway.limits.messages:
+            found = await self._gateway.responses.get(self._report.tenant, names)
+            for name in names:
+                response = found.responses.get(name)
+                if response is None and not found.is_whole:
+                    raise Refused(NO_STORE)
+                if response is None or response.is_deleted:
+                    raise Refused(no_previous(name))
+            chain = [*(found.responses[name] for name in names), *chain]
+            names = chain[0].chain
         return chain
 
     async def _referred(self, items: list[Any], candidate: Candidate) -> dict[str, StoredResponse]:
@@ -210,10 +215,10 @@ class ResponseState:
         if (count := len(before) + len(new)) > most:
             text = f"the conversation behind {_PREVIOUS} has {count} items; at most {most} are accepted: begin a new one"
             raise Refused(Refusal(text=text, status=413, param=_PREVIOUS))
-        known = {item.get("id") for item in before if isinstance(item, dict)} - {None}
-        for item in new:
-            if isinstance(item, dict) and item.get("id") in known:
-                text = f"Duplicate item found with id {item['id']}. Remove duplicate items from your input and try again."
+        known = set(map(_id_of, before)) - {None}
+        for name in map(_id_of, new):
+            if name in known:
+                text = f"Duplicate item found with id {name}. Remove duplicate items from your input and try again."
                 raise Refused(Refusal(text=text, param="input"))
 
     def expanded(self, value: Mapping[str, Any], whole: WholeInput) -> tuple[bytes, dict[str, Any]]:
@@ -266,7 +271,7 @@ class ResponseState:
         if len(data) > MOST_BYTES:
             self._report.notes.append(Note("response_not_stored", f"{len(data)} bytes"))
             return
-        items = [item["id"] for item in as_list(body.get("output")) if as_dict(item).get("id")]
+        items = [item for item in map(_id_of, as_list(body.get("output"))) if item]
         tenant, durable = self._report.tenant, self._remember != "ram"
         if not await self._gateway.responses.put(tenant, name, data, items, durable=durable):
             self._report.store = "degraded"
@@ -279,6 +284,10 @@ class ResponseState:
             name = held.get("id") if isinstance(held, dict) else held
             return [str(name)] if name else []
         return [*(self._head.chain if self._head else ()), self.previous]
+
+
+def _id_of(item: Any) -> str | None:
+    return as_text(as_dict(item).get("id"))
 
 
 def _is_reference(item: Any) -> bool:
