@@ -907,7 +907,7 @@ def test_any_tree_of_responses(steps, durable):
         if "previous_response_id" in sent:
             assert served.upstream.requests[-1]["previous_response_id"] == before["id"]
         else:
-            assert [*words, number] == list(map(int, re.findall(r"What is (\d) \+ 1\?", sent)))
+            assert [*words, number] == list(map(int, re.findall(r'"What is (\d) \+ 1\?"', sent)))
         other = {"authorization": f"Bearer {KEYS['BOB' if owner == 'ALICE' else 'ALICE']}"}
         is_same = any(answer["id"] == one["id"] for own in made.values() if own is not made[owner] for one, _ in own)  # fmt: skip
         assert is_same or get(served, answer["id"], headers=other).status == 404
