@@ -13,7 +13,6 @@ from innervoice.canon.parts import Text, Thinking, ToolCall
 from innervoice.memory.envelopes import (
     EnvelopeSealer,
     Handle,
-    derived,
     handles_of,
     is_envelope,
     part_of,
@@ -21,6 +20,7 @@ from innervoice.memory.envelopes import (
 from innervoice.memory.keeping import without_summaries
 from innervoice.memory.records import TurnRecord
 from innervoice.memory.restoring import TurnRestorer
+from innervoice.memory.sealing import derived
 
 ONE, OTHER = b"1" * 32, b"2" * 32
 ORIGIN = Origin(

@@ -10,6 +10,7 @@ from innervoice.canon.parts import Text, Thinking
 from innervoice.memory.recent_turns import RecentTurns
 from innervoice.memory.records import TurnRecord
 from innervoice.memory.sealed_store import SealedStore
+from innervoice.memory.store_calls import StoreCalls
 from innervoice.memory.stores.ram import RamStore
 from innervoice.memory.stores.store import StoreError
 from innervoice.memory.turns import Turns
@@ -69,7 +70,7 @@ def clock():
 
 @pytest.fixture
 def turns(store, clock):
-    return Turns(SealedStore(store, KEY), now=clock)
+    return Turns(SealedStore(store, KEY), calls=StoreCalls(clock))
 
 
 def record(name="1", tenant="me", message=TURN):

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from innervoice.gateway.store_calls import SlowStoreError, StoreCalls
+from innervoice.memory.store_calls import SlowStoreError, StoreCalls
 from innervoice.memory.stores.store import Store, StoreError
 
 __all__ = ["SharedCounts", "Sums"]

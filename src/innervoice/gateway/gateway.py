@@ -30,10 +30,12 @@ from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Routes
 from innervoice.gateway.stored_responses import StoredResponses
 from innervoice.gateway.upstream import new_http
-from innervoice.memory.envelopes import EnvelopeSealer, derived
+from innervoice.memory.envelopes import EnvelopeSealer
 from innervoice.memory.keeping import without_summaries
 from innervoice.memory.records import FoundTurns
 from innervoice.memory.sealed_store import SealedStore
+from innervoice.memory.sealing import derived
+from innervoice.memory.store_calls import StoreCalls
 from innervoice.memory.stores.ram import RamStore
 from innervoice.memory.stores.store import Retention, Store
 from innervoice.memory.turns import Turns
@@ -79,12 +81,13 @@ class Gateway:
         self.store: Store = RamStore(Retention(tenant_bytes=_RAM_BYTES)) if store is None else store
         self.sealed = SealedStore(self.store, key, *older_keys)
         memory = SealedStore(RamStore(Retention(tenant_bytes=_RAM_BYTES)), key)
-        self.responses = StoredResponses(self.sealed, None if store is None else memory)
+        calls = StoreCalls()
+        self.responses = StoredResponses(self.sealed, None if store is None else memory, calls)
         # Without a store that outlives the process, turns need not be sealed: they never leave it.
-        self.turns = Turns(None if store is None else self.sealed)
+        self.turns = Turns(None if store is None else self.sealed, calls=calls)
         keys = None if store is None else CallerKeys(self.sealed, key, *older_keys)
-        self.callers = KnownCallers(keys, assume_keys=assume_keys)
-        self.quotas = Quotas(SharedCounts(self.store))
+        self.callers = KnownCallers(keys, calls=calls, assume_keys=assume_keys)
+        self.quotas = Quotas(SharedCounts(self.store, calls))
         self.http = http or new_http()
         self.client = AsyncClient(http=self.http)
         self.known = KnownRequests()

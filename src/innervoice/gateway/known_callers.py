@@ -19,7 +19,7 @@ from hmac import compare_digest
 
 from innervoice.gateway.callers import ANYBODY, Caller, CallerKeys, is_key
 from innervoice.gateway.refusals import KEYS_AWAY, NO_KEY, WRONG_KEY, key_expired, key_revoked
-from innervoice.gateway.store_calls import StoreCalls
+from innervoice.memory.store_calls import StoreCalls
 from innervoice.memory.stores.store import StoreError
 from innervoice.wire.refusals import Refused
 

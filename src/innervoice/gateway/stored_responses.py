@@ -13,9 +13,8 @@ A store that is slow or not there fails no answer: the response stays in memory 
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from innervoice.canon.jsontext import dump_json, load_json
@@ -25,6 +24,7 @@ from innervoice.canon.target import Target
 from innervoice.decoding import decode
 from innervoice.errors import InnervoiceError
 from innervoice.memory.sealed_store import SealedStore
+from innervoice.memory.store_calls import StoreCalls
 from innervoice.memory.stores.store import FoundItem, StoreError
 from innervoice.wire.json_access import as_dict, as_list, as_text
 
@@ -37,8 +37,6 @@ MOST_BYTES = 16 * 1024 * 1024
 """A larger item is not stored."""
 _SECONDS = 0.25
 """How long a request waits for the store."""
-_FAILURES = 3
-_REST_SECONDS = 5.0
 """After so many failures in a row the store is left alone for so long."""
 _GOES_ON = ("completed", "incomplete")
 _DELETED = b'{"deleted":true}'
@@ -137,13 +135,16 @@ def packed(
 class StoredResponses:
     """Keeps responses in a store, and in memory those that must not or cannot go into it."""
 
-    def __init__(self, sealed: SealedStore, memory: SealedStore | None = None) -> None:
+    def __init__(
+        self,
+        sealed: SealedStore,
+        memory: SealedStore | None = None,
+        calls: StoreCalls | None = None,
+    ) -> None:
         """Without `memory`, the store is memory already."""
         self._sealed = sealed
         self._memory = memory
-        self._failures = 0
-        self._rests_until = 0.0
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._calls = calls or StoreCalls()
 
     async def put(
         self,
@@ -164,10 +165,8 @@ class StoredResponses:
         if self._memory is None:
             await self._sealed.put(tenant, KIND, data, keys, created=now)
             return True
-        if durable:
-            work = self._save(tenant, data, keys, now)
-            if await self._within(work) is not None:
-                return True
+        if durable and await self._within(lambda: self._save(tenant, data, keys, now)):
+            return True
         await self._memory.put(tenant, KIND, data, keys, created=now)
         return not durable
 
@@ -184,7 +183,7 @@ class StoredResponses:
             items = await self._sealed.get(tenant, KIND, keys)
             return FoundResponses(_read(items, by_key, alone=kind == ITEM), is_whole=True)
         here = await self._memory.get(tenant, KIND, keys)
-        stored = await self._within(self._sealed.get(tenant, KIND, keys))
+        stored = await self._within(lambda: self._sealed.get(tenant, KIND, keys))
         items = sorted([*here, *(stored or ())], key=lambda item: item.created)
         found = _read(items, by_key, alone=kind == ITEM)
         return FoundResponses(found, is_whole=stored is not None)
@@ -203,16 +202,15 @@ class StoredResponses:
         keys = self._keys(tenant, name)
         if self._memory is not None:
             await self._memory.delete(tenant, keys)
-        if await self._within(self._sealed.delete(tenant, keys)) is None:
+        if await self._within(lambda: self._sealed.delete(tenant, keys)) is None:
             raise StoreError("the store cannot be asked")
         if response.place is not None:
-            await self._within(self._save(tenant, _DELETED, keys[:1], time.time()))
+            await self._within(lambda: self._save(tenant, _DELETED, keys[:1], time.time()))
         return True
 
     async def close(self) -> None:
         """Waits a moment for what is still on its way into the store."""
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=_SECONDS)
+        await self._calls.close(_SECONDS)
 
     def turn_keys(self, tenant: str, name: str) -> list[bytes]:
         """The keys of the turn that is in a response."""
@@ -225,31 +223,12 @@ class StoredResponses:
         await self._sealed.put(tenant, KIND, data, keys, created=now)
         return True
 
-    async def _within(self, work: Coroutine[Any, Any, Result]) -> Result | None:
+    async def _within(self, work: Callable[[], Coroutine[Any, Any, Result]]) -> Result | None:
         """The result of work in the store; None if it failed or takes longer, in which case it goes on behind."""
-        if time.monotonic() < self._rests_until:
-            work.close()
+        try:
+            return await self._calls.wait(work, _SECONDS)
+        except StoreError:
             return None
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._ended)
-        await asyncio.wait({task}, timeout=_SECONDS)
-        if not task.done():
-            self._failed()
-            return None
-        return None if task.exception() else task.result()
-
-    def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if task.cancelled() or task.exception() is not None:
-            self._failed()
-        else:
-            self._failures, self._rests_until = 0, 0.0
-
-    def _failed(self) -> None:
-        self._failures += 1
-        if self._failures >= _FAILURES:
-            self._rests_until = time.monotonic() + _REST_SECONDS
 
 
 def _read(

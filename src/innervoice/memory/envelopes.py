@@ -1,9 +1,9 @@
 """What a client carries for us in the opaque slot of a foreign part: the part itself, compressed, encrypted and bound to its owner.
 
-    base64( "iv" version | key id (4) | nonce (12) | AES-GCM of the part's JSON, or of a handle )
+    base64( the part's JSON, or a handle, sealed as in `sealing.py` )
 
-Associated data are the tenant, the client's dialect and the kind of part whose slot it is, so an envelope of another tenant, or one that
-was moved to another place, does not open. It is standard base64 throughout: google-genai refuses anything else in a `thought_signature`.
+It is bound to the tenant, the client's dialect and the kind of part whose slot it is, so an envelope of another tenant, or one that was
+moved to another place, does not open. It is standard base64 throughout: google-genai refuses anything else in a `thought_signature`.
 
 A part that is too large to be carried is in the record of its turn; the client carries the key under which that is found.
 """
@@ -14,22 +14,19 @@ import zlib
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from hashlib import blake2b
-from importlib import import_module
-from secrets import token_bytes
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.storage import from_json, to_json
 from innervoice.errors import DecodeError
 from innervoice.memory.keeping import kept_part
+from innervoice.memory.sealing import Sealing
 
-__all__ = ["EnvelopeSealer", "Handle", "derived", "handles_of", "is_envelope", "part_of"]
+__all__ = ["EnvelopeSealer", "Handle", "handles_of", "is_envelope", "part_of"]
 
 _MAGIC = b"iv\x01"
 _START = b64encode(_MAGIC).decode()
-_NONCE = 12
-_HEAD = len(_MAGIC) + 4
 _MOST = 64 * 1024
 """The longest envelope in bytes; real clients return 200 kB unharmed."""
 _UNPACKED = 16 * 1024 * 1024
@@ -44,16 +41,6 @@ class Handle(NamedTuple):
     key: bytes
 
 
-def derived(secret: bytes, purpose: str) -> bytes:
-    """A key for one purpose alone: what it made is useless for any other."""
-    hkdf = import_module("cryptography.hazmat.primitives.kdf.hkdf")
-    hashes = import_module("cryptography.hazmat.primitives.hashes")
-    made: bytes = hkdf.HKDF(hashes.SHA256(), 32, None, f"innervoice {purpose}".encode()).derive(
-        secret
-    )
-    return made
-
-
 def is_envelope(text: str) -> bool:
     """Whether a seal looks like one of ours; such a seal never goes to a provider."""
     return text.startswith(_START)
@@ -63,40 +50,25 @@ class EnvelopeSealer:
     """Puts parts into envelopes and takes them out again; further secrets only open."""
 
     def __init__(self, secret: bytes, *older: bytes) -> None:
-        ciphers = [_cipher(one) for one in (secret, *older)]
-        self._id, self._own = ciphers[0]
-        self._ciphers = dict(ciphers)
+        self._sealing = Sealing(_MAGIC, "envelopes", secret, *older)
 
     def seal(self, part: Part, tenant: str, dialect: str, *, whole: bool = False) -> str:
         """The envelope of a part; with `whole` it is never a handle, because nothing is stored."""
-        nonce = token_bytes(_NONCE)
         content = zlib.compress(to_json(part), 1)
         if len(content) > _MOST and not whole:
             content = _HANDLE + _handle(part, tenant)
-        closed = self._own.encrypt(nonce, content, _bound_to(tenant, dialect, part.type))
-        return b64encode(_MAGIC + self._id + nonce + closed).decode()
+        return b64encode(self._sealing.seal(content, tenant, dialect, part.type)).decode()
 
     def open(self, text: str, tenant: str, dialect: str, slot: str) -> Part | Handle | None:
         """The part in an envelope, or where it is; None if it is not ours, not of this tenant and place, or damaged."""
         try:
-            data = b64decode(text, validate=True)
-        except (Base64Error, ValueError):
-            return None
-        cipher = self._ciphers.get(data[len(_MAGIC) : _HEAD])
-        if cipher is None or not data.startswith(_MAGIC):
-            return None
-        nonce, closed = data[_HEAD : _HEAD + _NONCE], data[_HEAD + _NONCE :]
-        try:
-            content = cipher.decrypt(nonce, closed, _bound_to(tenant, dialect, slot))
+            content = self._sealing.open(b64decode(text, validate=True), tenant, dialect, slot)
+            if content is None:
+                return None
             if content.startswith(_HANDLE):
                 return Handle(content[len(_HANDLE) :])
             part = from_json(zlib.decompressobj().decompress(content, _UNPACKED))
-        except (
-            import_module("cryptography.exceptions").InvalidTag,
-            ValueError,
-            zlib.error,
-            DecodeError,
-        ):
+        except (Base64Error, ValueError, zlib.error, DecodeError):
             return None
         return part if isinstance(part, (Thinking, Text, ToolCall)) else None
 
@@ -122,16 +94,6 @@ def _handle(part: Part, tenant: str) -> bytes:
     made = blake2b(_bytes(tenant), digest_size=_HANDLE_SIZE, person=b"part")
     made.update(to_json(kept_part(part) or part))
     return made.digest()
-
-
-def _cipher(secret: bytes) -> tuple[bytes, Any]:
-    aead = import_module("cryptography.hazmat.primitives.ciphers.aead")
-    key = derived(secret, "envelopes")
-    return blake2b(key, digest_size=4).digest(), aead.AESGCM(key)
-
-
-def _bound_to(tenant: str, dialect: str, slot: str) -> bytes:
-    return b"\0".join(map(_bytes, (tenant, dialect, slot)))
 
 
 def _bytes(text: str) -> bytes:

@@ -1,9 +1,7 @@
 """Items that only the gateway's key opens, in any store.
 
-    "s" version | key id (4) | nonce (12) | AES-GCM of the compressed data
-
-Associated data are the tenant, the kind and the id of the item: one that was moved to another place does not open. What does not open is
-as good as not there.
+They are compressed, and bound to their tenant, kind and id (`sealing.py`): one that was moved to another place does not open. What does not
+open is as good as not there.
 """
 
 from __future__ import annotations
@@ -11,18 +9,14 @@ from __future__ import annotations
 import zlib
 from collections.abc import Collection, Sequence
 from hashlib import blake2b
-from importlib import import_module
-from secrets import token_bytes, token_hex
-from typing import Any
+from secrets import token_hex
 
-from innervoice.memory.envelopes import derived
+from innervoice.memory.sealing import Sealing, derived
 from innervoice.memory.stores.store import FoundItem, Store, StoredItem
 
 __all__ = ["SealedStore"]
 
 _MAGIC = b"s\x01"
-_ID = 4
-_NONCE = 12
 _KEY_SIZE = 16
 _UNPACKED = 64 * 1024 * 1024
 
@@ -32,9 +26,7 @@ class SealedStore:
 
     def __init__(self, store: Store, secret: bytes, *older: bytes) -> None:
         self.store = store
-        ciphers = [_cipher(one) for one in (secret, *older)]
-        self._id, self._own = ciphers[0]
-        self._ciphers = dict(ciphers)
+        self._sealing = Sealing(_MAGIC, "store", secret, *older)
         self._lookup = [derived(one, "names in the store") for one in (secret, *older)]
 
     def keys(self, tenant: str, *facts: str) -> list[bytes]:
@@ -54,9 +46,7 @@ class SealedStore:
     ) -> None:
         """Stores data under these keys."""
         name = id or token_hex(16)
-        nonce = token_bytes(_NONCE)
-        closed = self._own.encrypt(nonce, zlib.compress(data, 1), _bound_to(tenant, kind, name))
-        sealed = _MAGIC + self._id + nonce + closed
+        sealed = self._sealing.seal(zlib.compress(data, 1), tenant, kind, name)
         await self.store.put(StoredItem(name, tenant, kind, sealed, created, kept), keys)
 
     async def get(
@@ -85,28 +75,15 @@ class SealedStore:
         return await self.store.delete(tenant, keys)
 
     def _opened(self, sealed: bytes, tenant: str, kind: str, name: str) -> bytes | None:
-        head = len(_MAGIC) + _ID
-        cipher = self._ciphers.get(sealed[len(_MAGIC) : head])
-        if cipher is None or not sealed.startswith(_MAGIC):
+        packed = self._sealing.open(sealed, tenant, kind, name)
+        if packed is None:
             return None
-        nonce, closed = sealed[head : head + _NONCE], sealed[head + _NONCE :]
+        unpacking = zlib.decompressobj()
         try:
-            packed = cipher.decrypt(nonce, closed, _bound_to(tenant, kind, name))
-            unpacking = zlib.decompressobj()
             data = unpacking.decompress(packed, _UNPACKED)
-        except (import_module("cryptography.exceptions").InvalidTag, ValueError, zlib.error):
+        except zlib.error:
             return None
         return data if unpacking.eof else None
-
-
-def _cipher(secret: bytes) -> tuple[bytes, Any]:
-    aead = import_module("cryptography.hazmat.primitives.ciphers.aead")
-    key = derived(secret, "store")
-    return blake2b(key, digest_size=_ID).digest(), aead.AESGCM(key)
-
-
-def _bound_to(tenant: str, kind: str, name: str) -> bytes:
-    return f"{tenant}\0{kind}\0{name}".encode("utf-8", "surrogatepass")
 
 
 def _digest(secret: bytes, *facts: str) -> bytes:

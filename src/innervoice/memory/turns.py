@@ -1,16 +1,15 @@
 """The turns of a gateway: those that were used last in memory, all of them in a store.
 
 A store that is slow, full or not there fails no request: what memory has is used, what could not be stored is stored later, and the state is
-told. After several failures in a row the store is left alone for a while, so that not every request waits for it.
+told.
 """
 
 from __future__ import annotations
 
-import asyncio
-import time
+import contextlib
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
 
 from innervoice.canon.messages import Message
 from innervoice.canon.storage import from_json, to_json
@@ -18,6 +17,8 @@ from innervoice.errors import DecodeError
 from innervoice.memory.recent_turns import RecentTurns
 from innervoice.memory.records import FoundTurns, TurnRecord
 from innervoice.memory.sealed_store import SealedStore
+from innervoice.memory.store_calls import StoreCalls
+from innervoice.memory.stores.store import StoreError
 
 __all__ = ["LookedUp", "Turns"]
 
@@ -26,12 +27,8 @@ _READ_SECONDS = 0.25
 """How long a look-up may take. Lost reasoning hurts more than a quarter of a second, and a busy machine needs some of it."""
 _WRITE_SECONDS = 0.25
 """How long the end of an answer waits until its turn is stored; then it is stored behind it."""
-_FAILURES = 3
-_REST_SECONDS = 1.0
-_LONGEST_REST = 15.0
 _MOST = 10_000
 
-Result = TypeVar("Result")
 Value = TypeVar("Value")
 
 
@@ -50,20 +47,17 @@ class Turns:
         sealed: SealedStore | None = None,
         *,
         recent: RecentTurns | None = None,
-        now: Callable[[], float] = time.monotonic,
+        calls: StoreCalls | None = None,
     ) -> None:
         self._recent = recent or RecentTurns()
         self._sealed = sealed
-        self._now = now
-        self._failures = 0
-        self._rests_until = 0.0
+        self._calls = calls or StoreCalls()
         self._unsaved: OrderedDict[str, tuple[TurnRecord, tuple[bytes, ...]]] = OrderedDict()
         """Turns that are not in the store yet."""
         self._late: OrderedDict[str, None] = OrderedDict()
         """Those among them that nobody stores at the moment."""
         self._passing: OrderedDict[str, None] = OrderedDict()
         """Turns that must not go into the store."""
-        self._tasks: set[asyncio.Task[Any]] = set()
 
     async def put(
         self, record: TurnRecord, keys: Sequence[bytes], stored: Message | None = None
@@ -76,20 +70,27 @@ class Turns:
             _keep(self._passing, record.id, None)
             return True
         _keep(self._unsaved, record.id, (record.replace(message=stored), tuple(keys)))
-        if self._is_resting:
-            _keep(self._late, record.id, None)
+        _keep(self._late, record.id, None)
+        try:
+            await self._calls.wait(lambda: self._save(record.id), _WRITE_SECONDS)
+        except StoreError:
             return False
-        return await self._within(_WRITE_SECONDS, self._save(record.id)) is not None
+        self._catch_up()
+        return True
 
     async def get(self, tenant: str, keys: Sequence[bytes]) -> LookedUp:
         """The turns of a tenant under any of these keys."""
         recent = self._recent.get(tenant, keys)
         if self._sealed is None or not keys:
             return LookedUp(recent, is_whole=True)
-        if self._is_resting:
+        try:
+            found = await self._calls.wait(
+                lambda: self._looked_up(tenant, keys, recent), _READ_SECONDS
+            )
+        except StoreError:
             return LookedUp(recent, is_whole=False)
-        found = await self._within(_READ_SECONDS, self._looked_up(tenant, keys, recent))
-        return LookedUp(recent, False) if found is None else LookedUp(found, True)
+        self._catch_up()
+        return LookedUp(found, is_whole=True)
 
     async def forget(self, tenant: str | None = None) -> None:
         """Deletes the turns of a tenant, or of all, here and in the store; raises `StoreError` if the store cannot be used."""
@@ -116,18 +117,15 @@ class Turns:
 
     async def close(self) -> None:
         """Stores what is not stored yet, if the store can be used."""
-        names = [*self._late]
-        for name in names:
-            await self._within(_WRITE_SECONDS, self._save(name))
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=_WRITE_SECONDS)
+        with contextlib.suppress(StoreError):
+            await self._calls.wait(self._save_late, _WRITE_SECONDS)
+        await self._calls.close(_WRITE_SECONDS)
 
     # ---- the store -----------------------------------------------------------------------------
 
-    async def _save(self, name: str) -> bool:
-        assert self._sealed is not None
-        if name not in self._unsaved:
-            return True
+    async def _save(self, name: str) -> None:
+        if name not in self._unsaved or self._sealed is None:
+            return
         record, keys = self._unsaved[name]
         self._late.pop(name, None)
         data = to_json(record.message)
@@ -137,12 +135,15 @@ class Turns:
             _keep(self._late, name, None)
             raise
         self._unsaved.pop(name, None)
-        return True
 
-    async def _catch_up(self) -> None:
-        """Stores what failed before."""
+    async def _save_late(self) -> None:
         while self._late:
             await self._save(next(iter(self._late)))
+
+    def _catch_up(self) -> None:
+        """The store can be used: what failed before is stored behind."""
+        if self._late:
+            self._calls.start(self._save_late)
 
     async def _looked_up(
         self, tenant: str, keys: Sequence[bytes], recent: FoundTurns
@@ -172,42 +173,6 @@ class Turns:
 
     def _is_here_alone(self, name: str) -> bool:
         return name in self._unsaved or name in self._passing
-
-    async def _within(self, seconds: float, work: Coroutine[Any, Any, Result]) -> Result | None:
-        """The result of work in the store; None if it failed or takes longer, in which case it goes on behind."""
-        task = self._background(work)
-        await asyncio.wait({task}, timeout=seconds)
-        if task.done() and task.exception() is None:
-            return task.result()
-        if not task.done():
-            self._failed()
-        return None
-
-    def _background(self, work: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._ended)
-        return task
-
-    def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        error = None if task.cancelled() else task.exception()
-        if error is None:
-            self._failures = 0
-            if self._late and not self._is_resting:
-                self._background(self._catch_up())
-        else:
-            self._failed()
-
-    def _failed(self) -> None:
-        self._failures += 1
-        if self._failures >= _FAILURES:
-            rest = _REST_SECONDS * 2 ** (self._failures - _FAILURES)
-            self._rests_until = self._now() + min(rest, _LONGEST_REST)
-
-    @property
-    def _is_resting(self) -> bool:
-        return self._now() < self._rests_until
 
 
 def _keep(kept: OrderedDict[str, Value], name: str, value: Value) -> None:
