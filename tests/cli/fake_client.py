@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import sys
-import time
 import urllib.error
 import urllib.request
 from itertools import pairwise
@@ -68,15 +67,13 @@ def ask():
 
 def wait():
     """Waits for Ctrl+C, and counts how often it came."""
-    caught = []
-    signal.signal(signal.SIGINT, lambda number, _: caught.append(number))
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(77))
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     say("waiting")
-    deadline = time.monotonic() + 30
-    while not caught and time.monotonic() < deadline:
-        time.sleep(0.02)
-    time.sleep(0.3)
-    say(f"caught {len(caught)}")
+    seconds, caught = 30.0, 0
+    while signal.sigtimedwait([signal.SIGINT], seconds):
+        seconds, caught = 0.3, caught + 1
+    say(f"caught {caught}")
     sys.exit(42)
 
 
