@@ -66,11 +66,13 @@ def ask():
 
 
 def wait():
-    """Waits for Ctrl+C, and counts how often it came."""
+    """Waits for Ctrl+C, and counts how often it came; apart from the terminal only what is passed on."""
+    if "apart" in ARGUMENTS:
+        os.setpgid(0, 0)
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(77))
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     say("waiting")
-    seconds, caught = 30.0, 0
+    seconds, caught = 1.5 if "apart" in ARGUMENTS else 30.0, 0
     while signal.sigtimedwait([signal.SIGINT], seconds):
         seconds, caught = 0.3, caught + 1
     say(f"caught {caught}")

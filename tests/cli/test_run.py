@@ -148,18 +148,21 @@ def test_without_a_terminal_signals_are_passed_on(machine, number, status):
     with started(machine, "wait", stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) as process:  # fmt: skip
         assert b"waiting\n" == process.stdout.readline()
         process.send_signal(number)
-        _, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=60)
 
     assert (status, b"Interrupted" in err) == (process.returncode, False)
+    assert (b"caught 1\n" if number == signal.SIGINT else b"") == out
     assert b"innervoice: the client sent no request" in err
 
 
-def test_in_a_terminal_the_client_gets_ctrl_c_once(machine):
+@pytest.mark.parametrize(("how", "caught"), [((), b"caught 1\r\n"), (("apart",), b"caught 0\r\n")])
+def test_in_a_terminal_the_client_gets_ctrl_c_from_it_alone(machine, how, caught):
     master, slave = pty.openpty()
     with closing(os.fdopen(master, "rb", 0)) as screen:
         process = started(
             machine,
             "wait",
+            *how,
             stdin=slave,
             stdout=slave,
             stderr=slave,
@@ -174,7 +177,7 @@ def test_in_a_terminal_the_client_gets_ctrl_c_once(machine):
             shown += screen.read(1000)
         assert 42 == process.wait(60)
 
-    assert b"caught 1\r\n" in shown
+    assert caught in shown
 
 
 # ---- which gateway -------------------------------------------------------------------------------
