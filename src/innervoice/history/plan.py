@@ -118,7 +118,7 @@ class _Planner:
         self._choice = fitted.choice
         self._dialect = fitted.target.dialect
         self._ledger = Ledger()
-        self._prefix = Prefix(fitted.asked)
+        self._prefix = Prefix(fitted.asked, fitted.target.dialect)
         self._target = fitted.target
         self._reasoning = ReasoningRules(fitted, self._ledger, self._prefix)
         self._turns = TurnRules(fitted, self._ledger)
