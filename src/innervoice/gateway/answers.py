@@ -10,7 +10,7 @@ Nothing leaves before the upstream has said something: until then the request ca
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -30,6 +30,7 @@ from innervoice.gateway.byte_path import whole_frames
 from innervoice.gateway.listings import estimated_usage
 from innervoice.gateway.passage import Attempt, Passage
 from innervoice.gateway.passages import AnyPassage
+from innervoice.gateway.refused_turns import seals_in
 from innervoice.inline.marks import UNSETTLED
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.refusals import Refusal
@@ -49,10 +50,17 @@ class GatewayExchange(Exchange):
     """What has come and was not passed on; None where nobody passes bytes on."""
     added: Mapping[str, Any] = MappingProxyType({})
     """What the gateway added to the body."""
+    on_refused: Callable[[frozenset[str]], None] | None = None
+    """Is told which seals are left out after a refusal."""
+    is_reduced = False
+    """Whether it was sent again with less, after a refusal."""
     _unread = b""
 
     def rewritten(self, request: Request) -> Wire:
         """The request as it is sent after a refusal, with what was added before."""
+        self.is_reduced = True
+        if self.on_refused:
+            self.on_refused(seals_in(self._request.messages) - seals_in(request.messages))
         return with_members(super().rewritten(request), self.added)
 
     def started(self, status: int, headers: Any) -> bool:

@@ -24,6 +24,7 @@ from innervoice.gateway.passage import Passage
 from innervoice.gateway.passages import AnyPassage
 from innervoice.gateway.pings import Pings
 from innervoice.gateway.refusals import NO_KEY, WRONG_KEY
+from innervoice.gateway.refused_turns import RefusedTurns
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Routes
 from innervoice.gateway.upstream import new_http
@@ -79,6 +80,7 @@ class Gateway:
         self.http = http or new_http()
         self.client = AsyncClient(http=self.http)
         self.known = KnownRequests()
+        self.refused = RefusedTurns()
         self.reload(config)
 
     def reload(self, config: GatewayConfig) -> None:

@@ -33,6 +33,7 @@ from innervoice.gateway.additions import (
 from innervoice.gateway.byte_path import with_model
 from innervoice.gateway.fronts import Front
 from innervoice.gateway.headers import asked_betas, known_betas
+from innervoice.gateway.refused_turns import RefusedTurns, seals_in, without_seals
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Candidate, Route
 from innervoice.history.plan import Plan, planned
@@ -97,6 +98,7 @@ class Passage:
         sealer: EnvelopeSealer,
         older_secrets: Sequence[bytes] = (),
         headers: Mapping[str, str] = _NO_HEADERS,
+        refused: RefusedTurns | None = None,
     ) -> None:
         self.front = front
         self.report = report
@@ -113,6 +115,9 @@ class Passage:
         self._restorer = TurnRestorer(
             self.request, report.tenant, secret, self._opened, older=older_secrets
         )
+        self._refused = RefusedTurns() if refused is None else refused
+        self._left_out = 0
+        """Pieces of reasoning that were refused before."""
         self._places: frozenset[tuple[int, int]] = frozenset()
         self._restored = self.request
         self.is_restored = False
@@ -166,7 +171,7 @@ class Passage:
         """The request as it is sent to a candidate; raises `UsageError` if it cannot be."""
         target = candidate.target
         self._check_state(target)
-        request, changes = self._fitted(target, route.at_most)
+        request, changes = self._fitted(candidate, route.at_most)
         request = request.replace(
             model=candidate.name,
             dialect=target.dialect,
@@ -219,9 +224,27 @@ class Passage:
         # Where the path names the model, the body must not.
         return ("model" in wire.body) != ("model" in self._value)
 
-    def _fitted(self, target: Target, at_most: Effort | None) -> tuple[Request, tuple[Note, ...]]:
+    def refuse(self, candidate: Candidate, seals: frozenset[str]) -> None:
+        """A candidate has refused these seals: where they stand now, they are not sent to it again."""
+        messages = self.request.messages
+        self._refused.add(repr(candidate.key).encode(), self._restorer.turns, messages, seals)
+
+    def _accepted(self, candidate: Candidate, notebook: Notebook) -> Request:
+        """The request without the reasoning that this candidate refused before."""
+        request = self._restored
+        seals = self._refused.among(repr(candidate.key).encode(), self._restorer.turns)
+        self._left_out = len(seals_in(request.messages) & seals)
+        if not self._left_out:
+            return request
+        notebook.add("refused_before", count=self._left_out)
+        return request.replace(messages=without_seals(request.messages, seals))
+
+    def _fitted(
+        self, candidate: Candidate, at_most: Effort | None
+    ) -> tuple[Request, tuple[Note, ...]]:
         """The request without what only its client's own provider understands, and with what the configuration limits."""
-        request, notebook = self._restored, Notebook()
+        target, notebook = candidate.target, Notebook()
+        request = self._accepted(candidate, notebook)
         if target.provider != _BILLED_BY and (messages := _unbilled(request.messages)):
             request = request.replace(messages=messages)
             notebook.add("system_line_dropped", _BILLING)
@@ -249,14 +272,16 @@ class Passage:
         left = [item for item in thoughts if item.action == "omitted"]
         report.provider, report.model = target.provider or "", target.model
         report.account = candidate.account.name
-        report.kept, report.omitted = len(kept), len(left)
+        report.kept, report.omitted = len(kept), len(left) + self._left_out
         report.restored = sum(place in self._places for place in kept)
         if carried := set(map(_mark, self._restorer.carried)):
             messages = self._restored.messages
             parts = (messages[number].parts[at or 0] for number, at in kept)
             report.carried = sum(_mark(part) in carried for part in parts)
         report.plan = tuple(item for item in plan.decisions if item.action != "kept")[:_MOST_TOLD]
-        report.rules = tuple(sorted({item.rule for item in left}))
+        report.rules = tuple(
+            sorted({item.rule for item in left} | ({"H8"} if self._left_out else set()))
+        )
         report.notes = list(notes)
 
 

@@ -159,6 +159,7 @@ class Passages:
             sealer=gateway.sealer,
             older_secrets=gateway.older_lookup_keys,
             headers=self._headers,
+            refused=gateway.refused,
         )
 
     def _tell(self, candidate: Candidate, way: KnownWay) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ from innervoice.gateway.answers import Answer, GatewayExchange, answer_for
 from innervoice.gateway.client_stream import ClientStream, Send
 from innervoice.gateway.headers import AFFINITY, passed_back, passed_on
 from innervoice.gateway.listings import estimated_usage
-from innervoice.gateway.passage import Attempt
+from innervoice.gateway.passage import Attempt, Passage
 from innervoice.gateway.passages import AnyPassage, KnownPassage, Passages
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Candidate, Route
@@ -117,7 +118,8 @@ class Serving:
         try:
             await self._pass_on(exchange, answer)
             await self._gateway.remember(passage, exchange.response)
-            self._passages.learn(step, exchange.response.message)
+            if not exchange.is_reduced:
+                self._passages.learn(step, exchange.response.message)
             last = answer.last()
             self._finish(exchange, answer.notes)
             await stream.end(last)
@@ -186,6 +188,8 @@ class Serving:
             body=attempt.body,
         )
         exchange.added = attempt.members
+        if isinstance(self._passage, Passage):
+            exchange.on_refused = partial(self._passage.refuse, attempt.candidate)
         return exchange
 
     def _headers(self) -> dict[str, str]:
