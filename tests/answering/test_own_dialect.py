@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 import innervoice as iv
 from innervoice.frames.frame import Frame
 from innervoice.frames.sniff import AnyFraming
@@ -197,3 +199,27 @@ def test_converse_keeps_empty_blocks_and_the_models_own_fields():
 
     assert [message for _, message in came] == written("bedrock-converse", came)[:-1]
     assert more.items() <= written("bedrock-converse", came, whole=True).items()
+
+
+# ---- gemini ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dialect", ["anthropic", "openai-responses", "bedrock-converse"])
+def test_an_empty_text_that_holds_a_signature_is_a_text_in_gemini_alone(dialect):
+    """Gemini ends a stream with it; Claude Code and Codex take the last text for the answer."""
+
+    def chunk(part):
+        return None, {"candidates": [{"content": {"role": "model", "parts": [part]}, "index": 0}]}
+
+    end = None, {"candidates": [{"content": {"role": "model", "parts": []}, "index": 0, "finishReason": "STOP"}]}  # fmt: skip
+    came = [chunk({"text": "Four."}), chunk({"text": "", "thoughtSignature": "c2ln"}), end]
+
+    def texts(dialect):
+        encoder = iv.StreamEncoder(dialect, "m")
+        for event in events_of("gemini", came):
+            encoder.feed(event)
+        parts = iv.decode(encoder.body, dialect=dialect).parts
+        return [part.text for part in parts if isinstance(part, iv.Text)]
+
+    assert ["Four."] == texts(dialect)
+    assert "thoughtSignature" in json.dumps(written("gemini", came))

@@ -195,6 +195,43 @@ def test_a_model_that_is_named_twice_is_never_passed_on_as_it_is(body):
     )
 
 
+def test_a_tool_with_an_argument_of_that_name_does_not_end_the_byte_path():
+    """Claude Code's tool for subagents has an argument `model`."""
+    schema = {
+        "type": "object",
+        "properties": {"model": {"type": "string"}, "a": {"enum": ["model"]}},
+    }
+    body = {
+        "model": "anthropic/claude-opus-5-5",
+        "max_tokens": 10,
+        "messages": [{"role": "user", "content": "hi"}],
+        "tools": [{"name": "Agent", "description": "Starts one.", "input_schema": schema}],
+    }
+    served = Served()
+    for _ in range(2):
+        served.ask("POST", "/v1/messages", body)
+    assert ["bytes", "bytes"] == [report.way for report in served.reports]
+    sent = {**body, "model": "claude-opus-5-5"}
+    assert [sent, sent] == served.upstream.requests
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_only_the_bodys_own_model_is_replaced(place):
+    """A member of the same name and value further down stays, wherever the body has its own."""
+    name = "anthropic/claude-opus-5-5"
+    schema = {"type": "object", "properties": {"a": {"default": {"model": name}}}}
+    members = [
+        ("tools", [{"name": "f", "description": "d", "input_schema": schema}]),
+        ("max_tokens", 10),
+        ("messages", [{"role": "user", "content": "hi"}]),
+    ]
+    members.insert(place, ("model", name))
+    served = Served()
+    served.ask("POST", "/v1/messages", dict(members))
+    sent = served.upstream.requests[0]
+    assert ("claude-opus-5-5", members[1 - place][1]) == (sent["model"], sent["tools"])
+
+
 def test_half_a_character_is_served():
     """Programs cut texts in the middle of an emoji; JSON can hold the half."""
     served = Served()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from innervoice.cli import keys, serve
+from innervoice.cli import keys, run, serve
 from innervoice.gateway.config import (
     GatewayConfig,
     NamedModel,
@@ -103,8 +103,8 @@ def test_members_of_an_explanation():
 
 
 def test_options():
-    commands = (serve.command, keys.command, *keys.command.commands.values())
+    commands = (serve.command, run.command, keys.command, *keys.command.commands.values())
     options = {name for one in commands for option in one.params for name in option.opts}
     options = {option for option in options if option.startswith("--")}
 
-    assert options == set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", PAGE)) - {"--model", "--resume"}
+    assert options == set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", PAGE)) - {"--resume"}

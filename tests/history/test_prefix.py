@@ -1,5 +1,7 @@
 """H7: reasoning that is bound to what stood before it."""
 
+import pytest
+
 import innervoice as iv
 from history.turns import claude, talk
 
@@ -99,6 +101,28 @@ def test_what_the_system_says_counts_wherever_it_stands():
     assert prefix(system="S") == prefix([iv.system("S"), *BASE])
     assert prefix(system="S") == prefix([*BASE, iv.system("S")])
     assert prefix(system="S") != prefix()
+
+
+def test_a_system_message_in_the_middle_belongs_to_what_follows_it():
+    """Claude Code adds one when the model is switched; what stands before it has not changed, and Claude still accepts it."""
+    own = iv.decode_request({"model": "m", "messages": [{"role": "system", "content": "S"}]}, "anthropic").messages  # fmt: skip
+    turns = [iv.user("x"), iv.assistant("A")]
+    after = prefix([*turns, *own, iv.user("y")])
+
+    assert 3 == len({after, prefix([*own, *turns, iv.user("y")]), prefix(BASE)})
+    assert prefix(BASE).split(".")[:2] == after.split(".")[:2], "the head is the same"
+
+
+@pytest.mark.parametrize("model", ["openai/gpt-5.6", "deepseek/deepseek-v4-pro"])
+def test_where_system_messages_are_messages_only_the_first_are_the_head(model):
+    """Codex adds a developer message when the model is switched."""
+
+    def head(messages):
+        return iv.plan(messages, model).prefix.split(".")[:2]
+
+    assert head(BASE) == head([*BASE, iv.system("S")])
+    assert head(BASE) != head([iv.system("S"), *BASE])
+    assert iv.plan(BASE, model).prefix != iv.plan([*BASE, iv.system("S")], model).prefix
 
 
 def test_results_are_the_users():

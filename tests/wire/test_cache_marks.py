@@ -123,3 +123,22 @@ def test_marks_do_not_change_what_reasoning_is_bound_to():
         for body in (ANTHROPIC, plain)
     )
     assert one == other
+
+
+@pytest.mark.parametrize("said", [{}, {"is_error": False}, {"is_error": True}])
+def test_a_result_is_the_same_after_its_mark_has_moved_on(said):
+    """Claude Code marks the last result and writes `is_error: false`; a result that changes ends the seals that are bound to it."""
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "r", **said}
+    first, second = (
+        {
+            **ANTHROPIC,
+            "messages": [*ANTHROPIC["messages"][:2], {"role": "user", "content": [block]}],
+        }
+        for block in ({**result, **MARK}, result)
+    )
+    marked, plain = (
+        encoded(body, "anthropic", "anthropic/claude-opus-5-5").body["messages"][-1]["content"][0]
+        for body in (first, second)
+    )
+    assert {**result, **MARK} == marked
+    assert result == plain

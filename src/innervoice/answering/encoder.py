@@ -259,13 +259,19 @@ class AnswerEncoder:
         return spaced
 
     def _says_nothing(self, part: Part) -> bool:
-        """Whether a part is a text of white space alone that carries nothing else; an empty block of the same dialect stays."""
+        """Whether a part is a text of white space alone that carries nothing else; an empty block of the same dialect stays.
+
+        Gemini ends answers with an empty text that holds a signature. No other dialect has a place for it, and agents take the last text
+        for the answer.
+        """
         if not isinstance(part, Text) or part.text.strip(BLANKS):
             return False
         if part.origin is None:
             return True
-        is_own = part.origin.dialect == self._writer.dialect and part.origin.markup is None
-        return not (part.origin.seals or (is_own and not part.text))
+        is_same = part.origin.dialect == self._writer.dialect
+        is_own = is_same and part.origin.markup is None
+        is_carried = part.origin.seals and (is_same or self._writer.carries_parts)
+        return not (is_carried or (is_own and not part.text))
 
     def _must_wait(self, part: OutgoingPart) -> bool:
         """Whether a part of its kind before it is not over, or a call is open that is not, where the dialect has one part at a time."""

@@ -111,6 +111,7 @@ SENTENCES: dict[str, str] = {
     "turn_not_stored": "The store could not be asked or written; the answer was served without it.",
     # sending a request
     "retried": "The host was busy, or the connection failed before any output; the request was sent again.",
+    "refused_before": "The host refused this reasoning before, at this place of the conversation; it was not sent again.",
     "recovered_after_refusal": "The host refused reasoning of an earlier turn, or refused to show its own; the request was sent again without it.",
     "broken_after_end": "The connection failed after the end of the answer; the token counts may be missing.",
     # lookups in the catalog

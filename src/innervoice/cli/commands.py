@@ -15,7 +15,8 @@ class LazyGroup(click.Group):
     """A group whose subcommands are modules; only the module of the one that runs is imported."""
 
     modules: ClassVar[tuple[str, ...]] = (
-        "ask", "chat", "serve", "keys", "store", "demo", "emulate", "split", "inspect", "lint", "repair", "models", "completion",
+        "ask", "chat", "run", "serve", "keys", "store", "demo", "emulate", "split", "inspect", "lint", "repair", "models",
+        "completion",
     )  # fmt: skip
 
     def list_commands(self, ctx: click.Context) -> list[str]:

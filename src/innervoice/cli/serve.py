@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from innervoice.bridges.otel.served import ServedSpans
     from innervoice.gateway.journal import Journal
 
-__all__ = ["command"]
+__all__ = ["PACKAGES", "ServedGateway", "command"]
 
 LogFormat: TypeAlias = Literal["text", "json"]
 
@@ -47,7 +47,7 @@ Needs the packages of innervoice[gateway].
 """
 _USUAL = "gemini/gemini-3.5-flash"
 _AT_START = ("key", "store", "keep_days", "keep_most_days", "keep_bytes")
-_PACKAGES = ("aiohttp", "cryptography", "httptools", "uvicorn")
+PACKAGES = ("aiohttp", "cryptography", "httptools", "uvicorn")
 
 
 @click.command("serve", epilog=_EPILOG)
@@ -101,12 +101,10 @@ def command(
 
         run()
         return
-    if not check and any(find_spec(name) is None for name in _PACKAGES):
+    if not check and any(find_spec(name) is None for name in PACKAGES):
         raise click.UsageError('the gateway needs: pip install "innervoice[gateway]"')
     try:
-        gateway = _ServedGateway(
-            file, host, port, emulated=emulated, output=ServeOutput(log_format)
-        )
+        gateway = ServedGateway(file, host, port, emulated=emulated, output=ServeOutput(log_format))
         if otel:
             from innervoice.bridges.otel.served import ServedSpans
 
@@ -119,7 +117,7 @@ def command(
         raise click.ClickException(str(error)) from None
 
 
-class _ServedGateway:
+class ServedGateway:
     """The gateway of a process: of the parent only its configuration, of a worker all of it."""
 
     def __init__(
@@ -242,7 +240,7 @@ class _ServedGateway:
             self._gateway.metrics.write()
 
 
-def _check(gateway: _ServedGateway) -> None:
+def _check(gateway: ServedGateway) -> None:
     checking = import_module("innervoice.gateway.checking")
     lines = checking.report_of(
         gateway.config,
@@ -256,7 +254,7 @@ def _check(gateway: _ServedGateway) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _serve(gateway: _ServedGateway, workers: int) -> None:
+def _serve(gateway: ServedGateway, workers: int) -> None:
     from innervoice.gateway.server import serve
 
     import_module("innervoice.gateway.app")  # before workers are forked: they share what is loaded
@@ -296,7 +294,7 @@ def _clean_up(directory: Path, process: int) -> None:
     forget(directory, process)
 
 
-def _greet(gateway: _ServedGateway, port: int, workers: int) -> None:
+def _greet(gateway: ServedGateway, port: int, workers: int) -> None:
     """Says where it listens, what it reaches, and how clients reach it."""
     config = gateway.config
     routes = gateway.routes_of(config)

@@ -10,8 +10,6 @@ Nothing leaves before the upstream has said something: until then the request ca
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, Protocol
 
 from innervoice.answering.stream_encoder import StreamEncoder
@@ -20,15 +18,13 @@ from innervoice.canon.events import Finish, UsageUpdate
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.notes import Note
 from innervoice.canon.parts import Part
-from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.usage import Usage
-from innervoice.client.exchange import Exchange
 from innervoice.errors import UsageError
 from innervoice.frames.frame import Frame
 from innervoice.frames.sse import ServerSentEvents
-from innervoice.gateway.additions import with_members
 from innervoice.gateway.byte_path import whole_frames
+from innervoice.gateway.exchange import GatewayExchange
 from innervoice.gateway.listings import estimated_usage
 from innervoice.gateway.passage import Attempt
 from innervoice.gateway.passages import AnyPassage, KnownPassage, TranslatedPassage
@@ -37,54 +33,10 @@ from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal
 
-__all__ = ["Answer", "GatewayExchange", "answer_for", "silent_ping"]
+__all__ = ["Answer", "answer_for", "silent_ping"]
 
 _NUMBER = re.compile(rb'"sequence_number":\s*(\d+)')
 _SSE = "text/event-stream"
-_BATCH = 16 * 1024
-"""How much of an answer is read at once where nobody waits for its events."""
-
-
-class GatewayExchange(Exchange):
-    """An exchange whose bytes can be passed on. On the byte path they are read in batches: nobody waits for the events."""
-
-    tap: bytearray | None = None
-    """What has come and was not passed on; None where nobody passes bytes on."""
-    added: Mapping[str, Any] = MappingProxyType({})
-    """What the gateway added to the body."""
-    _unread = b""
-
-    def rewritten(self, request: Request) -> Wire:
-        """The request as it is sent after a refusal, with what was added before."""
-        return with_members(super().rewritten(request), self.added)
-
-    def started(self, status: int, headers: Any) -> bool:
-        """Takes the head of an answer; what came of an earlier one was shown to nobody."""
-        if self.tap is not None:
-            self.tap.clear()
-        self._unread = b""
-        self.events.clear()
-        return super().started(status, headers)
-
-    def feed(self, chunk: bytes) -> bool:
-        """Takes bytes of the answer; returns whether to read on."""
-        if self.tap is None:
-            return super().feed(chunk)
-        self.tap += chunk
-        self._unread += chunk
-        if self.has_output and len(self._unread) < _BATCH:
-            return True
-        return self._read()
-
-    def end(self, error: Exception | None = None) -> float | None:
-        """Handles the end of an answer."""
-        if self._unread:
-            self._read()
-        return super().end(error)
-
-    def _read(self) -> bool:
-        unread, self._unread = self._unread, b""
-        return super().feed(unread)
 
 
 class Answer(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from innervoice.canon.jsontext import dump_json
+from innervoice.canon.jsontext import dump_json, split_members
 
 __all__ = ["whole_frames", "with_model"]
 
@@ -19,18 +19,29 @@ def with_model(body: bytes, value: dict[str, Any], model: str) -> bytes | None:
     """The body with another name of the model; None if it must be written again for that.
 
     A body that has the member twice could mean one model to us and another to the provider, so it is not passed on as it is. The same
-    holds for a member whose name is spelled with escapes.
+    holds for a member whose name is spelled with escapes. Members of that name further down, as in the schemas of Claude Code's tools, are
+    something else.
     """
     given = value.get("model")
     if given is None:
         return body  # the path has the name
-    if body.count(b'"model"') != 1 or (b"\\u00" in body and _ESCAPED_NAME.search(body)):
+    if b"\\u00" in body and _ESCAPED_NAME.search(body):
         return None
     found = _MODEL.search(body)
     if found is None or found[1] != dump_json(given):
         return None
     start, end = found.span(1)
-    return body[:start] + dump_json(model) + body[end:]
+    name = dump_json(model)
+    made = body[:start] + name + body[end:]
+    # The last of several counts: if it is not the one that was replaced, it still has the old name.
+    return made if body.count(b'"model"') == 1 or _asks_for(made, name) else None
+
+
+def _asks_for(body: bytes, name: bytes) -> bool:
+    try:
+        return bytes(split_members(body).get("model", b"")) == name
+    except ValueError:
+        return False
 
 
 def whole_frames(data: bytearray, media_type: str) -> int:

@@ -26,6 +26,7 @@ from innervoice.gateway.passage import Passage
 from innervoice.gateway.passages import AnyPassage
 from innervoice.gateway.pings import Pings
 from innervoice.gateway.quotas import Quotas
+from innervoice.gateway.refused_turns import RefusedTurns
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Routes
 from innervoice.gateway.stored_responses import StoredResponses
@@ -92,6 +93,7 @@ class Gateway:
         self.client = AsyncClient(http=self.http)
         self.known = KnownRequests()
         self.grown = GrownRequests()
+        self.refused = RefusedTurns()
         self.reload(config)
 
     def reload(self, config: GatewayConfig) -> None:

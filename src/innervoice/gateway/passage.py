@@ -34,7 +34,8 @@ from innervoice.gateway.fronts import Front
 from innervoice.gateway.grown_requests import GrownWay, first_way
 from innervoice.gateway.headers import asked_betas, known_betas
 from innervoice.gateway.known_turns import with_turns
-from innervoice.gateway.reasoning_counts import counted
+from innervoice.gateway.reasoning_counts import ReasoningCounts, counted
+from innervoice.gateway.refused_turns import RefusedTurns, seals_in, without_seals
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Candidate, Route
 from innervoice.history.plan import Plan, planned
@@ -109,6 +110,7 @@ class Passage:
         older_secrets: Sequence[bytes] = (),
         headers: Mapping[str, str] = _NO_HEADERS,
         turns: Sequence[Message] = (),
+        refused: RefusedTurns | None = None,
     ) -> None:
         """`turns` are turns of the request as their providers gave them, where they are known."""
         self.front = front
@@ -126,6 +128,9 @@ class Passage:
         self._restorer = TurnRestorer(
             self.request, report.tenant, secret, self._opened, older=older_secrets
         )
+        self._refused = RefusedTurns() if refused is None else refused
+        self._left_out = 0
+        """Pieces of reasoning that were refused before."""
         self._places: frozenset[tuple[int, int]] = frozenset()
         self._restored = self.request
         self.is_restored = False
@@ -182,7 +187,7 @@ class Passage:
         """The request as it is sent to a candidate; raises `UsageError` if it cannot be."""
         target = candidate.target
         self._check_state(target)
-        request, changes = self._fitted(target, route.at_most)
+        request, changes = self._fitted(candidate, route.at_most)
         request = request.replace(
             model=candidate.name,
             dialect=target.dialect,
@@ -238,9 +243,27 @@ class Passage:
         # Where the path names the model, the body must not.
         return ("model" in wire.body) != ("model" in self._value)
 
-    def _fitted(self, target: Target, at_most: Effort | None) -> tuple[Request, tuple[Note, ...]]:
+    def refuse(self, candidate: Candidate, seals: frozenset[str]) -> None:
+        """A candidate has refused these seals: where they stand now, they are not sent to it again."""
+        messages = self.request.messages
+        self._refused.add(repr(candidate.key).encode(), self._restorer.turns, messages, seals)
+
+    def _accepted(self, candidate: Candidate, notebook: Notebook) -> Request:
+        """The request without the reasoning that this candidate refused before."""
+        request = self._restored
+        seals = self._refused.among(repr(candidate.key).encode(), self._restorer.turns)
+        self._left_out = len(seals_in(request.messages) & seals)
+        if not self._left_out:
+            return request
+        notebook.add("refused_before", count=self._left_out)
+        return request.replace(messages=without_seals(request.messages, seals))
+
+    def _fitted(
+        self, candidate: Candidate, at_most: Effort | None
+    ) -> tuple[Request, tuple[Note, ...]]:
         """The request without what only its client's own provider understands, and with what the configuration limits."""
-        request, notebook = self._restored, Notebook()
+        target, notebook = candidate.target, Notebook()
+        request = self._accepted(candidate, notebook)
         if target.provider != _BILLED_BY and (messages := _unbilled(request.messages)):
             request = request.replace(messages=messages)
             notebook.add("system_line_dropped", _BILLING)
@@ -256,9 +279,12 @@ class Passage:
         report, target = self.report, candidate.target
         report.provider, report.model = target.provider or "", target.model
         report.account = candidate.account.name
-        report.count(
-            counted(self._restored.messages, plan, target, self._places, self._restorer.carried)
+        counts = counted(
+            self._restored.messages, plan, target, self._places, self._restorer.carried
         )
+        if self._left_out:
+            counts = counts.and_more(ReasoningCounts(omitted=self._left_out, rules=("H8",)))
+        report.count(counts)
         report.plan = tuple(item for item in plan.decisions if item.action != "kept")[:_MOST_TOLD]
         report.notes = list(notes)
 

@@ -281,6 +281,7 @@ class Passages:
             older_secrets=gateway.older_lookup_keys,
             headers=self._headers,
             turns=turns,
+            refused=gateway.refused,
         )
         if self.state is not None:
             passage.echo = self.state.echo

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +27,12 @@ from innervoice.errors import (
     TimedOutError,
     TransportError,
 )
-from innervoice.gateway.answers import Answer, GatewayExchange, answer_for
+from innervoice.gateway.answers import Answer, answer_for
 from innervoice.gateway.client_stream import ClientStream, Send
+from innervoice.gateway.exchange import GatewayExchange
 from innervoice.gateway.headers import AFFINITY, passed_back, passed_on
 from innervoice.gateway.listings import estimated_usage, unfinished_usage
-from innervoice.gateway.passage import Attempt
+from innervoice.gateway.passage import Attempt, Passage
 from innervoice.gateway.passages import AnyPassage, GrownPassage, KnownPassage, Passages, Step
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Candidate, Route
@@ -128,7 +130,7 @@ class Serving:
         passage, attempt = step
         self._step = step
         self._report.notes += self._moved  # an attempt begins the notes anew
-        exchange = self._exchange = self._exchange_for(attempt, is_last=is_last)
+        exchange = self._exchange = self._exchange_for(passage, attempt, is_last=is_last)
         answer = stream.answer = answer_for(passage, attempt, exchange, self._passages.estimate)
         stream.headers = self._headers()
         stream.ask_again()
@@ -137,7 +139,8 @@ class Serving:
             last = answer.last()
             await self._keep(step, exchange.response, answer)
             self._is_kept = True
-            self._passages.learn(step, exchange.response.message)
+            if not exchange.is_reduced:
+                self._passages.learn(step, exchange.response.message)
             self._finish(exchange, answer.notes)
             await stream.end(last)
         except InnervoiceError as error:
@@ -213,7 +216,9 @@ class Serving:
                 self._book(self._exchange, broken=True)
             await self._stream.end(answer.fail(_STOPPED))
 
-    def _exchange_for(self, attempt: Attempt, *, is_last: bool) -> GatewayExchange:
+    def _exchange_for(
+        self, passage: AnyPassage, attempt: Attempt, *, is_last: bool
+    ) -> GatewayExchange:
         server = self._gateway.config.server
         given = passed_on(
             self._given, attempt.candidate.target, attempt.betas, is_bytes=attempt.is_bytes
@@ -233,6 +238,8 @@ class Serving:
             body=attempt.sent,
         )
         exchange.added = attempt.members
+        if isinstance(passage, Passage):
+            exchange.on_refused = partial(passage.refuse, attempt.candidate)
         return exchange
 
     def _headers(self) -> dict[str, str]:

@@ -121,7 +121,7 @@ class _Planner:
         self._choice = fitted.choice
         self._dialect = fitted.target.dialect
         self._ledger = Ledger()
-        self.prefix = Prefix(fitted.asked)
+        self.prefix = Prefix(fitted.asked, fitted.target.dialect)
         self._target = fitted.target
         self._reasoning = ReasoningRules(fitted, self._ledger, self.prefix)
         self._turns = TurnRules(fitted, self._ledger)

@@ -13,22 +13,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 from hashlib import blake2b
+from itertools import takewhile
 from typing import Any
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
+from innervoice.wire.dialects import dialect_named
 
 __all__ = ["Prefix", "difference"]
 
 
 class Prefix:
-    """A digest that grows with what is sent."""
+    """A digest that grows with what is sent; `dialect` is the target's.
 
-    def __init__(self, request: Request) -> None:
+    A system message in the middle of a conversation belongs to what follows it, if it is sent in its place. Where a dialect has a member
+    for the system prompt, that is so for its own messages alone; others are moved to the head, before everything.
+    """
+
+    def __init__(self, request: Request, dialect: str) -> None:
+        self._dialect = dialect
+        self._is_apart = dialect_named(dialect).system_apart
+        self._has_begun = False
         system = [request.system] if request.system is not None else []
-        system += [message.text for message in request.messages if message.role == "system"]
+        system += [message.text for message in self._in_head(request.messages)]
         tools = [_tool(tool) for tool in request.tools]
         self._head = f"{_digest(system) if system else _NONE}.{_digest(tools) if tools else _NONE}"
         self._hash = blake2b(digest_size=12)
@@ -47,12 +56,24 @@ class Prefix:
 
     def add(self, message: Message, parts: Iterable[Part]) -> None:
         """Adds parts that are sent; the system prompt is part of the head."""
-        if message.role == "system":
+        if message.role == "system" and not self._stays(message):
             return
-        role = "assistant" if message.role == "assistant" else "user"
+        self._has_begun = True
+        role = message.role if message.role in ("assistant", "system") else "user"
         for part in parts:
             self._hash.update(dump_json([role, *_said(part)]))
             self._count += 1
+
+    def _in_head(self, messages: Sequence[Message]) -> list[Message]:
+        if self._is_apart:
+            return [item for item in messages if item.role == "system" and not self._stays(item)]
+        return list(takewhile(lambda item: item.role == "system", messages))
+
+    def _stays(self, message: Message) -> bool:
+        """Whether a system message is sent where it stands."""
+        if self._is_apart:
+            return message.origin is not None and message.origin.dialect == self._dialect
+        return self._has_begun
 
 
 def difference(made: str, now: str) -> str:

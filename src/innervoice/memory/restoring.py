@@ -95,6 +95,11 @@ class TurnRestorer:
         ]
 
     @property
+    def turns(self) -> dict[int, TurnKeys]:
+        """The keys of each turn, by the number of its message."""
+        return {number: keys for number, keys in enumerate(self._keys) if keys}
+
+    @property
     def wanted(self) -> list[bytes]:
         """The keys of all turns of the request."""
         walks = (self._keys, *self._older)

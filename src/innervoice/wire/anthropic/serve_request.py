@@ -93,8 +93,10 @@ def _message(message: dict[str, Any]) -> Message:
     for block in content if isinstance(content, list) else [content] if content else []:
         match block:
             case {"type": "tool_result", "tool_use_id": call_id, **rest}:
-                more = block if rest.keys() - {"content", "is_error"} else None
                 failed = rest.get("is_error") is True
+                # What seals are bound to must stay as it was sent the first time, so `false` is not left out.
+                written = {"content", "is_error"} if failed else {"content"}
+                more = block if rest.keys() - written else None
                 parts.append(
                     _CONTENT.result(call_id, rest.get("content"), error=failed, block=more)
                 )

@@ -1,0 +1,112 @@
+"""The rows of clients.toml, and what a row needs to run a client against a gateway: a command, variables and temporary files."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+
+__all__ = ["Client", "Target", "clients", "nearest_clients"]
+
+_PLACE = re.compile(r"\{(url|key|model|folder)\}")
+_LOOPBACK = "127.0.0.1,localhost,::1"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The gateway that a client is pointed at, and the folder for the files of this run."""
+
+    url: str
+    key: str
+    folder: Path
+    model: str | None = None
+
+    def fill(self, template: str, *, escaped: bool = False) -> str:
+        """The template with its places filled in; `escaped` for a text between double quotes."""
+        values = {"url": self.url, "key": self.key, "folder": str(self.folder)}
+        values["model"] = self.model or ""
+
+        def value(found: re.Match[str]) -> str:
+            text = values[found[1]]
+            return json.dumps(text)[1:-1] if escaped else text
+
+        return _PLACE.sub(value, template)
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A row of clients.toml, which explains the columns."""
+
+    id: str
+    name: str
+    program: str
+    install: str
+    source: str
+    dialect: str = ""
+    arguments: tuple[str, ...] = ()
+    model_arguments: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    model_variables: Mapping[str, str] = field(default_factory=dict)
+    unset: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    needs_model: bool = False
+    keeps: str = ""
+    obstacle: str = ""
+
+    def path(self, environ: Mapping[str, str]) -> str | None:
+        """Where the program is; None if it is not installed."""
+        return shutil.which(self.program, path=environ.get("PATH"))
+
+    def command(self, target: Target) -> list[str]:
+        """The arguments that go before the user's own."""
+        given = [*self.arguments, *(self.model_arguments if target.model else ())]
+        return [target.fill(argument) for argument in given]
+
+    def environment(self, target: Target, environ: Mapping[str, str]) -> dict[str, str]:
+        """The user's environment, pointed at the gateway."""
+        found = {name: value for name, value in environ.items() if name not in self.unset}
+        # A proxy must not be asked for this machine.
+        for name in ("NO_PROXY", "no_proxy"):
+            found[name] = ",".join(filter(None, (environ.get(name), _LOOPBACK)))
+        given = {**self.variables, **(self.model_variables if target.model else {})}
+        return found | {name: target.fill(value) for name, value in given.items()}
+
+    def write_files(self, target: Target) -> None:
+        """Writes the files of this run, which may hold the key: for this user alone."""
+        for name, template in self.files.items():
+            path = target.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch(mode=0o600)
+            path.write_text(target.fill(template.lstrip("\n"), escaped=True), "utf-8")
+
+
+@lru_cache(maxsize=1)
+def clients() -> Mapping[str, Client]:
+    """Every row, by its id."""
+    text = Path(__file__).with_name("clients.toml").read_text("utf-8")
+    rows = tomllib.loads(text)["client"]
+    return {row["id"]: _client(row) for row in rows}
+
+
+def _client(row: Mapping[str, object]) -> Client:
+    frozen = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
+    }
+    return Client(**frozen)  # type: ignore[arg-type]
+
+
+def nearest_clients(given: str) -> list[str]:
+    """The ids that are most like a text, also like the name of a program or a product."""
+    named = {
+        name.lower(): client.id
+        for client in clients().values()
+        for name in (client.name, client.program, client.id)
+    }
+    close = get_close_matches(given.lower()[:100], list(named), 3)
+    return list(dict.fromkeys(named[name] for name in close))

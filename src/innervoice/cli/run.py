@@ -1,0 +1,213 @@
+"""`innervoice run`: a client of somebody else's, with a gateway of its own for as long as it runs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+from click.shell_completion import CompletionItem
+
+from innervoice.cli.clients import Client, Target, clients, nearest_clients
+from innervoice.errors import UsageError
+
+if TYPE_CHECKING:
+    from innervoice.cli.run_summary import Summary
+
+__all__ = ["command"]
+
+_EPILOG = """\
+\b
+Examples:
+  innervoice run claude --model gemini/gemini-3.5-flash
+  innervoice run codex --model claude-opus-5-5 -- exec "fix the failing test"
+  innervoice run gemini --emulated -- -p "What is 15 * 23?"     no key: the emulator answers for every model
+  innervoice run claude --url http://127.0.0.1:8807             a gateway that runs already
+  innervoice run --list                                         the clients, and how each is installed
+
+What follows -- is for the client, which has the terminal and Ctrl+C; its exit status is that of this command. Its own
+configuration is not changed. At the end, standard error tells what became of the reasoning.
+
+The gateway has its own port, and the key and the store of `innervoice serve`. Needs the packages of innervoice[gateway].
+"""
+_NOT_FOUND = 127
+"""What a shell says of a program that it does not find."""
+
+
+def _completed(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [
+        CompletionItem(client.id, help=client.name)
+        for client in clients().values()
+        if client.id.startswith(incomplete) and not client.obstacle
+    ]
+
+
+@click.command("run", epilog=_EPILOG)
+@click.argument("client", required=False, shell_complete=_completed)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.option("--model", "-m", help="The model, as provider/model or a name of the config.")
+@click.option("--emulated", is_flag=True, help="Let the emulator answer for every model.")
+@click.option("--config", "file", type=click.Path(), help="The gateway's configuration.")
+@click.option("--url", help="Use the gateway at this address instead of a new one.")
+@click.option(
+    "--key",
+    envvar="INNERVOICE_CLIENT_KEY",
+    help="A key of this gateway, if it has keys; better in INNERVOICE_CLIENT_KEY.",
+)
+@click.option(
+    "--report",
+    type=click.File("w", encoding="utf-8", lazy=False),
+    help="Write a line of JSON for each request to this file, as GET /v1/explain/ID gives it.",
+)
+@click.option("--list", "listed", is_flag=True, help="List the clients, and stop.")
+def command(
+    *,
+    client: str | None,
+    arguments: tuple[str, ...],
+    model: str | None,
+    emulated: bool,
+    file: str | None,
+    url: str | None,
+    key: str | None,
+    report: TextIO | None,
+    listed: bool,
+) -> None:
+    """Run CLIENT with any model, and its reasoning kept, through a gateway of its own."""
+    if listed:
+        for line in _list(os.environ):
+            click.echo(line)
+        return
+    if client is None:
+        raise click.UsageError("which client? `innervoice run --list` shows them")
+    row = _row(client)
+    program = row.path(os.environ)
+    if program is None:
+        raise _NotInstalledError(f"{row.program} is not installed; run: {row.install}")
+    if row.needs_model and not model:
+        raise click.UsageError(f"{row.id} needs a model, as in: --model gemini/gemini-3.5-flash")
+    if url and (emulated or file or report):
+        raise click.UsageError("--url cannot be used with --emulated, --config or --report")
+    try:
+        gateway = _running(url) if url else _own(file, key, report, emulated=emulated)
+        with (
+            gateway as (address, summary),
+            tempfile.TemporaryDirectory(prefix="innervoice-") as folder,
+        ):
+            target = Target(address, key or "any", Path(folder), model)
+            row.write_files(target)
+            status = _run([program, *row.command(target), *arguments], row, target)
+    except UsageError as error:
+        raise click.ClickException(str(error)) from None
+    for line in summary.lines():
+        click.echo(f"innervoice: {line}", err=True)
+    raise click.exceptions.Exit(status)
+
+
+class _NotInstalledError(click.ClickException):
+    exit_code = _NOT_FOUND
+
+
+def _row(name: str) -> Client:
+    row = clients().get(name)
+    if row is None:
+        near = " or ".join(nearest_clients(name))
+        hint = f"did you mean {near}?" if near else "`innervoice run --list` shows them"
+        raise click.UsageError(f"unknown client {name!r}; {hint}")
+    if row.obstacle:
+        raise click.UsageError(f"{row.name} cannot be pointed at a gateway: {row.obstacle}")
+    return row
+
+
+def _list(environ: Mapping[str, str]) -> Iterator[str]:
+    width = max(map(len, clients())) + 2
+    for client in clients().values():
+        if client.obstacle:
+            said = f"cannot be run: {client.obstacle}"
+        elif client.path(environ):
+            said = "installed" + (f"; {client.keeps}" if client.keeps else "")
+        else:
+            said = client.install
+        yield f"{client.id:{width}}{client.name:20}{said}"
+
+
+# ---- the gateway ---------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _own(
+    file: str | None, key: str | None, report: TextIO | None, *, emulated: bool
+) -> Iterator[tuple[str, Summary]]:
+    """A gateway of this process: its address, and what it counts."""
+    from innervoice.cli import serve
+    from innervoice.cli.run_summary import RequestSummary
+
+    if any(find_spec(name) is None for name in serve.PACKAGES):
+        raise click.UsageError('the gateway needs: pip install "innervoice[gateway]"')
+    from innervoice.gateway.in_thread import GatewayInThread
+
+    summary = RequestSummary(report, priced=not emulated)
+    gateway = serve.ServedGateway(file, "127.0.0.1", 0, emulated=emulated, output=summary)
+    if gateway.config.keys and not key:
+        raise UsageError("this configuration has [keys]; set one of them in INNERVOICE_CLIENT_KEY")
+    gateway.open_state()
+    for note in gateway.state.notes:
+        click.echo(f"innervoice: {note}", err=True)
+    with GatewayInThread(gateway.create_app()) as server:
+        yield server.url, summary
+
+
+@contextlib.contextmanager
+def _running(url: str) -> Iterator[tuple[str, Summary]]:
+    """A gateway that runs already: what it counts before and after."""
+    from innervoice.cli.run_summary import CountedSummary
+
+    address = url.rstrip("/").removesuffix("/v1")
+    summary = CountedSummary(address)
+    yield address, summary
+    summary.finish()
+
+
+# ---- the client ----------------------------------------------------------------------------------
+
+
+def _run(arguments: Sequence[str], client: Client, target: Target) -> int:
+    """Runs the client in this terminal; returns its exit status as a shell counts it."""
+    with _signals() as forward_to:
+        environment = client.environment(target, os.environ)
+        process = subprocess.Popen(arguments, env=environment)  # noqa: S603 - what the user asked for
+        forward_to(process)
+        status = process.wait()
+    return 128 - status if status < 0 else status
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[Any]:
+    """While the client runs, signals are for it.
+
+    A terminal sends Ctrl+C to the client as well, so it is only passed on where there is none. Handlers do nothing else: a signal that is
+    ignored would also be ignored by the client.
+    """
+    processes: list[subprocess.Popen[bytes]] = []
+    has_terminal = any(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))  # fmt: skip
+
+    def pass_on(number: int, _: object) -> None:
+        if number != signal.SIGINT or not has_terminal:
+            for process in processes:
+                process.send_signal(number)
+
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {number: signal.signal(number, pass_on) for number in numbers}
+    try:
+        yield processes.append
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

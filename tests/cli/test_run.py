@@ -1,0 +1,292 @@
+"""`innervoice run` as a person and a client see it; the clients are `fake_client.py` under other names."""
+
+import fcntl
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import termios
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from cli.test_serve import Serve
+from cli.test_talking import NO_KEYS
+from innervoice.cli.clients import Target, clients
+from innervoice.wire.dialects import dialect_named
+
+MODEL = "gemini/gemini-3.5-flash"
+FAKES = ("claude", "codex", "gemini", "qwen")
+ROWS = [client for client in clients().values() if not client.obstacle]
+
+
+class Machine:
+    """A machine of somebody who has these clients installed."""
+
+    def __init__(self, folder):
+        self.home, self.programs, self.temporary = (
+            folder / name for name in ("home", "bin", "tmp")
+        )
+        for path in (self.home, self.programs, self.temporary):
+            path.mkdir()
+        (self.home / ".claude").mkdir()
+        (self.home / ".claude" / "settings.json").write_text('{"model": "opus"}')
+        source = Path(__file__).with_name("fake_client.py").read_text("utf-8")
+        for name in FAKES:
+            program = self.programs / name
+            program.write_text(f"#!{sys.executable}\n{source}")
+            program.chmod(0o755)
+
+    def environment(self, variables):
+        kept = {
+            name: value for name, value in os.environ.items() if not name.startswith("INNERVOICE")
+        }
+        places = {"HOME": self.home, "PATH": self.programs, "TMPDIR": self.temporary}
+        return kept | NO_KEYS | {name: str(path) for name, path in places.items()} | variables
+
+    def run(self, *arguments, stdin="", **variables):
+        return subprocess.run(
+            [sys.executable, "-m", "innervoice", "run", *arguments],
+            input=stdin,
+            capture_output=True,
+            env=self.environment(variables),
+            timeout=60,
+            check=False,
+            text=True,
+        )
+
+    def snapshot(self):
+        return {path: path.read_bytes() for path in self.home.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def machine(tmp_path):
+    return Machine(tmp_path)
+
+
+# ---- a run ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("client", FAKES)
+def test_a_client_of_each_api_is_answered_and_leaves_nothing_behind(machine, client):
+    before = machine.snapshot()
+    done = machine.run(client, "--emulated", "--model", MODEL, "--", "--own", "a b", stdin="typed")
+    told = json.loads(done.stdout)
+
+    assert (0, 200) == (done.returncode, told["status"]), done.stderr
+    assert "15 * 23 = 345." in told["answer"]
+    assert (["--own", "a b"], "typed") == (told["arguments"][-2:], told["stdin"])
+    lines = done.stderr.splitlines()
+    assert [f"innervoice: 1 request: {MODEL} (1)", "innervoice: reasoning: 0 kept, 0 omitted"] == lines[:2]  # fmt: skip
+    assert lines[2].startswith("innervoice: tokens: ")
+    assert 3 == len(lines)
+    assert before == machine.snapshot()
+    assert [] == list(machine.temporary.iterdir())
+
+
+def test_the_clients_exit_status_is_passed_on(machine):
+    assert 5 == machine.run("claude", "--emulated", "--", "silent", FAKE_EXIT="5").returncode
+    assert 128 + signal.SIGKILL == machine.run("claude", "--emulated", "--", "die").returncode
+
+
+def test_a_client_that_asks_nobody_is_said(machine):
+    done = machine.run("codex", "--emulated", "--", "silent")
+
+    assert "innervoice: the client sent no request to the gateway\n" == done.stderr
+
+
+def test_the_users_own_keys_are_for_the_gateway_alone(machine):
+    """A key that would lead the client elsewhere is not passed on; other variables are."""
+    done = machine.run("claude", "--emulated", "-m", MODEL, ANTHROPIC_API_KEY="sk-own", EDITOR="vi")
+    variables = json.loads(done.stdout)["variables"]
+
+    assert "ANTHROPIC_API_KEY" not in variables
+    assert ("vi", "any") == (variables["EDITOR"], variables["ANTHROPIC_AUTH_TOKEN"])
+
+
+def test_a_proxy_is_not_asked_for_this_machine(machine):
+    proxy = "http://127.0.0.1:9"  # nobody listens there
+    done = machine.run("qwen", "--emulated", "-m", MODEL, http_proxy=proxy, NO_PROXY="example.com")
+    told = json.loads(done.stdout)
+
+    assert 200 == told["status"]
+    assert told["variables"]["NO_PROXY"].startswith("example.com,127.0.0.1")
+
+
+def test_what_failed_can_be_explained(machine, tmp_path):
+    report = tmp_path / "report.jsonl"
+    done = machine.run("claude", "--emulated", "-m", "no/such", "--report", str(report))
+    explained = [json.loads(line) for line in report.read_text().splitlines()]
+
+    assert 404 == json.loads(done.stdout)["status"]
+    assert [("no/such", 404)] == [(one["asked"], one["status"]) for one in explained]
+    assert "innervoice: 1 request, 1 failed: no model (1)" in done.stderr
+    assert f"innervoice: to explain, in {report}: {explained[0]['id']}" in done.stderr
+
+
+# ---- Ctrl+C --------------------------------------------------------------------------------------
+
+
+def started(machine, *arguments, **streams):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-m", "innervoice", "run", "claude", "--emulated", "--", *arguments],
+            env=machine.environment({}),
+            start_new_session=True,
+            **streams,
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 42), (signal.SIGTERM, 77)])
+def test_without_a_terminal_signals_are_passed_on(machine, number, status):
+    with started(machine, "wait", stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) as process:  # fmt: skip
+        assert b"waiting\n" == process.stdout.readline()
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+
+    assert (status, b"Interrupted" in err) == (process.returncode, False)
+    assert (b"caught 1\n" if number == signal.SIGINT else b"") == out
+    assert b"innervoice: the client sent no request" in err
+
+
+@pytest.mark.parametrize(("how", "caught"), [((), b"caught 1\r\n"), (("apart",), b"caught 0\r\n")])
+def test_in_a_terminal_the_client_gets_ctrl_c_from_it_alone(machine, how, caught):
+    master, slave = pty.openpty()
+    with closing(os.fdopen(master, "rb", 0)) as screen:
+        process = started(
+            machine,
+            "wait",
+            *how,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        os.close(slave)
+        shown = b""
+        while b"waiting" not in shown:
+            shown += screen.read(1000)
+        os.write(master, b"\x03")
+        while b"no request" not in shown:
+            shown += screen.read(1000)
+        assert 42 == process.wait(60)
+
+    assert caught in shown
+
+
+# ---- which gateway -------------------------------------------------------------------------------
+
+
+def test_a_gateway_that_runs_already(machine):
+    with Serve("--emulated") as serve:
+        serve.greeting()
+        url = f"http://127.0.0.1:{serve.port}"
+        done = machine.run("codex", "--url", f"{url}/v1", "-m", MODEL)
+
+    assert 200 == json.loads(done.stdout)["status"]
+    assert f"innervoice: 1 request, those of other clients of {url} included\n" in done.stderr
+    assert "innervoice: reasoning: 0 kept, 0 omitted\n" in done.stderr
+    assert f"GET {url}/v1/explain/ID" in done.stderr
+
+
+def test_no_gateway_at_this_address(machine):
+    done = machine.run("codex", "--url", "http://127.0.0.1:9", "-m", MODEL)
+
+    assert (1, "") == (done.returncode, done.stdout)
+    assert done.stderr.startswith("Error: no gateway answers at http://127.0.0.1:9: ")
+
+
+def test_a_configuration_with_keys_needs_one(machine, tmp_path):
+    file = tmp_path / "gateway.toml"
+    file.write_text(f'[keys]\nalice = "env:ALICE"\n[[models]]\nname = "mine"\nto = "{MODEL}"\n')
+    options = ("claude", "--emulated", "--config", str(file), "-m", "mine")
+    key = "a-key-of-sixteen-or-more"
+    without = machine.run(*options, ALICE=key)
+    done = machine.run(*options, ALICE=key, INNERVOICE_CLIENT_KEY=key)
+    wrong = machine.run(*options, "--key", "another-key-of-that-length", ALICE=key)
+
+    assert (1, "") == (without.returncode, without.stdout)
+    assert "INNERVOICE_CLIENT_KEY" in without.stderr
+    assert [200, 401] == [json.loads(one.stdout)["status"] for one in (done, wrong)]
+    assert key not in done.stderr
+
+
+# ---- which client --------------------------------------------------------------------------------
+
+
+def test_a_client_that_is_not_installed(machine):
+    done = machine.run("opencode", "--emulated", "-m", MODEL)
+
+    assert 127 == done.returncode
+    assert "Error: opencode is not installed; run: npm install -g opencode-ai\n" == done.stderr
+
+
+@pytest.mark.parametrize(("given", "near"), [("cladue", "claude"), ("Claude Code", "claude"), ("mini", "mini-swe-agent")])  # fmt: skip
+def test_an_unknown_client(machine, given, near):
+    done = machine.run(given)
+
+    assert 2 == done.returncode
+    assert f"unknown client {given!r}; did you mean {near}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "which client?"),
+        (("qwen",), "qwen needs a model"),
+        (("cline",), "Cline cannot be pointed at a gateway: "),
+        (("claude", "--url", "http://127.0.0.1:1", "--emulated"), "--url cannot be used with"),
+        (("claude", "--emulated", "--config", "missing.toml"), "missing.toml"),
+    ],
+)
+def test_what_cannot_be_run(machine, arguments, said):
+    done = machine.run(*arguments)
+
+    assert done.returncode in (1, 2)
+    assert said in done.stderr
+    assert "" == done.stdout
+
+
+def test_the_list_has_every_client(machine):
+    lines = machine.run("--list").stdout.splitlines()
+
+    assert list(clients()) == [line.split()[0] for line in lines]
+    assert "installed" == next(line for line in lines if line.startswith("claude ")).split()[-1]
+    assert next(line for line in lines if line.startswith("aider ")).endswith("pip install aider-chat")  # fmt: skip
+    assert "cannot be run" in next(line for line in lines if line.startswith("cline "))
+
+
+# ---- the rows ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("client", ROWS, ids=[client.id for client in ROWS])
+def test_every_row_leads_to_the_gateway_and_to_the_model(tmp_path, client):
+    """Address, key and model are in its variables, arguments or files; the key is in no argument, which others could read."""
+    target = Target("http://127.0.0.1:1234", "the-key", tmp_path, 'a/"quoted" model')
+    client.write_files(target)
+    written = {path: path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
+    arguments, variables = client.command(target), client.environment(target, {})
+    escaped = json.dumps(target.model)[1:-1]
+    everything = "\n".join((*arguments, *variables.values(), *written.values()))
+
+    assert dialect_named(client.dialect)
+    assert target.url in everything
+    assert "the-key" in everything
+    assert target.model in everything or escaped in everything
+    assert "the-key" not in "".join(arguments)
+    assert all(path.stat().st_mode & 0o077 == 0 for path in written)
+    assert not {"{url}", "{key}", "{model}", "{folder}"} & set(everything.split())
+
+
+@pytest.mark.parametrize("client", [client for client in ROWS if not client.needs_model], ids=lambda client: client.id)  # fmt: skip
+def test_without_a_model_the_clients_own_choice_stays(tmp_path, client):
+    target = Target("http://127.0.0.1:1234", "any", tmp_path)
+    given = (*client.command(target), *client.environment(target, {}).values())
+
+    assert "" not in given
