@@ -49,6 +49,7 @@ def test_the_configuration_loads(tmp_path):
 
     assert ("0.0.0.0", PORT) == (config.server.host, config.server.port)
     assert config.server.key
+    assert "sqlite:/var/lib/innervoice/gateway.db" == config.server.store
     assert config.keys
 
 
@@ -74,7 +75,8 @@ def test_the_image_starts_the_gateway_without_root(docker):
 
     assert "/etc/innervoice/gateway.toml" == options["file"]
     assert re.fullmatch(r"[1-9]\d+:[1-9]\d+", image["USER"])
-    assert ("/tmp", str(PORT), "SIGTERM") == (image["VOLUME"], image["EXPOSE"], image["STOPSIGNAL"])  # fmt: skip
+    assert (str(PORT), "SIGTERM") == (image["EXPOSE"], image["STOPSIGNAL"])
+    assert ["/tmp", "/var/lib/innervoice"] == image["VOLUME"].split()
 
 
 def test_the_image_is_made_of_files_that_exist(docker):
@@ -122,6 +124,7 @@ def test_the_unit_is_locked_up(unit):
     assert ("yes", "strict", "yes") == (service["DynamicUser"], service["ProtectSystem"], service["PrivateTmp"])  # fmt: skip
     assert "User" not in service
     assert "Environment" not in service
+    assert "innervoice" == service["StateDirectory"]
     assert int(service["TimeoutStopSec"]) > STOP_SECONDS
 
 
@@ -179,7 +182,6 @@ def test_the_service_leads_to_the_pods(kubernetes):
     labels = kubernetes["Deployment"]["spec"]["template"]["metadata"]["labels"]
 
     assert service["selector"].items() <= labels.items()
-    assert "ClientIP" == service["sessionAffinity"]
 
 
 # ---- nginx -----------------------------------------------------------------------------------------

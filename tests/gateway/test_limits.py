@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.harness import Served
+from innervoice.gateway.config import GatewayConfig
 from innervoice.gateway.limits import Limits, check_head, checked_body
 from innervoice.wire.refusals import Refused
 
@@ -148,3 +150,25 @@ def test_any_bytes_are_an_object_or_refused(body):
         status, value = refused.refusal.status, {}
     assert status in (200, 400, 413)
     assert isinstance(value, dict)
+
+
+HOSTS = {
+    "127.0.0.1:8807": 200, "localhost": 200, "localhost:8807": 200, "[::1]:8807": 200, "127.1.2.3": 200, "me.localhost:1": 200,
+    "evil.example": 403, "evil.example:8807": 403, "127.0.0.1.evil.example": 403, "10.0.0.1": 403, "localhost.evil.example": 403,
+    "[::1": 403, "127.0.0.1@evil.example": 403, "a" * 300: 403,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_without_keys_a_request_names_this_machine(host):
+    """A page whose name is made to point at this machine sends its own name."""
+    reply = Served().ask("GET", "/v1/models", None, {"host": host})
+    assert HOSTS[host] == reply.status
+
+
+@pytest.mark.parametrize("host", ["gateway.example", "127.0.0.1"])
+def test_with_keys_any_name_is_served(host):
+    config = GatewayConfig(keys={"alice": "env:ALICE"})
+    served = Served(config, environ={"ALICE": "alice's own key, which is long"})
+    headers = {"host": host, "x-api-key": "alice's own key, which is long"}
+    assert 200 == served.ask("GET", "/v1/models", None, headers).status

@@ -1,10 +1,11 @@
 """A program on the plain OpenAI SDK that keeps `role`, `content` and `tool_calls` alone, through the gateway to models that want their reasoning back."""
 
-import openai
 import pytest
 
 from gateway.lossy import ANSWER, MODELS, NEXT, QUESTION, each_switch, lossy_gateway
 from sdk.loops import FUNCTION, STREAMED, weather_of
+
+openai = pytest.importorskip("openai")
 
 GATEWAYS = pytest.mark.parametrize("gateways", [1, 3], ids=["one gateway", "three gateways"])
 

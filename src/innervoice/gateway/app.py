@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.errors import InnervoiceError
-from innervoice.gateway.callers import Caller, check_model
+from innervoice.gateway.callers import ANYBODY, Caller, check_model
 from innervoice.gateway.client_stream import Receive, Send, reply
 from innervoice.gateway.counting import counted
 from innervoice.gateway.fronts import Front, Missing, front_of, given_key
 from innervoice.gateway.gateway import Gateway
-from innervoice.gateway.limits import check_head, checked_body
+from innervoice.gateway.limits import check_head, check_host, checked_body
 from innervoice.gateway.looking_up import looked_up
 from innervoice.gateway.passages import Passages
 from innervoice.gateway.quotas import Underway
@@ -101,6 +101,8 @@ class Application:
             )
             return
         caller = await gateway.callers.of(given_key(incoming.headers, incoming.query))
+        if caller is ANYBODY:
+            check_host(incoming.headers.get("host", ""))
         if front.verb == "explain":
             await reply(send, 200, {}, dump_json(gateway.explained(front.id or "", caller.name)))
         elif front.verb in ("answer", "count"):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 from innervoice.wire.bounds import DEEPEST, MOST_BYTES, bounded
 from innervoice.wire.dialects import HISTORY_MEMBERS
 from innervoice.wire.refusals import Headers, Refusal, Refused
 
-__all__ = ["Limits", "check_head", "checked_body"]
+__all__ = ["Limits", "check_head", "check_host", "checked_body"]
 
 _ODD_TYPES = frozenset({"", "text/plain", "application/x-www-form-urlencoded", "application/octet-stream"})  # fmt: skip
 """What programs send with JSON that do not say so: nothing, curl -d, HTTP libraries with their default."""
@@ -48,6 +51,27 @@ def check_head(headers: Headers, limits: Limits) -> None:
         # A small body may become a huge one.
         text = f"the body must not be compressed; content-encoding is {_quoted(encoding)}"
         raise Refused(Refusal(text=text, status=415, headers={"accept-encoding": "identity"}))
+
+
+@lru_cache(maxsize=64)
+def _is_this_machine(host: str) -> bool:
+    name = urlsplit(f"//{host}").hostname or ""
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost" or name.endswith(".localhost")
+
+
+def check_host(host: str) -> None:
+    """Raises `Refused` for a request that does not name this machine. Where no key is needed, a web page whose name is made to point here could
+    otherwise use the gateway with its reader's keys (DNS rebinding)."""
+    try:
+        is_here = not host or _is_this_machine(host)
+    except ValueError:
+        is_here = False
+    if not is_here:
+        text = f"expected localhost or an address of loopback in the header host, got {_quoted(host)}; with keys for callers (innervoice keys add) any name is served"
+        raise Refused(Refusal(text=text, status=403))
 
 
 def _check_type(headers: Headers) -> None:
