@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from innervoice.gateway.routes import Candidate, Route
 
 __all__ = ["AnyPassage", "GrownPassage", "KnownPassage", "Passages", "TranslatedPassage"]
+
+
+_LARGE = 256 * 1024
+"""Bytes of a request from which on reading and writing it takes longer than a stream of another client should wait."""
 
 
 class KnownPassage:
@@ -80,6 +85,8 @@ class GrownPassage:
 
 
 TranslatedPassage: TypeAlias = Passage | GrownPassage
+Result = TypeVar("Result")
+
 AnyPassage: TypeAlias = Passage | KnownPassage | GrownPassage
 
 
@@ -173,12 +180,21 @@ class Passages:
             if (grown := self._grown(split, candidate)) is not None:
                 return grown
         if self._read is None:
-            self._long()
+            await self._aside(self._long)
         passage = self._read
         assert passage is not None
+        return Step(passage, await self._attempt(passage, candidate, route))
+
+    async def _attempt(self, passage: Passage, candidate: Candidate, route: Route) -> Attempt:
+        """What is sent of a request that was read."""
         if not passage.is_restored:
-            passage.restore(await self._gateway.found(passage))
-        return Step(passage, passage.attempt(candidate, route))
+            found = await self._gateway.found(passage)
+            await self._aside(lambda: passage.restore(found))
+        return await self._aside(lambda: passage.attempt(candidate, route))
+
+    async def _aside(self, work: Callable[[], Result]) -> Result:
+        """Does work that grows with the request: that of a large one in a thread, so that the streams of others go on meanwhile."""
+        return work() if len(self._body) < _LARGE else await asyncio.to_thread(work)
 
     def _grown(self, split: SplitRequest, candidate: Candidate) -> Step | None:
         """The request as what was sent last time and what is new."""
@@ -209,12 +225,10 @@ class Passages:
         """The request with what it goes on from: as it came where the candidate has that itself, else as one with all of it."""
         whole = await state.whole(candidate)
         if self._read is None:
-            self._long()
+            await self._aside(self._long)
         passage = self._read if whole is None else self._with(whole, state)
         assert passage is not None
-        if not passage.is_restored:
-            passage.restore(await self._gateway.found(passage))
-        attempt = passage.attempt(candidate, route)
+        attempt = await self._attempt(passage, candidate, route)
         state.check(attempt)
         return Step(passage, attempt)
 

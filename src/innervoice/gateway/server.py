@@ -13,6 +13,7 @@ import gc
 import logging
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,6 +149,8 @@ class Worker:
         gc.freeze()
         # A request makes thousands of objects, and hardly any in circles: a quarter of the time went into looking for those.
         gc.set_threshold(20_000, 20, 20)
+        # Large requests are read in threads: streams need not wait longer than this for their turn.
+        sys.setswitchinterval(0.001)
         self._on_started()
 
     def tick(self) -> None:
