@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import time
 
 import pytest
 
@@ -35,6 +36,7 @@ from gateway.upstreams import Answer, BrokenError, Scripted, Wait, frames
 from innervoice.canon.messages import tool_result
 from innervoice.emulator.core import Emulator
 from innervoice.gateway.config import NamedModel
+from innervoice.memory.stores.sqlite import SqliteStore
 from innervoice.wire.dialects import DIALECTS
 
 KEY = b"the key of a gateway, 32 bytes.."
@@ -69,9 +71,33 @@ def test_g29_a_restart_loses_nothing_that_the_client_carries(front, behind, stre
     assert ["Oslo"] == [json.loads(call.arguments)["city"] for call in answer.tool_calls]
 
 
-@pytest.mark.skip(reason="durable state: a store on disk, 30 days sliding, and its misses counted")
-def test_g29_a_restart_loses_nothing_that_the_client_drops():
-    """G29. The same for a client that drops its reasoning."""
+@pytest.mark.parametrize("days", [0, 20, 31])
+@pytest.mark.parametrize("behind", FOUR)
+def test_g29_a_restart_loses_nothing_that_the_client_drops(behind, days, tmp_path):
+    """G29. The same for a client that drops its reasoning, and goes on weeks later; what was not used for 30 days is gone.
+
+    Elsewhere: the cache lives for minutes or hours.
+    Here: the store is on disk, for 30 days after the last use.
+    Seen failing: Turns.put storing nothing; Retention of an hour.
+    """
+    upstream, now = Upstream(), time.time()
+
+    async def go_on():
+        store = SqliteStore(tmp_path / "gateway.db")
+        client = Client(Served(upstream=upstream, key=KEY, store=store), "openai-chat", BEHIND[behind], loses=True)  # fmt: skip
+        client.history.append(iv.user(QUESTION))
+        (call,) = (await client.turn()).tool_calls
+        await store.close()
+        client.history.append(tool_result(call.id, "Lisbon: sunshine"))
+        store = SqliteStore(tmp_path / "gateway.db", now=lambda: now + days * 86_400)
+        client.served = Served(upstream=upstream, key=KEY, store=store)
+        await client.turn()
+        await store.close()
+        return client.served.reports[-1]
+
+    report = asyncio.run(go_on())
+    assert [200, 200] == upstream.statuses
+    assert (days <= 30) == (report.restored >= 1)
 
 
 @pytest.mark.parametrize("loses", [False, True])
