@@ -107,8 +107,7 @@ def planned(request: Request, target: Target | None = None, *, checked: bool = F
     With `checked`, rules that only a complete request can break raise `RuleError`; pass it for a request that will be sent.
     """
     fitted = FittedRequest(request, target, checked=checked)
-    planner = _Planner(fitted)
-    return Planned(fitted, planner.plan(), planner.prefix)
+    return Planned(fitted, *_Planner(fitted).plan())
 
 
 class _Planner:
@@ -119,11 +118,10 @@ class _Planner:
     def __init__(self, fitted: FittedRequest) -> None:
         self._request = fitted.asked
         self._choice = fitted.choice
-        self._dialect = fitted.target.dialect
+        self._target, self._dialect = fitted.target, fitted.target.dialect
         self._ledger = Ledger()
-        self.prefix = Prefix(fitted.asked, fitted.target.dialect)
-        self._target = fitted.target
-        self._reasoning = ReasoningRules(fitted, self._ledger, self.prefix)
+        self._prefix = Prefix(fitted.asked, self._dialect)
+        self._reasoning = ReasoningRules(fitted, self._ledger, self._prefix)
         self._turns = TurnRules(fitted, self._ledger)
         self._cut_calls: set[str] = set()
         self._grouped = replay_of(self._dialect).groups(fitted.target.host)
@@ -132,8 +130,8 @@ class _Planner:
     def _content(self) -> ContentRules:
         return ContentRules(self._target, self._ledger)
 
-    def plan(self) -> Plan:
-        """The messages to send and every decision."""
+    def plan(self) -> tuple[Plan, Prefix]:
+        """The messages to send and every decision; and all that is sent, to go on from."""
         start = new_from(self._request)
         if start:
             why = "the server stores everything before"
@@ -149,12 +147,12 @@ class _Planner:
             made = self._fitted(number, message)
             if has_turns and self._turns.is_repeated(number, made):
                 made = made.replace(parts=())
-            self.prefix.add(made, made.parts)
+            self._prefix.add(made, made.parts)
             fitted.append(made if number >= start else made.replace(parts=()))
         if has_turns:
             fitted = self._with_turns_fitted(fitted, start)
         thinking_off = self._turns.began_elsewhere(fitted)
-        return Plan(
+        plan = Plan(
             target=self._request.model,
             messages=tuple(fitted),
             decisions=tuple(self._ledger.decisions),
@@ -162,8 +160,9 @@ class _Planner:
             gaps=tuple(self._turns.gaps),
             dialect=self._dialect,
             setting=_setting(self._choice, off=thinking_off),
-            prefix=self.prefix.value,
+            prefix=self._prefix.value,
         )
+        return plan, self._prefix
 
     def _with_turns_fitted(self, messages: list[Message], start: int) -> list[Message]:
         """Applies the rules for whole turns to messages whose parts are fitted already."""

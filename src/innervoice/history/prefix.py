@@ -34,14 +34,12 @@ class Prefix:
 
     def __init__(self, request: Request, dialect: str) -> None:
         self._dialect = dialect
-        self._is_apart = dialect_named(dialect).system_apart
-        self._has_begun = False
         system = [request.system] if request.system is not None else []
-        system += [message.text for message in self._in_head(request.messages)]
+        # One line, which is run for each message of a conversation.
+        system += [item.text for item in request.messages if item.role == "system" and self._leads(item, request)]  # fmt: skip
         tools = [_tool(tool) for tool in request.tools]
         self._head = f"{_digest(system) if system else _NONE}.{_digest(tools) if tools else _NONE}"
-        self._hash = blake2b(digest_size=12)
-        self._count = 0
+        self._hash, self._count = blake2b(digest_size=12), 0
 
     def copy(self) -> Prefix:
         """The same place in the conversation, to go on from."""
@@ -58,22 +56,23 @@ class Prefix:
         """Adds parts that are sent; the system prompt is part of the head."""
         if message.role == "system" and not self._stays(message):
             return
-        self._has_begun = True
         role = message.role if message.role in ("assistant", "system") else "user"
         for part in parts:
             self._hash.update(dump_json([role, *_said(part)]))
             self._count += 1
 
-    def _in_head(self, messages: Sequence[Message]) -> list[Message]:
-        if self._is_apart:
-            return [item for item in messages if item.role == "system" and not self._stays(item)]
-        return list(takewhile(lambda item: item.role == "system", messages))
+    def _leads(self, message: Message, request: Request) -> bool:
+        """Whether a system message is sent before everything."""
+        if dialect_named(self._dialect).system_apart:
+            return not self._stays(message)
+        before = takewhile(lambda item: item is not message, request.messages)
+        return all(item.role == "system" for item in before)
 
     def _stays(self, message: Message) -> bool:
         """Whether a system message is sent where it stands."""
-        if self._is_apart:
+        if dialect_named(self._dialect).system_apart:
             return message.origin is not None and message.origin.dialect == self._dialect
-        return self._has_begun
+        return self._count > 0
 
 
 def difference(made: str, now: str) -> str:
