@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
-from itertools import takewhile
+from operator import attrgetter
 from typing import Any
 
 from innervoice.canon.jsontext import dump_json
@@ -23,6 +23,8 @@ from innervoice.wire.dialects import dialect_named
 
 __all__ = ["Prefix", "difference"]
 
+_ROLE = attrgetter("role")
+
 
 class Prefix:
     """A digest that grows with what is sent; `dialect` is the target's.
@@ -31,12 +33,14 @@ class Prefix:
     for the system prompt, that is so for its own messages alone; others are moved to the head, before everything.
     """
 
+    _in_head: frozenset[int] = frozenset()
+    """Which system messages are sent before everything, by their number among them."""
+    _system_messages = 0
+
     def __init__(self, request: Request, dialect: str) -> None:
-        self._dialect = dialect
-        self._is_apart = dialect_named(dialect).system_apart
-        self._has_begun = False
         system = [request.system] if request.system is not None else []
-        system += [message.text for message in self._in_head(request.messages)]
+        if "system" in map(_ROLE, request.messages):
+            system += self._head_of(request.messages, dialect)
         tools = [_tool(tool) for tool in request.tools]
         self._head = f"{_digest(system) if system else _NONE}.{_digest(tools) if tools else _NONE}"
         self._hash = blake2b(digest_size=12)
@@ -49,24 +53,32 @@ class Prefix:
 
     def add(self, message: Message, parts: Iterable[Part]) -> None:
         """Adds parts that are sent; the system prompt is part of the head."""
-        if message.role == "system" and not self._stays(message):
-            return
-        self._has_begun = True
-        role = message.role if message.role in ("assistant", "system") else "user"
+        role = "assistant" if message.role == "assistant" else "user"
+        if message.role == "system":
+            self._system_messages, role = self._system_messages + 1, "system"
+            if self._system_messages - 1 in self._in_head:
+                return
         for part in parts:
             self._hash.update(dump_json([role, *_said(part)]))
             self._count += 1
 
-    def _in_head(self, messages: Sequence[Message]) -> list[Message]:
-        if self._is_apart:
-            return [item for item in messages if item.role == "system" and not self._stays(item)]
-        return list(takewhile(lambda item: item.role == "system", messages))
+    def _head_of(self, messages: Sequence[Message], dialect: str) -> list[str]:
+        """The system messages that are sent before everything."""
+        said = [message for message in messages if message.role == "system"]
+        leading = next(
+            (number for number, item in enumerate(messages) if item.role != "system"), len(said)
+        )
+        is_apart = dialect_named(dialect).system_apart
+        self._in_head = frozenset(
+            number
+            for number, message in enumerate(said)
+            if (not _is_own(message, dialect) if is_apart else number < leading)
+        )
+        return [said[number].text for number in sorted(self._in_head)]
 
-    def _stays(self, message: Message) -> bool:
-        """Whether a system message is sent where it stands."""
-        if self._is_apart:
-            return message.origin is not None and message.origin.dialect == self._dialect
-        return self._has_begun
+
+def _is_own(message: Message, dialect: str) -> bool:
+    return message.origin is not None and message.origin.dialect == dialect
 
 
 def difference(made: str, now: str) -> str:
