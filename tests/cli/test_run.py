@@ -9,13 +9,18 @@ import subprocess
 import sys
 import termios
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from cli.test_serve import Serve
 from cli.test_talking import NO_KEYS
+from innervoice.canon.cost import Cost
+from innervoice.canon.usage import Usage
+from innervoice.cli import run_summary
 from innervoice.cli.clients import Target, clients
+from innervoice.gateway.report import Report
 from innervoice.wire.dialects import dialect_named
 
 MODEL = "gemini/gemini-3.5-flash"
@@ -125,6 +130,29 @@ def test_what_failed_can_be_explained(machine, tmp_path):
     assert [("no/such", 404)] == [(one["asked"], one["status"]) for one in explained]
     assert "innervoice: 1 request, 1 failed: no model (1)" in done.stderr
     assert f"innervoice: to explain, in {report}: {explained[0]['id']}" in done.stderr
+
+
+def test_what_became_of_the_reasoning_is_added_up(monkeypatch):
+    price = Cost(total=Decimal("0.0125"), input=Decimal(0), output=Decimal(0), model="m")
+    monkeypatch.setattr(run_summary, "cost", lambda response: price)
+    summary = run_summary.RequestSummary()
+    usage = Usage(input_tokens=1000, output_tokens=10, reasoning_tokens=4)
+    facts = {
+        "tenant": "t",
+        "dialect": "anthropic",
+        "provider": "openai",
+        "model": "m",
+        "usage": usage,
+    }
+    summary.request(Report(id="one", status=200, kept=3, carried=1, restored=2, **facts))
+    summary.request(Report(id="two", status=200, kept=2, omitted=1, rules=("H7",), **facts))
+
+    assert [
+        "2 requests: openai/m (2)",
+        "reasoning: 5 kept (1 carried, 2 restored), 1 omitted (H7)",
+        "tokens: 2,000 in 20 out (8 thought) about $0.0250",
+        "to explain, in the file of --report: two",
+    ] == list(summary.lines())
 
 
 # ---- Ctrl+C --------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ Examples:
   innervoice lint session.jsonl --for anthropic/claude-opus-5-5
   innervoice emulate --port 8808                         a local server that emulates the providers
   innervoice serve --emulated                            a gateway: any client, any model
+  innervoice run claude -m gemini/gemini-3.5-flash       a client with a gateway of its own
 
 Each command has a --help with examples of its own. Keys are read from the environment, as each provider names them.
 """

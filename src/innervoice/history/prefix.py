@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 from hashlib import blake2b
-from itertools import takewhile
+from operator import attrgetter
 from typing import Any
 
 from innervoice.canon.jsontext import dump_json
@@ -24,6 +24,8 @@ from innervoice.wire.dialects import dialect_named
 
 __all__ = ["Prefix", "difference"]
 
+_ROLE = attrgetter("role")
+
 
 class Prefix:
     """A digest that grows with what is sent; `dialect` is the target's.
@@ -32,11 +34,14 @@ class Prefix:
     for the system prompt, that is so for its own messages alone; others are moved to the head, before everything.
     """
 
+    _in_head: frozenset[int] = frozenset()
+    """Which system messages are sent before everything, by their number among them."""
+    _system_messages = 0
+
     def __init__(self, request: Request, dialect: str) -> None:
-        self._dialect = dialect
         system = [request.system] if request.system is not None else []
-        # One line, which is run for each message of a conversation.
-        system += [item.text for item in request.messages if item.role == "system" and self._leads(item, request)]  # fmt: skip
+        if "system" in map(_ROLE, request.messages):
+            system += self._head_of(request.messages, dialect)
         tools = [_tool(tool) for tool in request.tools]
         self._head = f"{_digest(system) if system else _NONE}.{_digest(tools) if tools else _NONE}"
         self._hash, self._count = blake2b(digest_size=12), 0
@@ -54,25 +59,32 @@ class Prefix:
 
     def add(self, message: Message, parts: Iterable[Part]) -> None:
         """Adds parts that are sent; the system prompt is part of the head."""
-        if message.role == "system" and not self._stays(message):
-            return
-        role = message.role if message.role in ("assistant", "system") else "user"
+        role = "assistant" if message.role == "assistant" else "user"
+        if message.role == "system":
+            self._system_messages, role = self._system_messages + 1, "system"
+            if self._system_messages - 1 in self._in_head:
+                return
         for part in parts:
             self._hash.update(dump_json([role, *_said(part)]))
             self._count += 1
 
-    def _leads(self, message: Message, request: Request) -> bool:
-        """Whether a system message is sent before everything."""
-        if dialect_named(self._dialect).system_apart:
-            return not self._stays(message)
-        before = takewhile(lambda item: item is not message, request.messages)
-        return all(item.role == "system" for item in before)
+    def _head_of(self, messages: Sequence[Message], dialect: str) -> list[str]:
+        """The system messages that are sent before everything."""
+        said = [message for message in messages if message.role == "system"]
+        leading = next(
+            (number for number, item in enumerate(messages) if item.role != "system"), len(said)
+        )
+        is_apart = dialect_named(dialect).system_apart
+        self._in_head = frozenset(
+            number
+            for number, message in enumerate(said)
+            if (not _is_own(message, dialect) if is_apart else number < leading)
+        )
+        return [said[number].text for number in sorted(self._in_head)]
 
-    def _stays(self, message: Message) -> bool:
-        """Whether a system message is sent where it stands."""
-        if dialect_named(self._dialect).system_apart:
-            return message.origin is not None and message.origin.dialect == self._dialect
-        return self._count > 0
+
+def _is_own(message: Message, dialect: str) -> bool:
+    return message.origin is not None and message.origin.dialect == dialect
 
 
 def difference(made: str, now: str) -> str:
