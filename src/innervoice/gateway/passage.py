@@ -245,7 +245,9 @@ class Passage:
 
     def refuse(self, candidate: Candidate, seals: frozenset[str]) -> None:
         """A candidate has refused these seals: where they stand now, they are not sent to it again."""
-        messages = self.request.messages
+        messages = self._restored.messages
+        if len(messages) != len(self.request.messages):
+            messages = self.request.messages  # turns were rejoined, and stand elsewhere
         self._refused.add(repr(candidate.key).encode(), self._restorer.turns, messages, seals)
 
     def _accepted(self, candidate: Candidate, notebook: Notebook) -> Request:
