@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, get_args
 
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Note, Notebook
-from innervoice.canon.parts import Part, Text
+from innervoice.canon.parts import Part, Text, Thinking
 from innervoice.canon.reasoning import Effort, Reasoning
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.target import Target
@@ -41,7 +41,7 @@ from innervoice.gateway.routes import Candidate, Route
 from innervoice.history.plan import Plan, planned
 from innervoice.memory.envelopes import EnvelopeSealer, Handle, handles_of
 from innervoice.memory.records import FoundTurns, TurnRecord
-from innervoice.memory.restoring import TurnRestorer
+from innervoice.memory.restoring import TurnRestorer, seals_of
 from innervoice.memory.turn_keys import ConversationDigest
 from innervoice.text_search import is_searched
 from innervoice.wire.controls import MEMBERS
@@ -249,6 +249,13 @@ class Passage:
         if len(messages) != len(self.request.messages):
             messages = self.request.messages  # turns were rejoined, and stand elsewhere
         self._refused.add(repr(candidate.key).encode(), self._restorer.turns, messages, seals)
+        places = [
+            (number, position)
+            for number, message in enumerate(self._restored.messages)
+            for position, part in enumerate(message.parts)
+            if isinstance(part, Thinking) and not seals.isdisjoint(seals_of(part))
+        ]
+        self.report.leave_out(len(places), sum(place in self._places for place in places))
 
     def _accepted(self, candidate: Candidate, notebook: Notebook) -> Request:
         """The request without the reasoning that this candidate refused before."""

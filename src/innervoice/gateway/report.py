@@ -75,6 +75,13 @@ class Report:
         """Takes what became of the reasoning."""
         self.kept, self.carried, self.restored, self.omitted, self.rules = counts
 
+    def leave_out(self, count: int, restored: int) -> None:
+        """Pieces of reasoning were refused, and left out (H8); some of them had been restored."""
+        self.kept -= count
+        self.restored -= restored
+        self.omitted += count
+        self.rules = tuple(sorted({*self.rules, "H8"})) if count else self.rules
+
     @property
     def reasoning(self) -> str:
         """The value of the header `x-innervoice-reasoning`."""

@@ -194,7 +194,8 @@ class Serving:
         stream = self._stream
         try:
             async with AsyncEvents(self._gateway.client, exchange) as events:
-                stream.headers = {**passed_back(exchange.received_headers), **stream.headers}
+                # Once more: a refusal may have changed what is sent.
+                stream.headers = {**passed_back(exchange.received_headers), **self._headers()}
                 while not exchange.is_over:
                     await pull(events)
                     await stream.write(answer.take())
