@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from dataclasses import dataclass
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from innervoice.canon.jsontext import dump_json, load_json, split_items, split_members
@@ -81,17 +81,17 @@ class SplitRequest:
     def digests(self) -> dict[int, bytes]:
         """Numbers of messages, the last ones -> the digest of the conversation up to there."""
         if self._digests is None:
-            made = blake2b(self._settings, digest_size=_SIZE)
+            messages = self.messages
+            if b"cache_control" in self.body:
+                messages = [_MARK.sub(b"", bytes(message)) for message in messages]
+            first = max(0, len(messages) - _NEW)
+            # No JSON has the byte 0, so it tells where a message begins; most of them at once, because a history may be long.
+            made = sha256(b"\0".join((self._settings, *messages[:first])))
             self._digests = {}
-            first = len(self.messages) - _NEW
-            for number, message in enumerate(self.messages, 1):
-                data = bytes(message)
-                if b"cache_control" in data:
-                    data = _MARK.sub(b"", data)
-                made.update(len(data).to_bytes(8, "little"))
-                made.update(data)
-                if number > first:
-                    self._digests[number] = made.copy().digest()
+            for number, message in enumerate(messages[first:], first + 1):
+                made.update(b"\0")
+                made.update(message)
+                self._digests[number] = made.copy().digest()
         return self._digests
 
     def read(self, messages: list[Any]) -> Request:
