@@ -76,7 +76,8 @@ def test_members(name):
             assert isinstance(value, dict), member
         elif kind.startswith(("tuple", "frozenset")):
             assert isinstance(value, (tuple, frozenset)), member
-            assert all(isinstance(item, str) for item in value), member
+            item_type = bytes if kind.startswith("tuple[bytes") else str
+            assert all(isinstance(item, item_type) for item in value), member
         else:
             assert isinstance(value, plain[kind]), member
     assert set(dialect.lacks) <= set(iv.Request.__struct_fields__)

@@ -11,6 +11,7 @@ Instructions are not part of the chain: a request has those that it brings.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,6 +31,7 @@ from innervoice.gateway.stored_responses import (
     packed,
 )
 from innervoice.memory.keeping import says_more
+from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal, Refused
 
@@ -37,9 +39,8 @@ if TYPE_CHECKING:
     from innervoice.gateway.gateway import Gateway
     from innervoice.gateway.routes import Candidate
 
-__all__ = ["DIALECT", "ResponseState", "WholeInput"]
+__all__ = ["ResponseState", "WholeInput", "stores_responses"]
 
-DIALECT = "openai-responses"
 _PREVIOUS = "previous_response_id"
 _REFERENCE = "item_reference"
 _ENDED = ("completed", "incomplete", "failed", "cancelled")
@@ -50,6 +51,12 @@ _ELSEWHERE = {
     "previous_response_id, or send all items in `input`",
 }
 """Members that only a provider itself can obey, and what is said where it cannot."""
+
+
+@cache
+def stores_responses(dialect: str) -> bool:
+    """Whether an API has responses that can be gone on from."""
+    return "stored" in dialect_named(dialect).endpoints.values()
 
 
 class WholeInput(NamedTuple):
@@ -155,7 +162,7 @@ class ResponseState:
         if self.previous is None:
             return None
         if self._head is None:
-            if candidate.target.dialect == DIALECT:
+            if stores_responses(candidate.target.dialect):
                 return None  # it may be known there
             raise Refused(no_previous(self.previous) if self._is_whole else NO_STORE)
         if self._head.place == _place(candidate) and not self._is_refused:
@@ -186,7 +193,10 @@ class ResponseState:
         names = [str(item.get("id")) for item in items if _is_reference(item)]
         if not names:
             return {}
-        found, speaks = FoundResponses({}, is_whole=True), candidate.target.dialect == DIALECT
+        found, speaks = (
+            FoundResponses({}, is_whole=True),
+            stores_responses(candidate.target.dialect),
+        )
         if self._remember != "off":
             found = await self._gateway.responses.get(self._report.tenant, names, ITEM)
         referred: dict[str, StoredResponse] = {}
@@ -303,7 +313,7 @@ def _resolved(item: Any, referred: Mapping[str, StoredResponse]) -> Any:
 def _lost(attempt: Attempt, answer: Response) -> Message | None:
     """The turn of an answer in another dialect, whose seals may have no place in the response."""
     turn = answer.message
-    is_foreign = attempt.candidate.target.dialect != DIALECT
+    is_foreign = not stores_responses(attempt.candidate.target.dialect)
     return turn if is_foreign and any(map(says_more, turn.parts)) else None
 
 
