@@ -152,8 +152,8 @@ def test_p27_two_conversations_that_look_alike(one, other, own, tools):
 
     Elsewhere: caches keyed by visible text or call id return one user's reasoning to another
     (https://github.com/vellum-ai/vellum-assistant/pull/22200, https://github.com/mnfst/llm-gateway/pull/2859).
-    Here: the transport for SDKs identifies a turn by its caller, by everything before it, and by its own text or calls. A store
-    that several processes share is open.
+    Here: the transport for SDKs identifies a turn by its caller, by everything before it, and by its own text or calls. A gateway
+    does the same in a store that several machines share, and the owner is part of every digest.
     Seen failing: ConversationDigest without what was said before; without the tenant, together with RecentTurns.get without its comparison; one record for each key.
     """
     host = Host()

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import nullcontext
 
 import pytest
 
@@ -12,35 +13,49 @@ from innervoice.emulator import Emulator
 from innervoice.frames.sniff import AnyFraming
 from innervoice.gateway.config import GatewayConfig
 from innervoice.wire.dialects import dialect_named
+from memory.stores.conftest import place_of
+from memory.stores.servers import postgres_server, redis_server  # noqa: F401 - fixtures
 
 KEYS = {"ANNA": "key-of-anna", "BERT": "key-of-bert"}
 TENANTS = GatewayConfig(keys={"anna": "env:ANNA", "bert": "env:BERT"})
 
 
-def sent_with(served, key, history):
+async def sent_with(served, key, history):
     path, body = body_of("openai-chat", BEHIND["anthropic"], history, tools=TOOLS, reasoning="high", max_tokens=8000)  # fmt: skip
-    reply = asyncio.run(served.call("POST", path, body, {"authorization": f"Bearer {key}"}))
+    reply = await served.call("POST", path, body, {"authorization": f"Bearer {key}"})
     return read(reply, "openai-chat").message
 
 
-def test_p27_a_gateway_keeps_callers_apart():
+@pytest.mark.parametrize("machines", [1, 3])
+@pytest.mark.parametrize("sort", [None, "ram", "sqlite", "redis", "postgres"])
+def test_p27_a_gateway_keeps_callers_apart(sort, machines, request, tmp_path):
     """P27. Two callers of a gateway have the same conversation to the word; neither gets the other's reasoning.
 
     Elsewhere: a gateway's store returns reasoning to the wrong conversation (https://github.com/mnfst/llm-gateway/pull/2859).
-    Here: the owner of the key is part of every digest and of every look-up. A store on disk that several machines share is open.
+    Here: the owner of the key is part of every digest and of every look-up, in memory and in a store that several machines share.
     Seen failing: ConversationDigest without the tenant, together with RecentTurns.get without its comparison.
     """
-    served = Served(TENANTS, Witness(), KEYS)
-    turn = sent_with(served, "key-of-anna", [iv.user(QUESTION)])
-    (call,) = turn.tool_calls
-    lost = [iv.user(QUESTION), iv.assistant([iv.ToolCall(call.id, call.name, call.arguments)]), iv.tool_result(call.id, "sun")]  # fmt: skip
-    (seal,) = proofs(served.upstream.answers[0].message)
+    place = place_of(sort, request, tmp_path) if sort else None
+    upstream = Witness()
 
-    sent_with(served, "key-of-bert", lost)
-    assert seal not in json.dumps(served.upstream.requests[-1])
-    sent_with(served, "key-of-anna", lost)
-    assert seal in json.dumps(served.upstream.requests[-1])
-    assert [0, 1] == [report.restored for report in served.reports[1:]]
+    async def run():
+        async with place.open() if place else nullcontext() as store:
+            # Memory is not shared: there is one machine then.
+            count = machines if place else 1
+            gateways = [Served(TENANTS, upstream, KEYS, key=b"k" * 32, store=store) for _ in range(count)]  # fmt: skip
+            first, second, third = (gateways[number % count] for number in range(3))
+            turn = await sent_with(first, "key-of-anna", [iv.user(QUESTION)])
+            (call,) = turn.tool_calls
+            lost = [iv.user(QUESTION), iv.assistant([iv.ToolCall(call.id, call.name, call.arguments)]), iv.tool_result(call.id, "sun")]  # fmt: skip
+            (seal,) = proofs(upstream.answers[0].message)
+            await sent_with(second, "key-of-bert", lost)
+            assert seal not in json.dumps(upstream.requests[-1])
+            assert 0 == second.reports[-1].restored
+            await sent_with(third, "key-of-anna", lost)
+            assert seal in json.dumps(upstream.requests[-1])
+            assert 1 == third.reports[-1].restored
+
+    asyncio.run(run())
 
 
 def complaints(dialect, data):
