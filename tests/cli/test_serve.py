@@ -181,6 +181,11 @@ class TestServe:
             codes = {note["code"] for note in explained["notes"]}
             assert is_read == ("envelope_unreadable" not in codes)
 
+    def test_a_check_says_where_the_store_would_be_and_makes_nothing(self, tmp_path):
+        done = run("serve", "--check", XDG_STATE_HOME=str(tmp_path))
+        assert f"Store: sqlite:{tmp_path}/innervoice/gateway.db" in done.stdout.decode()
+        assert not list(tmp_path.iterdir())
+
     def test_where_the_store_is_is_said(self, tmp_path):
         file = tmp_path / "gateway.toml"
         file.write_text(f'[server]\nstore = "sqlite:{tmp_path}/mine.db"\n')

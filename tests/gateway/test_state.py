@@ -67,7 +67,14 @@ def test_a_folder_that_cannot_be_written_costs_the_key_of_the_next_start(tmp_pat
     state = opened(tmp_path)
 
     assert 32 == len(state.key)
-    assert "the next start has another key" in state.notes[0]
+    assert state.url is None
+    assert "turns are kept in memory" in state.notes[0]
+    assert "the next start has another key" in state.notes[1]
+
+
+def test_a_store_that_was_asked_for_is_not_given_up(tmp_path):
+    (tmp_path / "innervoice").write_text("no folder")
+    assert "sqlite:mine.db" == opened(tmp_path, store="sqlite:mine.db").url
 
 
 @pytest.mark.parametrize(

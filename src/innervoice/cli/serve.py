@@ -240,6 +240,17 @@ class ServedGateway:
             self._gateway.metrics.write()
 
 
+def _store_of(gateway: ServedGateway) -> str:
+    """Where turns would be kept; nothing is made. Raises `UsageError` for a store that cannot be used."""
+    server = gateway.config.server
+    state = import_module("innervoice.gateway.state")
+    url = state.store_url(server, os.environ, emulated=gateway.base_url_of is not None)
+    if url is not None and "://" in url:
+        opening = import_module("innervoice.memory.stores.opening")
+        opening.open_store(url, import_module("innervoice.memory.stores.store").Retention())
+    return store_line(url, server.remember, 1)
+
+
 def _check(gateway: ServedGateway) -> None:
     checking = import_module("innervoice.gateway.checking")
     lines = checking.report_of(
@@ -250,6 +261,7 @@ def _check(gateway: ServedGateway) -> None:
     )
     for line in lines:
         gateway.output.say(line)
+    gateway.output.say(_store_of(gateway))
     if any(line.startswith("wrong:") for line in lines):
         raise click.exceptions.Exit(1)
 

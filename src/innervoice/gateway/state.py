@@ -20,7 +20,7 @@ from innervoice.gateway.config import GatewayConfig, ServerSettings
 from innervoice.gateway.references import key_bytes_of, secret, text_or_secret
 from innervoice.memory.stores.store import Retention, Store
 
-__all__ = ["GatewayState", "open_state", "state_folder"]
+__all__ = ["GatewayState", "open_state", "state_folder", "store_url"]
 
 _KEY_FILE = "gateway.key"
 _STORE_FILE = "gateway.db"
@@ -55,8 +55,10 @@ def open_state(
     An emulator does not know what another one has sealed, so without a store in the configuration an emulated gateway keeps nothing.
     """
     server = config.server
-    url = _url(server, environ, emulated=emulated)
+    url = store_url(server, environ, emulated=emulated)
     notes: list[str] = []
+    if server.store is None and url is not None and not _is_writable(state_folder(environ), notes):
+        url = None
     if server.key is not None:
         texts = _lines(secret(server.key, environ))
     elif emulated and url is None:
@@ -79,13 +81,27 @@ def state_folder(environ: Mapping[str, str]) -> Path:
     return home / "innervoice"
 
 
-def _url(server: ServerSettings, environ: Mapping[str, str], *, emulated: bool) -> str | None:
+def store_url(server: ServerSettings, environ: Mapping[str, str], *, emulated: bool) -> str | None:
+    """Where the store of these settings is; None: memory."""
     if server.remember in ("off", "ram"):
         return None
     if server.store is not None:
         found = text_or_secret(server.store, environ)
         return None if found == "ram" else found
     return None if emulated else f"sqlite:{state_folder(environ) / _STORE_FILE}"
+
+
+def _is_writable(folder: Path, notes: list[str]) -> bool:
+    """Whether the folder for state can be used: a container may have none."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            return True
+        reason = "it is read-only"
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+    notes.append(f"{folder} cannot be used ({reason}): turns are kept in memory; set server.store")
+    return False
 
 
 def _retention(server: ServerSettings) -> Retention:
