@@ -42,7 +42,7 @@ def test_a_reference_is_the_key_and_makes_no_file(tmp_path):
     state = opened(tmp_path, key="env:K", environ={"K": lines})
 
     assert (TWO, (ONE,)) == (state.key, state.older_keys)
-    assert not list(tmp_path.iterdir())
+    assert not list(tmp_path.rglob("gateway.key*"))
 
 
 def test_a_key_file_that_others_can_read_is_refused(tmp_path):
