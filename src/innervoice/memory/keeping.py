@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import is_
+
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Opaque, Part, Thinking
 from innervoice.wire.dialects import replay_of
@@ -20,6 +22,8 @@ def without_summaries(message: Message) -> Message | None:
     Text that a seal signs stays, and so does reasoning that a host wants back in words.
     """
     parts = tuple(kept for part in message.parts if (kept := kept_part(part)) is not None)
+    if len(parts) == len(message.parts) and all(map(is_, parts, message.parts)):
+        return message
     return message.replace(parts=parts) if any(map(says_more, parts)) else None
 
 

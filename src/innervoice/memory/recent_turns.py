@@ -39,15 +39,16 @@ class RecentTurns:
         """Keys -> the names of the turns that have them, the oldest first."""
         self._lock = threading.Lock()
 
-    def put(self, record: TurnRecord, keys: Sequence[bytes]) -> None:
+    def put(self, record: TurnRecord, keys: Sequence[bytes], size: int | None = None) -> None:
         """Stores a turn; one that is stored already, word for word, is not stored twice. One that is larger than all room is not stored."""
-        size = len(to_json(record.message))
-        if size > self._room:
-            return
         with self._lock:
             if record.id in self._turns:
                 self._add_keys(record.id, keys)
                 return
+        size = len(to_json(record.message)) if size is None else size
+        if size > self._room:
+            return
+        with self._lock:
             for name in islice(self._owners.get(keys[0], ()), CROWD):
                 known = self._turns[name].record
                 if known.tenant == record.tenant and known.message == record.message:

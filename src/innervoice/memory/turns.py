@@ -39,6 +39,15 @@ class LookedUp(NamedTuple):
     is_whole: bool
 
 
+class _Unsaved(NamedTuple):
+    """A turn on its way into the store."""
+
+    tenant: str
+    created: float
+    data: bytes
+    keys: tuple[bytes, ...]
+
+
 class Turns:
     """Keeps turns in memory and, if there is one, in a store that outlives the process."""
 
@@ -52,7 +61,7 @@ class Turns:
         self._recent = recent or RecentTurns()
         self._sealed = sealed
         self._calls = calls or StoreCalls()
-        self._unsaved: OrderedDict[str, tuple[TurnRecord, tuple[bytes, ...]]] = OrderedDict()
+        self._unsaved: OrderedDict[str, _Unsaved] = OrderedDict()
         """Turns that are not in the store yet."""
         self._late: OrderedDict[str, None] = OrderedDict()
         """Those among them that nobody stores at the moment."""
@@ -63,13 +72,16 @@ class Turns:
         self, record: TurnRecord, keys: Sequence[bytes], stored: Message | None = None
     ) -> bool:
         """Keeps a turn in memory, and as much of it in the store as `stored` has; returns whether all is where it should be."""
-        self._recent.put(record, keys)
+        data = to_json(record.message)
+        self._recent.put(record, keys, len(data))
         if self._sealed is None:
             return True
         if stored is None:
             _keep(self._passing, record.id, None)
             return True
-        _keep(self._unsaved, record.id, (record.replace(message=stored), tuple(keys)))
+        if stored is not record.message:
+            data = to_json(stored)
+        _keep(self._unsaved, record.id, _Unsaved(record.tenant, record.created, data, tuple(keys)))
         _keep(self._late, record.id, None)
         try:
             await self._calls.wait(lambda: self._save(record.id), _WRITE_SECONDS)
@@ -95,9 +107,7 @@ class Turns:
     async def forget(self, tenant: str | None = None) -> None:
         """Deletes the turns of a tenant, or of all, here and in the store; raises `StoreError` if the store cannot be used."""
         self._recent.forget(tenant)
-        for name in [
-            name for name, (one, _) in self._unsaved.items() if tenant in (None, one.tenant)
-        ]:
+        for name in [name for name, one in self._unsaved.items() if tenant in (None, one.tenant)]:
             self._unsaved.pop(name)
             self._late.pop(name, None)
         if self._sealed is not None:
@@ -126,11 +136,10 @@ class Turns:
     async def _save(self, name: str) -> None:
         if name not in self._unsaved or self._sealed is None:
             return
-        record, keys = self._unsaved[name]
+        tenant, created, data, keys = self._unsaved[name]
         self._late.pop(name, None)
-        data = to_json(record.message)
         try:
-            await self._sealed.put(record.tenant, KIND, data, keys, created=record.created, id=name)
+            await self._sealed.put(tenant, KIND, data, keys, created=created, id=name)
         except BaseException:
             _keep(self._late, name, None)
             raise
@@ -150,9 +159,10 @@ class Turns:
     ) -> FoundTurns:
         assert self._sealed is not None
         records = {record.id: record for turns in recent.values() for record in turns}
+        known = frozenset(records)
         found: dict[bytes, list[TurnRecord]] = {}
         read: dict[str, list[bytes]] = {}
-        for item in await self._sealed.get(tenant, KIND, keys, records):
+        for item in await self._sealed.get(tenant, KIND, keys, known):
             record = records.get(item.id)
             if record is None and item.data is not None:
                 record = _record(item.id, tenant, item.data, item.created)
@@ -163,7 +173,8 @@ class Turns:
                 found.setdefault(item.key, []).append(record)
                 read.setdefault(item.id, []).append(item.key)
         for name, own in read.items():
-            self._recent.put(records[name], own)
+            if name not in known:
+                self._recent.put(records[name], own)
         # What memory has and the store has not was deleted there, unless it never went into it.
         for key, turns in recent.items():
             for record in turns:
