@@ -191,7 +191,10 @@ def _our_command(folder: Path, port: int, addresses: Addresses) -> list[str]:
         for form, provider in _PROVIDERS.items()
     ]
     config = folder / "gateway.toml"
-    config.write_text("\n".join([*tables, '[keys]\nbench = "env:BENCH_CALLER"\n']), "utf-8")
+    # Where it keeps turns by default, but not in the folder of whoever measures.
+    server = f'[server]\nstore = "sqlite:{folder / "gateway.db"}"\n'
+    keys = '[keys]\nbench = "env:BENCH_CALLER"\n'
+    config.write_text("\n".join([server, *tables, keys]), "utf-8")
     options = ["--config", str(config), "--port", str(port)]
     return [sys.executable, "-m", "innervoice", "serve", *options]
 
