@@ -11,8 +11,9 @@ import json
 import statistics
 import sys
 import time
-from typing import Any
+from collections.abc import AsyncIterator
 
+from in_process import CannedAnswer, Upstream, asked
 from innervoice.gateway.app import Gateway, create_app
 from innervoice.gateway.config import GatewayConfig
 from innervoice.gateway.server import _loop_factory
@@ -21,70 +22,34 @@ EVERY = 0.02
 STREAMS = 64
 
 
-class Answer:
+def deltas(count: int) -> CannedAnswer:
     """A stream of chat deltas, one every 20 ms."""
 
-    status_code = 200
-    is_closed = is_stream_consumed = False
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self.headers = {"content-type": "text/event-stream"}
-
-    async def aiter_bytes(self) -> Any:
-        for number in range(self._count):
+    async def pieces() -> AsyncIterator[bytes]:
+        for number in range(count):
             await asyncio.sleep(EVERY)
-            delta = {"role": "assistant", "content": f"word{number} "}
-            chunk = {"id": "c", "choices": [{"index": 0, "delta": delta}]}
-            yield b"data: " + json.dumps(chunk).encode() + b"\n\n"
-        last = {"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
-        yield b"data: " + json.dumps(last).encode() + b"\n\ndata: [DONE]\n\n"
+            yield _chunk({"role": "assistant", "content": f"word{number} "})
+        yield _chunk({}, "stop") + b"data: [DONE]\n\n"
 
-    @property
-    def stream(self) -> Any:
-        return self.aiter_bytes()
-
-    async def aclose(self) -> None:
-        pass
+    return CannedAnswer("text/event-stream", pieces)
 
 
-class Upstream:
-    """An HTTP client without a network."""
-
-    limits_silence = True
-    errors = (OSError,)
-
-    def build_request(self, *_: Any, content: bytes, **__: Any) -> bytes:
-        return content
-
-    async def send(self, request: bytes, **_: Any) -> Answer:
-        return Answer(2 if len(request) > 100_000 else 150)
-
-    async def aclose(self) -> None:
-        pass
+def _chunk(delta: dict[str, str], finish: str | None = None) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return b"data: " + json.dumps({"id": "c", "choices": [choice]}).encode() + b"\n\n"
 
 
-async def asked(app: Any, body: bytes, gaps: list[float] | None) -> None:
-    """One request over ASGI; the times between its pieces are added to `gaps`."""
-    waiting = [{"type": "http.request", "body": body}]
-    last = 0.0
+class Gaps:
+    """The times between the pieces of one answer."""
 
-    async def receive() -> dict[str, Any]:
-        if waiting:
-            return waiting.pop()
-        return await asyncio.Event().wait()  # type: ignore[return-value]
+    def __init__(self, found: list[float]) -> None:
+        self._found, self._last = found, 0.0
 
-    async def send(message: dict[str, Any]) -> None:
-        nonlocal last
+    def __call__(self, _piece: bytes) -> None:
         now = time.perf_counter()
-        if gaps is not None and message["type"] == "http.response.body" and message["body"]:
-            if last:
-                gaps.append(now - last)
-            last = now
-
-    headers = [(b"content-type", b"application/json"), (b"host", b"localhost")]
-    scope = {"type": "http", "method": "POST", "path": "/v1/messages", "raw_path": b"/v1/messages", "query_string": b"", "headers": headers}  # fmt: skip
-    await app(scope, receive, send)
+        if self._last:
+            self._found.append(now - self._last)
+        self._last = now
 
 
 def body(size: int) -> bytes:
@@ -96,15 +61,16 @@ def body(size: int) -> bytes:
 
 
 async def measured(large: bytes | None) -> list[float]:
-    gateway = Gateway(GatewayConfig(), {"DEEPSEEK_API_KEY": "any"}, http=Upstream())
+    upstream = Upstream(lambda request: deltas(2 if len(request) > 100_000 else 150))
+    gateway = Gateway(GatewayConfig(), {"DEEPSEEK_API_KEY": "any"}, http=upstream)
     app = create_app(gateway)
     gaps: list[float] = []
     small = body(0)
-    streams = [asyncio.create_task(asked(app, small, gaps)) for _ in range(STREAMS)]
+    streams = [asyncio.create_task(asked(app, small, Gaps(gaps))) for _ in range(STREAMS)]
     await asyncio.sleep(1.0)
     if large is not None:
         for _ in range(3):
-            await asked(app, large, None)
+            await asked(app, large, lambda _: None)
             await asyncio.sleep(0.2)
     await asyncio.gather(*streams)
     await gateway.close()

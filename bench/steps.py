@@ -11,8 +11,11 @@ import asyncio
 import json
 import random
 import time
+from collections.abc import AsyncIterator
+from itertools import count
 from typing import Any
 
+from in_process import CannedAnswer, Upstream, asked
 from innervoice.gateway.app import Gateway, create_app
 from innervoice.gateway.config import GatewayConfig
 from innervoice.gateway.grown_requests import GrownRequests
@@ -23,50 +26,24 @@ _RESULT = 450
 """Words in the result of a call: about 2.6 kB."""
 
 
-class Answer:
-    """A call of a tool, signed."""
+def calls() -> Upstream:
+    """An upstream that always calls a tool, signed."""
+    numbers = count()
 
-    status_code = 200
-    is_closed = is_stream_consumed = False
-
-    def __init__(self, number: int) -> None:
-        self.headers = {"content-type": "application/json"}
+    def answer(_request: bytes) -> CannedAnswer:
+        number = next(numbers)
         call = {"id": f"call_{number}_abcdefgh", "name": "read", "args": {"path": f"{number}.txt"}}
         part = {"functionCall": call, "thoughtSignature": "c2lnbmF0dXJl" * 20}
-        content = {"role": "model", "parts": [part]}
+        candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}
         usage = {"promptTokenCount": 5, "candidatesTokenCount": 5}
-        answer = {"candidates": [{"content": content, "finishReason": "STOP"}], "usageMetadata": usage}  # fmt: skip
-        self._body = json.dumps(answer).encode()
+        body = json.dumps({"candidates": [candidate], "usageMetadata": usage}).encode()
 
-    async def aiter_bytes(self) -> Any:
-        yield self._body
+        async def pieces() -> AsyncIterator[bytes]:
+            yield body
 
-    @property
-    def stream(self) -> Any:
-        return self.aiter_bytes()
+        return CannedAnswer("application/json", pieces)
 
-    async def aclose(self) -> None:
-        pass
-
-
-class Upstream:
-    """An HTTP client without a network."""
-
-    limits_silence = True
-    errors = (OSError,)
-
-    def __init__(self) -> None:
-        self._number = 0
-
-    def build_request(self, *_: Any, content: bytes, **__: Any) -> bytes:
-        return content
-
-    async def send(self, _request: bytes, **_: Any) -> Answer:
-        self._number += 1
-        return Answer(self._number)
-
-    async def aclose(self) -> None:
-        pass
+    return Upstream(answer)
 
 
 class Nothing(GrownRequests):
@@ -76,29 +53,18 @@ class Nothing(GrownRequests):
         return None
 
 
-async def asked(app: Any, body: bytes) -> Any:
-    """The answer to one request over ASGI, and its processor time."""
-    waiting = [{"type": "http.request", "body": body}]
+async def timed(app: Any, body: bytes) -> tuple[Any, float]:
+    """The answer to a request, and its processor time."""
     pieces: list[bytes] = []
-
-    async def receive() -> dict[str, Any]:
-        if waiting:
-            return waiting.pop()
-        return await asyncio.Event().wait()  # type: ignore[return-value]
-
-    async def send(message: dict[str, Any]) -> None:
-        pieces.append(message.get("body", b""))
-
-    headers = [(b"content-type", b"application/json"), (b"host", b"localhost")]
-    scope = {"type": "http", "method": "POST", "path": "/v1/messages", "raw_path": b"/v1/messages", "query_string": b"", "headers": headers}  # fmt: skip
     began = time.process_time()
-    await app(scope, receive, send)
-    return json.loads(b"".join(pieces)), time.process_time() - began
+    await asked(app, body, pieces.append)
+    seconds = time.process_time() - began
+    return json.loads(b"".join(pieces)), seconds
 
 
 async def measured(size: int, grown: GrownRequests) -> tuple[int, float, float]:
     """The bytes of the last request, the median time of the last steps, and the best."""
-    gateway = Gateway(GatewayConfig(), {"GEMINI_API_KEY": "any"}, http=Upstream())
+    gateway = Gateway(GatewayConfig(), {"GEMINI_API_KEY": "any"}, http=calls())
     gateway.grown = grown
     app, draw = create_app(gateway), random.Random(1)
     schema = {"type": "object", "properties": {"path": {"type": "string"}}}
@@ -107,16 +73,16 @@ async def measured(size: int, grown: GrownRequests) -> tuple[int, float, float]:
     times: list[float] = []
     while True:
         body = json.dumps({"model": "gemini/gemini-3.5-flash", "max_tokens": 8000, "tools": tools, "messages": messages}).encode()  # fmt: skip
-        answer, seconds = await asked(app, body)
+        answer, seconds = await timed(app, body)
         times.append(seconds)
         if len(body) > size:
             await gateway.close()
             last = sorted(times[-9:])
             return len(body), last[len(last) // 2], last[0]
-        calls = [block for block in answer["content"] if block["type"] == "tool_use"]
+        made = [block for block in answer["content"] if block["type"] == "tool_use"]
         text = " ".join(draw.choices(_WORDS, k=_RESULT))
-        results = [{"type": "tool_result", "tool_use_id": call["id"], "content": text} for call in calls]  # fmt: skip
-        messages += [{"role": "assistant", "content": calls}, {"role": "user", "content": results}]
+        results = [{"type": "tool_result", "tool_use_id": call["id"], "content": text} for call in made]  # fmt: skip
+        messages += [{"role": "assistant", "content": made}, {"role": "user", "content": results}]
 
 
 def main() -> None:
