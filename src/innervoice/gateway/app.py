@@ -104,7 +104,8 @@ class Application:
         if caller is ANYBODY:
             check_host(incoming.headers.get("host", ""))
         if front.verb == "explain":
-            await reply(send, 200, {}, dump_json(gateway.explained(front.id or "", caller.name)))
+            explained = await gateway.explained(front.id or "", caller.name)
+            await reply(send, 200, {}, dump_json(explained))
         elif front.verb in ("answer", "count"):
             check_head(incoming.headers, gateway.limits)
             body = await _body_of(incoming, gateway.limits.body_bytes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from secrets import token_bytes, token_hex
@@ -44,6 +45,7 @@ from innervoice.wire.refusals import Refusal, Refused
 
 __all__ = ["Gateway"]
 
+_EXPLAIN_AGAIN = (0.05, 0.1, 0.2)
 _RAM_BYTES = 64_000_000
 """What a tenant may keep in memory where there is no store."""
 
@@ -126,9 +128,14 @@ class Gateway:
             begun=time.time(),
         )
 
-    def explained(self, id: str, tenant: str) -> dict[str, Any]:  # noqa: A002 - as in the path
+    async def explained(self, id: str, tenant: str) -> dict[str, Any]:  # noqa: A002 - as in the path
         """What became of a request; raises `Refused` for one that is unknown here."""
         found = self.journal.explained(id, tenant)
+        for seconds in _EXPLAIN_AGAIN if self.journal.is_shared else ():
+            if found is None:
+                # The worker that answered writes it down when the client has the answer already.
+                await asyncio.sleep(seconds)
+                found = self.journal.explained(id, tenant)
         if found is None:
             text = f"no request {id[:80]!r} is known here; the last ones are kept"
             raise Refused(Refusal(text=text, status=404))

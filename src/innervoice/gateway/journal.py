@@ -48,6 +48,11 @@ class Journal:
         """From now on the other workers can explain this one's requests, and this one theirs."""
         self._shared = _SharedLines(directory)
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether other workers write, too."""
+        return self._shared is not None
+
     def listen(self, listener: Callable[[Report], None]) -> None:
         """Calls the listener with every report that is added from now on."""
         self._listeners.append(listener)
