@@ -52,7 +52,7 @@ def open_state(
 ) -> GatewayState:
     """The state of a gateway with this configuration; a key is made if there is none yet.
 
-    An emulator does not know what another one has sealed, so without a store in the configuration an emulated gateway keeps nothing.
+    An emulated gateway is there to try things: without a store in the configuration it keeps nothing.
     """
     server = config.server
     url = store_url(server, environ, emulated=emulated)
