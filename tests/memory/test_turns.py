@@ -244,8 +244,10 @@ def test_forgetting_leaves_nothing_here_and_there(store, turns):
 
 def test_memory_alone_needs_no_store():
     async def run():
-        turns = Turns(recent=RecentTurns())
+        recent = RecentTurns()
+        turns = Turns(recent=recent)
         assert await turns.put(record(), KEYS, TURN)
+        assert 1 == len(recent)
         assert [TURN] == found(await turns.get("me", KEYS))
         await turns.forget()
         assert [] == found(await turns.get("me", KEYS))

@@ -58,7 +58,8 @@ class Turns:
         recent: RecentTurns | None = None,
         calls: StoreCalls | None = None,
     ) -> None:
-        self._recent = recent or RecentTurns()
+        # An empty one that is passed is false, and still the one to use.
+        self._recent = RecentTurns() if recent is None else recent
         self._sealed = sealed
         self._calls = calls or StoreCalls()
         self._unsaved: OrderedDict[str, _Unsaved] = OrderedDict()
