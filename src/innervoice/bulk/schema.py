@@ -1,0 +1,48 @@
+"""The one schema that all rows come out in, whatever they were read from.
+
+A batch is a dict of columns, each a list; all lists have the same length. `bulk/arrow.py` turns it into a record batch and back. A step gets a batch and
+returns one with further columns; it drops no row and changes no row that it was not asked to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+__all__ = ["COLUMNS", "Batch", "Column", "Step"]
+
+Batch: TypeAlias = dict[str, list[Any]]
+
+
+class Column(NamedTuple):
+    """A column: its type in the words of Arrow, and what it means."""
+
+    type: str
+    meaning: str
+
+
+COLUMNS: dict[str, Column] = {
+    "id": Column("string", "The row's own id, or file and line: `a.jsonl:17`."),
+    "source": Column("string", "The file it came from."),
+    "model": Column("string", "The model that wrote the answer, if the row says."),
+    "turn": Column("int32", "Which answer of its conversation or list it is, from 0."),
+    "prompt": Column("list<struct<role: string, content: string>>", "The messages before the answer."),
+    "answer": Column("string", "What the model said, without its reasoning."),
+    "reasoning": Column("string", "What it thought; null if there is none."),
+    "parts": Column("list<struct<type: string, text: string, state: string, origin: string>>", "All parts in order, as `to_json` writes their origin."),
+    "status": Column("string", "The status of a response, or `unreadable`."),
+    "finish": Column("string", "The finish reason, if the row says."),
+    "usage": Column("struct<input: int64, output: int64, reasoning: int64>", "Tokens, by the provider's convention."),
+    "notes": Column("list<string>", "Codes of the notes."),
+    "markup": Column("string", "Which markup the reasoning was in: a tag, a token, `field`, `column`, or null."),
+    "raw": Column("string", "The row as it was, on request."),
+}  # fmt: skip
+
+
+class Step(NamedTuple):
+    """A step of a pipeline."""
+
+    name: str
+    run: Callable[[Batch], Batch]
+    adds: dict[str, Column] = {}  # noqa: RUF012 - never changed
+    """The columns that it adds."""

@@ -1,0 +1,102 @@
+"""What every format of a source offers: how it is recognized, and how its conversations are found and read.
+
+A file may be larger than the memory: a reader first lists entries (positions and a title, no content) and reads a conversation when it is asked
+for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from innervoice.sources.conversation import Conversation
+
+__all__ = ["Data", "Entry", "Opened", "Reader", "Trouble"]
+
+
+class Data:
+    """The bytes of a source: a file, or bytes in memory. A file is read in pieces, and never kept."""
+
+    def __init__(self, path: Path | None = None, content: bytes | None = None) -> None:
+        self.path = path
+        self._content = content
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        if self._content is not None:
+            return len(self._content)
+        assert self.path is not None
+        return self.path.stat().st_size
+
+    def piece(self, start: int = 0, end: int | None = None) -> bytes:
+        """The bytes from `start` to `end`."""
+        if self._content is not None:
+            return self._content[start:end]
+        assert self.path is not None
+        with self.path.open("rb") as file:
+            file.seek(start)
+            return file.read() if end is None else file.read(end - start)
+
+    def lines(self, start: int = 0) -> Iterator[tuple[int, bytes]]:
+        """The lines from `start` on, each with its position; one line at a time is in memory."""
+        position = start
+        if self._content is not None:
+            for line in self._content[start:].splitlines(keepends=True):
+                yield position, line
+                position += len(line)
+            return
+        assert self.path is not None
+        with self.path.open("rb") as file:
+            file.seek(start)
+            for line in file:
+                yield position, line
+                position += len(line)
+
+
+class Trouble(NamedTuple):
+    """A place of a source that could not be read."""
+
+    line: int | None
+    why: str
+
+
+class Entry(NamedTuple):
+    """A conversation of a source that was found, and not read yet."""
+
+    id: str
+    title: str = ""
+    start: int = 0
+    end: int | None = None
+    """Where it is in the file, for a format whose conversations are independent of each other."""
+    parent: str | None = None
+    at: float | None = None
+    model: str | None = None
+
+
+class Opened(NamedTuple):
+    """A source whose entries are known."""
+
+    entries: list[Entry]
+    read: Callable[[Entry], Conversation]
+    """The conversation of an entry; raises `DecodeError` if it cannot be read."""
+    troubles: list[Trouble] = []  # noqa: RUF012 - never changed
+    cannot_know: tuple[str, ...] = ()
+    """What this file lacks beside what its format lacks, in sentences."""
+
+
+class Reader(NamedTuple):
+    """One format."""
+
+    kind: str
+    """In one word, as `gemini-cli`."""
+    name: str
+    """In words, as `a session of Gemini CLI`."""
+    recognizes: Callable[[Data, bytes], bool]
+    """Whether this is the format; gets the first 64 kB as well."""
+    open: Callable[[Data], Opened]
+    cannot_know: tuple[str, ...] = ()
+    """What no file of this format says, in sentences: `When a turn was written.`"""
+    companions: Callable[[Path], list[Path]] = lambda _: []
+    """Files beside this one that belong to the same session, as those of subagents; they are not listed on their own."""

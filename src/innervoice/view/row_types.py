@@ -1,0 +1,251 @@
+"""What the server tells the page: the JSON of every route, as types. The page draws it and decides nothing.
+
+Every text in it is made harmless (`show.visible`), and holds no seal, key or header. Numbers that people read (characters, tokens, seconds, dollars)
+come as words beside the numbers, so that the page formats nothing.
+
+  GET /                           the page; /assets/NAME its modules
+  GET /api/about                  About
+  GET /api/sources?q=&from=       SourceList
+  GET /api/c/ID?from=&to=         Rows; ID is SOURCE.CONVERSATION
+  GET /api/part/ID/N              Whole, the text of row N without a cut
+  GET /api/plan/ID?for=MODEL      PlanView
+  GET /api/diff?a=ID:N&b=ID:N&what=turn|request    DiffView; N is the number of a turn
+  GET /api/search?q=&in=ID        SearchResult
+  GET /api/live?c=ID              server-sent events, see `live.py`: `row` Row, `grow` Growth, `gone` {"n": N}, `head` Head, `sources` {}, `reset` {}
+  GET /api/export/ID?form=html|markdown|json&show=full    a file
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypeAlias, TypedDict
+
+__all__ = [
+    "About", "Badge", "DiffLine", "DiffView", "Empty", "Fact", "Growth", "Head", "Hit", "Lane", "PlanMark", "PlanView", "Row", "Rows",
+    "SearchResult", "SourceItem", "SourceList", "Whole",
+]  # fmt: skip
+
+RowKind: TypeAlias = Literal[
+    "turn", "thinking", "text", "call", "result", "media", "opaque", "remark"
+]
+
+
+class About(TypedDict):
+    """What the page needs to begin."""
+
+    version: str
+    policy: Literal["full", "summary", "length", "none"]
+    targets: list[str]
+    """Models to suggest for the plan, as provider/model."""
+    target: str | None
+    """The model of `--for`."""
+    is_live: bool
+    is_export: bool
+
+
+class Fact(TypedDict):
+    """A label with a sentence behind it."""
+
+    label: str
+    """A few words, as `1,204 tokens`."""
+    why: NotRequired[str]
+    """A sentence, shown on demand."""
+    tone: NotRequired[Literal["good", "warn", "bad"]]
+
+
+class Badge(TypedDict):
+    """A seal of a part; never its bytes."""
+
+    state: Literal["present", "fits", "dead", "refused"]
+    """There; bound to what is before it, which is unchanged; bound, and that changed; known to be refused."""
+    label: str
+    """In words, as `sealed by anthropic`."""
+    why: str
+    """For whom, bound to what, dead since which edit: one or two sentences."""
+    size: str
+    hash: str
+    """The first 8 hex digits of a hash of it, to tell seals apart."""
+
+
+class Empty(TypedDict):
+    """Why a block of reasoning has no text."""
+
+    word: Literal[
+        "summarised", "sealed only", "redacted", "stripped by a gateway", "never asked", "truncated", "budget_exhausted", "none",
+    ]  # fmt: skip
+    why: str
+
+
+class Row(TypedDict):
+    """One row of the timeline: the head of a turn, or a part of it."""
+
+    n: int
+    """Its number in the conversation."""
+    turn: int
+    part: int | None
+    """The place in the history; None for the head of a turn and for a remark."""
+    kind: RowKind
+    role: Literal["system", "user", "assistant", "tool"]
+    title: str
+    """Who or what, in a few words: `assistant`, `Thinking`, `read_file(path="a.py")`, `result of read_file`."""
+    text: str
+    """What `show.render(..., "plain")` shows of the part under `full`, without the quotation marks."""
+    cut: NotRequired[int]
+    """The whole number of characters, if `text` is only its beginning."""
+    first: NotRequired[str]
+    """The first line of a folded row."""
+    opening: NotRequired[str]
+    """What the policy `summary` shows of a thought."""
+    facts: list[Fact]
+    """Characters, tokens, seconds, form, state; of a turn: model, time, status, tokens, cost, line, marks."""
+    seals: list[Badge]
+    empty: NotRequired[Empty]
+    notes: list[Fact]
+    """Notes of an answer, on the head of its turn: code and sentence."""
+    image: NotRequired[str]
+    """A data: URL of one of five types, shown after a click."""
+    call: NotRequired[int]
+    """The row of the call, on a result."""
+    is_open: NotRequired[bool]
+    """Whether it still grows."""
+
+
+class Growth(TypedDict):
+    """Text that is appended to a row that is open."""
+
+    n: int
+    text: str
+    facts: list[Fact]
+
+
+class Lane(TypedDict):
+    """A conversation of a source."""
+
+    id: str
+    title: str
+    parent: str | None
+    facts: list[Fact]
+
+
+class Head(TypedDict):
+    """What is above the timeline."""
+
+    id: str
+    title: str
+    source: SourceItem
+    lanes: list[Lane]
+    facts: list[Fact]
+    """Sums: turns, tokens, reasoning tokens and their share, cost, models, what an edit cost of the cache."""
+    cannot_know: list[str]
+    troubles: list[str]
+
+
+class Rows(TypedDict):
+    """A stretch of a timeline."""
+
+    head: Head
+    rows: list[Row]
+    total: int
+    next: int | None
+    """Where to go on; None at the end."""
+    event: NotRequired[str]
+    """The id of the last live event that these rows contain, to begin `/api/live` behind it."""
+
+
+class Whole(TypedDict):
+    """A text without a cut."""
+
+    text: str
+
+
+class SourceItem(TypedDict):
+    """A file in the list."""
+
+    id: str
+    title: str
+    path: str
+    """Below what was named on the command line."""
+    kind: str
+    first: str
+    """The id of its main conversation."""
+    facts: list[Fact]
+    """Format, conversations, size, when it was changed, models."""
+    problem: NotRequired[str]
+    """Why it cannot be opened."""
+
+
+class SourceList(TypedDict):
+    """The files that were opened."""
+
+    sources: list[SourceItem]
+    total: int
+    next: int | None
+    unknown: int
+    """How many files of the folder are of no known format."""
+
+
+class PlanMark(TypedDict):
+    """What would happen to a part."""
+
+    action: Literal["goes", "stays", "rewritten", "added"]
+    """It is sent unchanged; stays in the history; is sent in another form; something is sent that the history does not have."""
+    label: str
+    rule: str
+    why: str
+    problems: list[Fact]
+    """The lint's findings at this place."""
+
+
+class DiffLine(TypedDict):
+    """A line of a comparison."""
+
+    op: Literal["same", "removed", "added"]
+    text: str
+
+
+class PlanView(TypedDict):
+    """What a request to a target would do with each row."""
+
+    target: str
+    summary: list[Fact]
+    marks: dict[str, list[PlanMark]]
+    """By the number of the row, as text; rows that are not here go unchanged."""
+    request: list[DiffLine]
+    """The next request in the target's dialect, seals by their size, compared with the last one that was sent; long stretches of `same` are cut."""
+    compared: str
+    """With what it was compared, in words."""
+    error: NotRequired[str]
+
+
+class DiffView(TypedDict):
+    """Two turns or two requests, beside each other."""
+
+    left: str
+    right: str
+    """What they are, in words."""
+    facts: list[Fact]
+    """What differs in kind: model, status, tokens, seals."""
+    lines: list[DiffLine]
+
+
+class Hit(TypedDict):
+    """A place that holds what was searched for."""
+
+    id: str
+    """The conversation."""
+    n: int
+    title: str
+    where: str
+    """text, thinking, tool, note, model or status."""
+    before: str
+    hit: str
+    after: str
+
+
+class SearchResult(TypedDict):
+    """Hits in the order of the sources."""
+
+    hits: list[Hit]
+    is_cut: bool
+    """Whether there are more."""
+    words: str
+    """How many, in how much, in words."""
