@@ -24,6 +24,8 @@ HERE = Path(__file__).parent
 FLOOR, OURS, LITELLM, PORTKEY, TENSORZERO = (
     "floor", "innervoice", "litellm", "Portkey", "TensorZero",
 )  # fmt: skip
+DIRECT = "no gateway"
+"""The client and the upstream alone."""
 WAYS = (
     ("messages", "anthropic"),
     ("chat", "chat"),

@@ -29,20 +29,20 @@ def _ratios(
 
 
 GOALS = (
-    Goal("a request of 1.5 kB, passed on", "raw asyncio pass-through", 6, _ratios(_BYTES, "small")),
-    Goal("an event, passed on", "raw asyncio pass-through", 2, _ratios(_BYTES, "stream")),
-    Goal("an event, translated", "raw asyncio pass-through", 3, _ratios(_TRANSLATED, "stream")),
+    Goal("a request of 1.5 kB, passed on", "raw asyncio pass-through", 4, _ratios(_BYTES, "small")),
+    Goal("an event, passed on", "raw asyncio pass-through", 1.6, _ratios(_BYTES, "stream")),
+    Goal("an event, translated", "raw asyncio pass-through", 2.5, _ratios(_TRANSLATED, "stream")),
     Goal(
         "litellm's proxy, a request of 1.5 kB",
         "innervoice",
-        40,
+        60,
         _ratios(_BYTES + _TRANSLATED, "small", who=LITELLM, to=OURS),
         over=True,
     ),
     Goal(
         "litellm's proxy, an event",
         "innervoice",
-        40,
+        60,
         _ratios(_BYTES + _TRANSLATED, "stream", who=LITELLM, to=OURS),
         over=True,
     ),

@@ -4,6 +4,7 @@ python bench/gateway_load.py
 
 {"port": 8807, "path": "/v1/messages", "headers": {...}, "body": "...", "count": 100, "crowd": 16}
     -> {"statuses": {"200": 100}, "bytes": 830000, "seconds": 0.5, "last": "the last answer"}
+{..., "waits": true}    adds "firsts", the seconds until each answer began, and "gaps", the seconds between two pieces of one
 {..., "hold": true}     opens `count` streams and leaves them open once each has sent something; {"close": true} ends them
 """
 
@@ -42,6 +43,7 @@ class Client(asyncio.Protocol):
         self._pieces: list[bytes] = []
         self._has_begun = False
         self._parser = httptools.HttpResponseParser(self)
+        self._before = perf_counter()
         self.transport.write(self._load.request)
 
     def data_received(self, data: bytes) -> None:
@@ -49,6 +51,9 @@ class Client(asyncio.Protocol):
 
     def on_body(self, data: bytes) -> None:
         self._pieces.append(data)
+        now = perf_counter()
+        (self._load.gaps if self._has_begun else self._load.firsts).append(now - self._before)
+        self._before = now
         if not self._has_begun:
             self._has_begun = True
             self._load.begun()
@@ -85,6 +90,9 @@ class Load:
         self._left = self._count = order["count"]
         self._crowd = min(order.get("crowd", 1), self._count)
         self._holds = order.get("hold", False)
+        self._waits = order.get("waits", False)
+        self.firsts: list[float] = []
+        self.gaps: list[float] = []
         self._started = self._done = 0
         self._statuses: Counter[int] = Counter()
         self._bytes = 0
@@ -130,6 +138,7 @@ class Load:
             "seconds": perf_counter() - start,
             "last": self._last.decode("utf-8", "replace"),
             "open": self._started if self._holds else 0,
+            **({"firsts": self.firsts, "gaps": self.gaps} if self._waits else {}),
         }
 
     async def _connect(self) -> None:

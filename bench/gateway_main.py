@@ -19,9 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import gateway_page
+import gateway_plot
+from gateway_asking import Asker, Process
 from gateway_contenders import FLOOR, GATEWAYS, NOT_MEASURED, Addresses, Gateway, Running
 from gateway_emulator import StrictEmulator
-from gateway_works import Bench, Process
+from gateway_waits import agents, waits
+from gateway_works import Bench
 from main import machine, told
 from peers import ROOT
 
@@ -38,12 +41,15 @@ def measured(gateways: list[Gateway], rounds: int, folder: Path) -> dict[str, An
         strict = stack.enter_context(StrictEmulator())
         addresses = Addresses(f"127.0.0.1:{upstream.line()}", strict.address)
         running = dict(_running(stack, gateways, folder, addresses, skipped))
-        bench = Bench(running, load, addresses, rounds)
+        asker = Asker(running, load, addresses)
+        bench = Bench(asker, rounds)
         results = {
             "memory": bench.memory(),
             "loops": bench.loops(strict),
+            "waits": waits(asker),
+            "agents": agents(asker),
             "costs": bench.costs(),
-            "skipped": {**skipped, **bench.skipped},
+            "skipped": {**skipped, **asker.skipped},
         }
     pins = {gateway.title: gateway.pins for gateway in gateways if gateway.title in running}
     minutes = (time.monotonic() - began) / 60
@@ -114,7 +120,10 @@ def main() -> None:
     page = file.read_text("utf-8") if file.is_file() else ""
     options.docs.mkdir(parents=True, exist_ok=True)
     file.write_text(gateway_page.put_into(page, results["gateway"]), "utf-8")
-    told(f"wrote the part about gateways of {options.docs.name}/performance.md")
+    pictures = options.docs / "pictures"
+    pictures.mkdir(exist_ok=True)
+    (pictures / "gateways.svg").write_text(gateway_plot.drawn(results["gateway"]), "utf-8")
+    told(f"wrote the part about gateways of {options.docs.name}/performance.md, and its plot")
     sys.stdout.write(gateway_page.targets(results["gateway"]) + "\n")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import gateway_goals
 import texts_of_gateways as words
-from gateway_contenders import FLOOR, NOT_MEASURED
+from gateway_contenders import DIRECT, FLOOR, NOT_MEASURED
 from goals import Goal, Outcome
 from page_table import shown_range, table, times
 
@@ -16,6 +16,7 @@ _SECTION = re.compile(r"^## Gateways\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _BEFORE = re.compile(r"^## (?:Left out|Method|How it is measured)$", re.MULTILINE)
 """The sections that stay last."""
 _NOISY = 0.15
+_PLOT = "![Processor time and waiting, by gateway](pictures/gateways.svg)"
 
 
 def put_into(page: str, results: dict[str, Any]) -> str:
@@ -36,7 +37,10 @@ def section(results: dict[str, Any]) -> str:
         words.HEAD,
         _machine(results),
         "### Targets of the gateway\n\n" + targets(results),
+        _PLOT,
         _costs(results),
+        _agents(results),
+        _waits(results),
         _loops(results),
         _memory(results),
         _skipped(results),
@@ -104,6 +108,46 @@ def _microseconds(value: float) -> str:
     return f"{value / 1000:.3g} ms" if value >= 1000 else f"{value:.3g} µs"
 
 
+def _agents(results: dict[str, Any]) -> str:
+    ways = results.get("agents", {})
+    titles = list(dict.fromkeys(title for made in ways.values() for title in made))
+    if not titles:
+        return ""
+    rows = [[title, *(_agent(made, title) for made in ways.values())] for title in titles]
+    head = ["", *(words.WAYS[way].rstrip(":") for way in ways)]
+    return f"### An agent of 100 turns\n\n{words.AGENTS}\n\n{table(head, rows)}"
+
+
+def _agent(made: dict[str, dict[str, float]], title: str) -> str:
+    if title not in made:
+        return ""
+    seconds = made[title]["seconds"]
+    floor = made.get(FLOOR, {}).get("seconds")
+    taken = f"{seconds * 1000:.3g} ms"
+    return taken if title == FLOOR or not floor else f"{times(seconds / floor)} ({taken})"
+
+
+def _waits(results: dict[str, Any]) -> str:
+    parts = []
+    for way, made in results.get("waits", {}).items():
+        if DIRECT not in made:
+            continue
+        rows = [
+            [title, *(_wait(one, made[DIRECT], what, title) for what in made[DIRECT])]
+            for title, one in made.items()
+        ]
+        parts.append(f"{words.WAYS[way]}\n\n{table(('', *words.WAITED), rows)}")
+    if not parts:
+        return ""
+    return "\n\n".join([f"### Waiting for tokens\n\n{words.WAITS}", *parts])
+
+
+def _wait(made: dict[str, float], direct: dict[str, float], what: str, title: str) -> str:
+    if title == DIRECT:
+        return f"{made[what]:.2f} ms"
+    return f"{made[what] - direct[what]:+.2f} ms"
+
+
 def _loops(results: dict[str, Any]) -> str:
     ways = list(words.WAYS)
     rows = [
@@ -131,14 +175,14 @@ def _memory(results: dict[str, Any]) -> str:
             title,
             f"{made['before'] / 1e6:.0f} MB",
             f"{made['open'] / 1e6:.0f} MB",
-            f"{(made['open'] - made['before']) / made['streams'] / 1e3:.0f} kB",
+            f"{(made['open'] - made['before']) / made['streams'] * 1000 / 1e6:.0f} MB",
         ]
         for title, made in results["memory"].items()
         if made["streams"]
     ]
     if not rows:
         return ""
-    head = ("", "before", "256 streams open", "for a stream")
+    head = ("", "before", "1,000 streams open", "for 1,000 streams")
     return f"### Memory of open streams\n\n{words.MEMORY}\n\n{table(head, rows)}"
 
 

@@ -12,7 +12,7 @@ from peers import FLOOR, OURS, OURS_AIOHTTP, PEERS
 _WIDTH, _PANEL, _GAP = 960, 460, 40
 _LABEL, _ROW, _TOP = 170, 20, 44
 _OURS, _PEER, _LOST = "#1a7f5a", "#7d8ca3", "url(#lost)"
-_TICKS = (0.1, 1, 3, 10, 30, 100, 300)
+_TICKS = (0.1, 1, 3, 10, 30, 100, 300, 1000)
 
 
 class Bar(NamedTuple):
@@ -24,27 +24,39 @@ class Bar(NamedTuple):
     kept: bool
 
 
+class Panel(NamedTuple):
+    """Bars with a title; a tick is marked with its unit."""
+
+    title: str
+    bars: list[Bar]
+    unit: str = "x"
+
+
 def drawn(results: dict[str, Any]) -> str:
-    """The picture: four panels, two in a row."""
+    """The picture of the libraries."""
     panels = [
-        ("one call, multiples of bare httpx2", _bars(results, "call")),
-        ("one streamed delta, multiples of bare httpx2", _bars(results, "stream")),
-        ("64 streams at a time, multiples of bare httpx2", _bars(results, "streams")),
-        ("from an import to the first answer, multiples of bare httpx2", _firsts(results)),
+        Panel("one call, multiples of bare httpx2", _bars(results, "call")),
+        Panel("one streamed delta, multiples of bare httpx2", _bars(results, "stream")),
+        Panel("64 streams at a time, multiples of bare httpx2", _bars(results, "streams")),
+        Panel("from an import to the first answer, multiples of bare httpx2", _firsts(results)),
     ]
-    panels = [(title, bars) for title, bars in panels if bars]
-    heights = [_TOP + _ROW * len(bars) + 30 for _, bars in panels]
+    return picture(
+        panels,
+        "green: innervoice; grey: keeps the reasoning; hatched: loses it or leaves it in the text",
+    )
+
+
+def picture(panels: list[Panel], legend: str) -> str:
+    """Panels, two in a row, and a line below them."""
+    panels = [panel for panel in panels if panel.bars]
+    heights = [_TOP + _ROW * len(panel.bars) + 30 for panel in panels]
     rows = [max(heights[number : number + 2]) for number in range(0, len(heights), 2)]
     height = sum(rows) + 40
     body = [
         line
-        for number, (title, bars) in enumerate(panels)
-        for line in _panel(title, bars, number % 2 * (_PANEL + _GAP), sum(rows[: number // 2]))
+        for number, panel in enumerate(panels)
+        for line in _panel(panel, number % 2 * (_PANEL + _GAP), sum(rows[: number // 2]))
     ]
-    legend = (
-        f'<text x="20" y="{height - 14}">green: innervoice; grey: keeps the reasoning; hatched: loses it or'
-        " leaves it in the text</text>"
-    )
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="12">',
@@ -54,7 +66,7 @@ def drawn(results: dict[str, Any]) -> str:
             ),
             f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
             *body,
-            legend,
+            f'<text x="20" y="{height - 14}">{escape(legend)}</text>',
             "</svg>\n",
         ]
     )
@@ -88,7 +100,8 @@ def _firsts(results: dict[str, Any]) -> list[Bar]:
     return sorted(bars, key=lambda bar: bar.ratio)
 
 
-def _panel(title: str, bars: list[Bar], left: int, top: int) -> Iterator[str]:
+def _panel(panel: Panel, left: int, top: int) -> Iterator[str]:
+    title, bars, unit = panel
     most = max(bar.ratio for bar in bars) * 1.6
     least = min(0.5, min(bar.ratio for bar in bars) * 0.8)
     across = _PANEL - _LABEL - 50
@@ -104,7 +117,7 @@ def _panel(title: str, bars: list[Bar], left: int, top: int) -> Iterator[str]:
             x = place(tick)
             strong = "#555555" if tick == 1 else "#dddddd"
             yield f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top + _TOP - 6}" y2="{bottom}" stroke="{strong}"/>'
-            yield f'<text x="{x:.1f}" y="{bottom + 14}" text-anchor="middle" fill="#555555">{tick:g}x</text>'
+            yield f'<text x="{x:.1f}" y="{bottom + 14}" text-anchor="middle" fill="#555555">{tick:g}{unit}</text>'
     for number, bar in enumerate(bars):
         y = top + _TOP + number * _ROW
         fill = _OURS if bar.ours else _PEER if bar.kept else _LOST
@@ -112,8 +125,8 @@ def _panel(title: str, bars: list[Bar], left: int, top: int) -> Iterator[str]:
         start = left + _LABEL
         yield f'<text x="{start - 8}" y="{y + 12}" text-anchor="end">{escape(bar.label)}</text>'
         yield f'<rect x="{start}" y="{y}" width="{max(1.0, end - start):.1f}" height="{_ROW - 6}" fill="{fill}"/>'
-        yield f'<text x="{end + 5:.1f}" y="{y + 12}">{_shown(bar.ratio)}</text>'
+        yield f'<text x="{end + 5:.1f}" y="{y + 12}">{_shown(bar.ratio)}{unit}</text>'
 
 
 def _shown(ratio: float) -> str:
-    return f"{ratio:.0f}x" if ratio >= 10 else f"{ratio:.1f}x"
+    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}"

@@ -14,8 +14,13 @@ tool calls, so innervoice looks up the reasoning and restores it. An empty cell:
 LOOPS = """A client that keeps only texts and tool calls runs a tool twice, through each gateway, against the emulator, which refuses what the
 providers refuse. A seal is what the provider wants back: a signature, or the reasoning itself; each counts in every request that
 should have had it. A refusal ends the loop, and with it the counting."""
-MEMORY = """Resident memory of the gateway's processes, after 50 requests and then with 256 streams that have begun and are not over; one client
+MEMORY = """Resident memory of the gateway's processes, after 50 requests and then with 1,000 streams that have begun and are not over; one client
 API and the same upstream (chat to chat)."""
+AGENTS = """All turns of one agent, one after the other: each adds a thought, a call and the 3 kB that its tool gave, so that the last request has about
+420 kB. The processor time of all 100 turns; less is better. The client keeps what it got."""
+WAITS = """What a gateway adds to the time until the first piece of a stream arrives, and to the time between two of its pieces, beside the same client
+without a gateway. 160 streams, 8 at a time, of 200 events, 5 ms apart; a gateway, its client and its upstream share two cores."""
+WAITED = ("first token, p50", "first token, p99", "between tokens, p50", "between tokens, p99")
 BODIES = {"small": "1.5 kB", "stream": "an event"}
 WAYS = {
     "messages anthropic": "Messages client, Anthropic upstream:",
