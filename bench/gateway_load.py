@@ -4,7 +4,8 @@ python bench/gateway_load.py
 
 {"port": 8807, "path": "/v1/messages", "headers": {...}, "body": "...", "count": 100, "crowd": 16}
     -> {"statuses": {"200": 100}, "bytes": 830000, "seconds": 0.5, "last": "the last answer"}
-{..., "waits": true}    adds "firsts", the seconds until each answer began, and "gaps", the seconds between two pieces of one
+{..., "waits": true}    adds "firsts", the seconds until each answer began, and "gaps", the seconds between two pieces of one; requests
+                        do not begin together
 {..., "hold": true}     opens `count` streams and leaves them open once each has sent something; {"close": true} ends them
 """
 
@@ -14,12 +15,14 @@ import asyncio
 import json
 import sys
 from collections import Counter
+from random import Random
 from time import perf_counter
 from typing import Any
 
 import httptools
 import uvloop
 
+_PAUSE = 0.2
 _LONGEST = 120.0
 """Seconds that an order may take."""
 
@@ -43,6 +46,12 @@ class Client(asyncio.Protocol):
         self._pieces: list[bytes] = []
         self._has_begun = False
         self._parser = httptools.HttpResponseParser(self)
+        if self._load.waits:
+            asyncio.get_running_loop().call_later(self._load.pause(), self._send)
+        else:
+            self._send()
+
+    def _send(self) -> None:
         self._before = perf_counter()
         self.transport.write(self._load.request)
 
@@ -90,7 +99,8 @@ class Load:
         self._left = self._count = order["count"]
         self._crowd = min(order.get("crowd", 1), self._count)
         self._holds = order.get("hold", False)
-        self._waits = order.get("waits", False)
+        self.waits = order.get("waits", False)
+        self._random = Random(7)
         self.firsts: list[float] = []
         self.gaps: list[float] = []
         self._started = self._done = 0
@@ -104,6 +114,10 @@ class Load:
         """Whether another request is wanted."""
         self._left -= 1
         return self._left >= 0
+
+    def pause(self) -> float:
+        """Seconds before the next request, so that the clients do not march in step."""
+        return self._random.random() * _PAUSE
 
     def begun(self) -> None:
         """An answer has begun."""
@@ -138,7 +152,7 @@ class Load:
             "seconds": perf_counter() - start,
             "last": self._last.decode("utf-8", "replace"),
             "open": self._started if self._holds else 0,
-            **({"firsts": self.firsts, "gaps": self.gaps} if self._waits else {}),
+            **({"firsts": self.firsts, "gaps": self.gaps} if self.waits else {}),
         }
 
     async def _connect(self) -> None:

@@ -105,6 +105,8 @@ def _cell(made: dict[str, Any] | None, title: str) -> str:
 
 
 def _microseconds(value: float) -> str:
+    if value >= 1e6:
+        return f"{value / 1e6:.3g} s"
     return f"{value / 1000:.3g} ms" if value >= 1000 else f"{value:.3g} µs"
 
 
@@ -123,7 +125,7 @@ def _agent(made: dict[str, dict[str, float]], title: str) -> str:
         return ""
     seconds = made[title]["seconds"]
     floor = made.get(FLOOR, {}).get("seconds")
-    taken = f"{seconds * 1000:.3g} ms"
+    taken = _microseconds(seconds * 1e6)
     return taken if title == FLOOR or not floor else f"{times(seconds / floor)} ({taken})"
 
 
