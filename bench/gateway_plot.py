@@ -26,12 +26,12 @@ def drawn(results: dict[str, Any]) -> str:
         Panel("an agent of 100 turns, passed on", _agents(agents[_PASSED], lossy)),
         Panel("an agent of 100 turns, translated", _agents(agents[_TRANSLATED], lossy)),
         Panel(
-            "added to the first token, p99, passed on",
+            "added to the first token, passed on, p99 in ms",
             _added(waits[_PASSED], "first p99", lossy),
             " ms",
         ),
         Panel(
-            "added to the first token, p99, translated",
+            "added to the first token, translated, p99 in ms",
             _added(waits[_TRANSLATED], "first p99", lossy),
             " ms",
         ),

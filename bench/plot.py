@@ -117,7 +117,7 @@ def _panel(panel: Panel, left: int, top: int) -> Iterator[str]:
             x = place(tick)
             strong = "#555555" if tick == 1 else "#dddddd"
             yield f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top + _TOP - 6}" y2="{bottom}" stroke="{strong}"/>'
-            yield f'<text x="{x:.1f}" y="{bottom + 14}" text-anchor="middle" fill="#555555">{tick:g}{unit}</text>'
+            yield f'<text x="{x:.1f}" y="{bottom + 14}" text-anchor="middle" fill="#555555">{tick:g}{unit if unit == "x" else ""}</text>'
     for number, bar in enumerate(bars):
         y = top + _TOP + number * _ROW
         fill = _OURS if bar.ours else _PEER if bar.kept else _LOST
