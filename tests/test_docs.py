@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+import innervoice
 from innervoice.canon.notes import SENTENCES
+from innervoice.catalog.lookup import all_cards, all_hosts, all_model_rows
 from innervoice.inline.formats import ROWS
 
 ROOT = Path(__file__).parents[1]
@@ -39,6 +41,42 @@ def test_every_failure_of_the_field_has_a_test():
 
     assert set(range(1, 65)) - set(field.OPEN) == tested
     assert all(case.seen_failing for case in field.cases())
+
+
+def test_reference_has_every_public_name_once():
+    """Errors have a page of their own, made from their tree."""
+    reference = generator("reference")
+    named = [name for group in reference.GROUPS.values() for name in group.names]
+    errors = {name for name in innervoice.__all__ if name.endswith("Error")}
+
+    assert len(named) == len(set(named))
+    assert set(innervoice.__all__) == {*named, *errors, "__version__"}
+    page = dict(reference.pages())["errors"]
+    assert all(f"innervoice.{name}" in page for name in errors)
+
+
+def test_reference_has_every_row():
+    """The tables are made from the rows, and hold all of them."""
+    pages = dict(generator("reference").pages())
+
+    assert all(f"| `{host.id}` |" in pages["hosts"] for host in all_hosts())
+    assert pages["models"].count("\n| ") == len(all_model_rows()) + len(all_cards()) + 4
+    assert all(f"| `{code}` |" in pages["notes"] for code in SENTENCES)
+
+
+def test_site_has_every_page():
+    """A page that nothing leads to is not found."""
+    listed = re.findall(r"^[\w/-]+$", (ROOT / "docs" / "index.md").read_text("utf-8"), re.MULTILINE)
+    found = [
+        path.relative_to(ROOT / "docs").with_suffix("") for path in (ROOT / "docs").rglob("*.md")
+    ]
+    written = {str(path) for path in found if path.parts[0] not in ("build", "reference")} - {
+        "index"
+    }
+
+    assert written == {name for name in listed if not name.startswith("reference/")}
+    made = {f"reference/{name}" for name, _ in generator("reference").pages()}
+    assert made == {name for name in listed if name.startswith("reference/")}
 
 
 LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
@@ -13,16 +13,18 @@ import msgspec
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Note
 from innervoice.canon.reasoning import Reasoning, ReasoningReport
+from innervoice.canon.request_fields import Foreign, Mode
 from innervoice.canon.response import Response
 from innervoice.canon.tools import Tool, tools_from
 from innervoice.canon.value import Value
 from innervoice.errors import UsageError
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from innervoice.canon.request_fields import RequestFields
+
 __all__ = ["Foreign", "Mode", "Request", "Tool", "Wire", "check_base_url"]
-
-Mode: TypeAlias = Literal["strict", "clamp", "passthrough"]
-Foreign: TypeAlias = Literal["omit", "text"]
-
 
 _KEY_NAME = re.compile(
     r"(?:.*[_-])?(?:key|token|secret|password|signature)|apikey|accesstoken|sig|auth|code",
@@ -75,6 +77,15 @@ class Request(_Head, frozen=True, kw_only=True):
     """The account that sends the request; reasoning sealed for another account is not sent."""
     base_url: str | None = None
     extra: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it for each request
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            model: str,
+            messages: Iterable[Message | Response],
+            **fields: Unpack[RequestFields],
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         put = msgspec.structs.force_setattr

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any, TypeAlias, TypedDict
 
 from innervoice.canon.messages import Message
-from innervoice.canon.request import Foreign, Mode
+from innervoice.canon.request_fields import RequestFields
 from innervoice.canon.response import Response
 from innervoice.client.auth import Key
 from innervoice.errors import UsageError
@@ -64,29 +64,6 @@ class ClientOptions(TypedDict, total=False):
     """Whether markup in the text is read: "on", "off", "all", or None to decide by provider and model."""
     environ: Mapping[str, str] | None
     """Environment variables in place of those of the process."""
-
-
-class RequestFields(TypedDict, total=False):
-    """The fields of a `Request` beside its model and messages."""
-
-    system: str | None
-    tools: Iterable[Any]
-    tool_choice: Any
-    parallel_tool_calls: bool | None
-    reasoning: Any
-    max_tokens: int | None
-    temperature: float | None
-    top_p: float | None
-    stop: str | Iterable[str] | None
-    response_format: Any
-    stream: bool
-    dialect: str | None
-    mode: Mode
-    foreign: Foreign
-    store: bool
-    scope: str | None
-    base_url: str | None
-    extra: dict[str, Any]
 
 
 class CallFields(RequestFields, total=False):

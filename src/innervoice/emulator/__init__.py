@@ -6,9 +6,13 @@
 socket (starlette), and `server` runs that (uvicorn).
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from innervoice.emulator.core import Emulator, Reply
+
+if TYPE_CHECKING:
+    from innervoice.emulator.app import create_app
+    from innervoice.emulator.embedded import emulated_async_client, emulated_client
 
 __all__ = ["Emulator", "Reply", "create_app", "emulated_async_client", "emulated_client"]
 
