@@ -151,6 +151,8 @@ class _Encoding:
         wanted = self._host.members.get(self._dialect.name) if self._host else None
         if "{model}" in self._path:
             body.pop("model", None)
+        if self._host and "stream" in self._host.lacks:
+            body.pop("stream", None)  # its path says it
         return {**body, **wanted} if wanted else body
 
 

@@ -127,6 +127,7 @@ def _shown(name: str, dialect: str | None) -> Iterator[str]:
 
 
 def _host_lines(host: Host, dialect: str) -> Iterator[str]:
+    host = host.in_dialect(dialect)
     yield f"  host        {host.base_url} ({dialect}); key in {', '.join(host.keys) or 'none'}"
     yield f"  reasoning   comes as {', '.join(host.fields)}"
 

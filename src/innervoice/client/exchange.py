@@ -119,7 +119,7 @@ class Exchange:
         """The request to send now."""
         wire, destination = self._wire, self._destination
         headers = {"user-agent": _AGENT, **wire.headers, **self._extra_headers}
-        url = with_quoted_model(wire.url, destination.target.model, wire.dialect)
+        url = with_quoted_model(wire.url, destination.target)
         body = dump_json(wire.body) if self._body is None else self._body
         outgoing = Outgoing(wire.method, url, headers, body)
         if self._needs_key:

@@ -12,7 +12,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.response import FinishReason, Response
 from innervoice.canon.target import Target
 from innervoice.canon.usage import Usage
-from innervoice.catalog.lookup import is_served
+from innervoice.catalog.lookup import host_of, is_served
 from innervoice.catalog.targets import target_at
 from innervoice.emulator import responses
 from innervoice.emulator.behaviour import HEADER, behaviour_of
@@ -25,6 +25,7 @@ from innervoice.emulator.routes import Route, near_dialect, route_of
 from innervoice.emulator.script import Script, draft_of, script_from
 from innervoice.emulator.seals import Sealer, digest
 from innervoice.errors import DecodeError
+from innervoice.frames.eventstream import chunk_bytes
 from innervoice.frames.frame import Frame
 from innervoice.frames.lines import JsonArray
 from innervoice.wire.answers import write_answer, write_stream
@@ -139,8 +140,9 @@ class Emulator:
         frames = (_echoing(frame, echo) if echo else frame for frame in _stream(call, answer, desk))
         if call.listed:
             return Reply(200, "application/json", _as_list(frames), call.behaviour.slow)
-        pieces = map(dialect.framing, frames)
-        return Reply(200, dialect.media_type, pieces, call.behaviour.slow)
+        around = _envelope_of(call.provider)
+        pieces = map(chunk_bytes if around else dialect.framing, frames)
+        return Reply(200, (around or dialect).media_type, pieces, call.behaviour.slow)
 
 
 def _model_refusal(target: Target, dialect: Dialect) -> Refusal | None:
@@ -241,7 +243,8 @@ def _stream(call: EmulatedCall, answer: Response, desk: Desk) -> Iterator[Frame]
         frames = islice(frames, behaviour.cut)
     elif behaviour.fail is not None:
         yield from islice(frames, behaviour.fail)
-        yield server.write_stream_error(desk.overloaded)
+        around = _envelope_of(call.provider)
+        yield (around.server if around else server).write_stream_error(desk.overloaded)
         return
     yield from frames
 
@@ -277,11 +280,19 @@ def _json(status: int, value: Any) -> Reply:
 def _refusal(at: Route | str, refusal: Refusal) -> Reply:
     """A refusal as the provider of a route writes it, or as it is usual in a dialect."""
     dialect, provider = (at, "") if isinstance(at, str) else (at.dialect, at.provider)
+    around = _envelope_of(provider)
+    dialect = around.name if around else dialect
     desk = desk_of(dialect)
     own = desk.error_body(refusal, provider) if desk.error_body else None
     reply = _json(refusal.status, own or dialect_named(dialect).server.write_error(refusal))
     reply.headers.update(dialect_named(dialect).error_headers(refusal))
     return reply
+
+
+def _envelope_of(provider: str) -> Dialect | None:
+    """The dialect whose errors and frames stand around a provider's answers."""
+    host = host_of(provider)
+    return dialect_named(host.envelope) if host and host.envelope else None
 
 
 def _account(headers: dict[str, str], path: str) -> str:

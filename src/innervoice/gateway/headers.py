@@ -25,6 +25,15 @@ _EVERYWHERE = (
     "context-1m-2025-08-07",
     "thinking-display-updates-2026-08-18",
 )
+_AT_BEDROCK = frozenset(
+    {
+        *_EVERYWHERE,
+        "effort-2025-11-24",
+        "fine-grained-tool-streaming-2025-05-14",
+        "structured-outputs-2025-11-13",
+        "thinking-binding-controls-2026-08-01",
+    }
+)
 _BETAS: dict[str, frozenset[str]] = {
     "anthropic": frozenset({"*"}),
     "azure": frozenset({
@@ -33,10 +42,8 @@ _BETAS: dict[str, frozenset[str]] = {
         "mcp-client-2025-04-04", "mcp-client-2025-11-20", "per-turn-control-2026-07-01", "prompt-caching-scope-2026-01-05",
         "skills-2025-10-02", "structured-outputs-2025-11-13", "web-fetch-2025-09-10", "web-search-2025-03-05",
     }),
-    "bedrock": frozenset({
-        *_EVERYWHERE, "effort-2025-11-24", "fine-grained-tool-streaming-2025-05-14", "structured-outputs-2025-11-13",
-        "thinking-binding-controls-2026-08-01",
-    }),
+    "bedrock": _AT_BEDROCK,
+    "bedrock-invoke": _AT_BEDROCK,
     # Vertex refuses flags that it does not know, stale ones too (vercel/ai, packages/anthropic, e5c4f40).
     "vertex": frozenset({
         *_EVERYWHERE, "compact-2026-01-12", "compact-2026-09-04", "context-management-2025-06-27", "dangerous-tool-use-2026-09-03",
@@ -99,7 +106,9 @@ def passed_on(
 
 
 def _has_headers(target: Target) -> bool:
-    """Whether the target's API has these headers at all."""
+    """Whether the target's API has these headers at all; in an envelope, what they say is in the body."""
+    if target.host and target.host.envelope:
+        return False
     return bool(dialect_named(target.dialect).headers.keys() & set(_BYTES_ONLY))
 
 
