@@ -152,7 +152,11 @@ class _Encoding:
         if "{model}" in self._path:
             body.pop("model", None)
         if self._host and "stream" in self._host.lacks:
-            body.pop("stream", None)  # its path says it
+            for name in ("stream", "stream_options"):  # its path says it
+                body.pop(name, None)
+        for name, other in self._host.renames.items() if self._host else ():
+            if isinstance(body.get(name), str):
+                body[other] = body.pop(name)
         return {**body, **wanted} if wanted else body
 
 

@@ -82,6 +82,10 @@ class Host(Row, frozen=True, kw_only=True):
     """Without a key, requests are signed with AWS Signature Version 4 for this service."""
     google_credentials: bool = False
     """Without a key, the token comes from Google's default credentials."""
+    token_url: str | None = None
+    """Where its key is exchanged for the token that it accepts."""
+    token_variables: tuple[str, ...] = ()
+    """Environment variables that may hold another address for that."""
     dialect: str
     fields: tuple[str, ...]
     """Where its answers carry reasoning; documentation only."""
@@ -127,6 +131,10 @@ class Host(Row, frozen=True, kw_only=True):
     """The types of `response_format` that it accepts, where they are not all of its dialect's."""
     members: dict[str, dict[str, str]] = {}  # noqa: RUF012 - msgspec copies it
     """Dialects -> members that this host requires in the body in addition."""
+    member_variables: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - msgspec copies it
+    """Members of the body that environment variables fill: the first that has a value."""
+    renames: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    """Members of the body that it calls otherwise if they are text."""
     otel_name: str | None = None
     """Its name in OpenTelemetry's GenAI conventions, where it is not the id."""
     otel_operations: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it

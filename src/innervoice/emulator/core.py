@@ -99,6 +99,7 @@ class Emulator:
     ) -> EmulatedCall:
         """The call that a request is; raises `Refused` for an unknown model, a wrong shape, or settings that are refused."""
         dialect, desk = dialect_named(route.dialect), desk_of(route.dialect)
+        body = _named(body, route.provider)
         given = route.model or str(body.get("model") or "")
         name, behaviour = behaviour_of(given, headers.get(HEADER), str(body)[-20_000:])
         if behaviour.unverified:
@@ -287,6 +288,13 @@ def _refusal(at: Route | str, refusal: Refusal) -> Reply:
     reply = _json(refusal.status, own or dialect_named(dialect).server.write_error(refusal))
     reply.headers.update(dialect_named(dialect).error_headers(refusal))
     return reply
+
+
+def _named(body: dict[str, Any], provider: str) -> dict[str, Any]:
+    """The body with the names that its dialect has for members, where the provider has others."""
+    host = host_of(provider)
+    others = {other: name for name, other in host.renames.items()} if host else {}
+    return {others.get(name, name): value for name, value in body.items()} if others else body
 
 
 def _envelope_of(provider: str) -> Dialect | None:

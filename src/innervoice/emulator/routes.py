@@ -85,7 +85,7 @@ def _patterns() -> tuple[tuple[re.Pattern[str], str, str, bool], ...]:
 
 def _pattern(path: str, verbs: tuple[str, str]) -> re.Pattern[str]:
     words = "|".join(verb.partition("?")[0] for verb in verbs)
-    filled = re.escape(path).replace(r"\{model\}", "(?P<model>[^/]+)")
+    filled = re.escape(path.partition("?")[0]).replace(r"\{model\}", "(?P<model>[^/]+)")
     return re.compile(".*" + filled.replace(r"\{verb\}", f"(?P<verb>{words})"))
 
 

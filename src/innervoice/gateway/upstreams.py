@@ -198,9 +198,9 @@ class Upstream:
         keyring = Keyring(api_key=None, provider=None, keys={}, environ=self.environ)
         destination = Destination(target, is_default_url=True)
         variable = self._variable(target.host)
-        if variable is None and keyring.may_block(destination):
+        if keyring.may_block(destination):
             found = "AWS" if self.host.aws_service else "Google"
-            return Account(f"{found} credentials", keyring)
+            return Account(f"env:{variable}" if variable else f"{found} credentials", keyring)
         try:
             keyring.headers(destination, Outgoing("POST", base_url, {}, b""))
         except UsageError as error:
