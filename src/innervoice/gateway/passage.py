@@ -202,9 +202,8 @@ class Passage:
             and not self._places
             and not self._is_changed(wire, changes, target)
             and request.stream == self.stream
-            # Reasoning in the text must be taken out of it, and what stands around the answer taken off.
+            # Reasoning in the text must be taken out of it.
             and not is_searched(target)
-            and not (target.host and target.host.envelope)
         )
         body = with_model(self._body, self._value, target.model) if is_same else None
         self.report.way = "canon" if body is None else "bytes"
