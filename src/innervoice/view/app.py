@@ -30,7 +30,7 @@ __all__ = ["create_app"]
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
-_MOST_ROWS = 500
+_MOST_ROWS = 1_000
 _MOST_TEXT = 2_000_000
 """Characters of rows in one response; there is at least one row."""
 _MOST_SOURCES = 100

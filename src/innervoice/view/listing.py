@@ -5,7 +5,6 @@ A folder may hold more than can be read while somebody waits: the list examines 
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -17,7 +16,8 @@ from innervoice.show.visible import one_line
 from innervoice.sources.opening import Source, open_source
 from innervoice.view.ids import full_id
 from innervoice.view.places import Place, Places
-from innervoice.view.row_types import Fact, SourceItem, SourceList
+from innervoice.view.row_types import SourceItem, SourceList
+from innervoice.view.wording import fact, moment, size
 
 __all__ = ["Listing", "item_of"]
 
@@ -27,7 +27,6 @@ _PATIENCE_OF_SEARCH = 5.0
 _REST = 20
 """A file that grows is examined again after so many times as long as that took."""
 _MODELS = 3
-_UNITS = ("B", "kB", "MB", "GB")
 
 
 class _Examined(NamedTuple):
@@ -114,15 +113,15 @@ def item_of(id: str, shown: str, source: Source, changed: float | None) -> Sourc
     title = next((entry.title for entry in entries if entry.title), "") or shown
     models = list(dict.fromkeys(entry.model for entry in entries if entry.model))
     facts = [
-        Fact(label=source.name),
-        Fact(label=counted(len(entries), "conversation")),
-        Fact(label=size_in_words(source.size)),
+        fact(source.name),
+        fact(counted(len(entries), "conversation")),
+        fact(size(source.size)),
     ]
     if changed is not None:
-        facts.append(Fact(label=time_in_words(changed), why="When the file was changed last."))
-    facts += [Fact(label=one_line(model, 80)) for model in models[:_MODELS]]
+        facts.append(fact(moment(changed), "When the file was changed last."))
+    facts += [fact(model) for model in models[:_MODELS]]
     if len(models) > _MODELS:
-        facts.append(Fact(label=f"and {counted(len(models) - _MODELS, 'more model')}"))
+        facts.append(fact(f"and {counted(len(models) - _MODELS, 'more model')}"))
     item = SourceItem(
         id=id,
         title=one_line(title),
@@ -134,21 +133,6 @@ def item_of(id: str, shown: str, source: Source, changed: float | None) -> Sourc
     if not entries:
         item["problem"] = "It holds no conversation."
     return item
-
-
-def size_in_words(size: int) -> str:
-    """Bytes, in words."""
-    amount = float(size)
-    for unit in _UNITS:
-        if amount < 1000 or unit == _UNITS[-1]:
-            break
-        amount /= 1000
-    return f"{amount:.0f} {unit}" if unit == "B" or amount >= 100 else f"{amount:.1f} {unit}"
-
-
-def time_in_words(at: float) -> str:
-    """A time of day on this machine's clock."""
-    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def _look_at(place: Place) -> tuple[SourceItem | None, tuple[Path, ...]]:
@@ -177,7 +161,7 @@ def _problem(place: Place, why: str) -> SourceItem:
         path=one_line(place.shown, 500),
         kind="",
         first="",
-        facts=[Fact(label=size_in_words(place.size)), Fact(label=time_in_words(place.changed))],
+        facts=[fact(size(place.size)), fact(moment(place.changed))],
         problem=one_line(why, 500),
     )
 

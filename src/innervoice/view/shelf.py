@@ -7,7 +7,6 @@ while they are used, and read again when their file changes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from threading import RLock
 from time import monotonic
@@ -20,10 +19,12 @@ from innervoice.sources.opening import Source, open_source
 from innervoice.sources.reader import Entry
 from innervoice.view.bounded_cache import BoundedCache
 from innervoice.view.ids import entry_id, full_id, split_id
-from innervoice.view.listing import Listing, item_of, time_in_words
+from innervoice.view.listing import Listing, item_of
 from innervoice.view.places import PIPED, Places, Stamp, stamp_of
 from innervoice.view.row_types import Fact, Head, Lane, Row, SourceItem, SourceList
+from innervoice.view.rows import head_facts, rows_of
 from innervoice.view.sizes import bytes_of_conversation, bytes_of_rows
+from innervoice.view.wording import fact, moment
 
 __all__ = ["NotOnShelfError", "Shelf"]
 
@@ -113,7 +114,7 @@ class Shelf:
             if held is not None and held[0] == stamp:
                 return held[1]
             self._rows.drop(id)
-            rows: list[Row] = import_module("innervoice.view.rows").rows_of(self.conversation(id))
+            rows = rows_of(self.conversation(id))
             self._rows.put(id, (stamp, rows), bytes_of_rows(rows))
             return rows
 
@@ -129,7 +130,7 @@ class Shelf:
                 title=one_line(conversation.title or entry.title or entry.id),
                 source=self._item(source_id),
                 lanes=_lanes(source_id, source.entries, entry),
-                facts=import_module("innervoice.view.rows").head_facts(conversation),
+                facts=head_facts(conversation),
                 cannot_know=[*source.cannot_know],
                 troubles=_troubles(source),
             )
@@ -223,5 +224,5 @@ def _lanes(source_id: str, entries: Sequence[Entry], shown: Entry) -> list[Lane]
 
 
 def _lane_facts(entry: Entry) -> list[Fact]:
-    facts = [Fact(label=one_line(entry.model, 80))] if entry.model else []
-    return facts if entry.at is None else [*facts, Fact(label=time_in_words(entry.at))]
+    facts = [fact(entry.model)] if entry.model else []
+    return facts if entry.at is None else [*facts, fact(moment(entry.at))]
