@@ -170,6 +170,10 @@ class _Pages:
         id_ = request.query_params.get("c")
         if id_ is not None:
             await self._live.told(id_)  # an unknown id is refused before the stream begins
+        if request.method == "HEAD":
+            return Response(
+                media_type="text/event-stream"
+            )  # a stream without a body would never end
         return StreamingResponse(self._live.frames(id_, after), media_type="text/event-stream")
 
     async def export(self, request: Request) -> Response:
