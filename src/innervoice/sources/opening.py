@@ -17,8 +17,12 @@ from innervoice.wire.json_access import members_of
 __all__ = ["READERS", "Source", "open_source", "paths_in", "reader_of"]
 
 READERS: tuple[str, ...] = (
+    "opencode",
+    "inspect_log",
+    "gemini_cli",
     "codex",
     "claude_code",
+    "otel",
     "stored",
     "captured",
 )
