@@ -31,8 +31,8 @@ class Page:
         return self
 
     def __exit__(self, *_):
-        for stream in self._streams:
-            stream.close()
+        for events in self._streams:
+            events.close()
         self.client.close()
 
     def events(self, headers=None, **query):
@@ -136,7 +136,7 @@ def test_events_of_another_time_begin_with_reset(page):
 def test_a_new_file_changes_the_list(folder, page):
     events = page.events()
     threading.Timer(0.3, lambda: (folder / "new.jsonl").write_bytes(session("A new one"))).start()
-    assert "sources" == next(events)[0]
+    assert "sources" == next(name for name, _, _ in events if name)
     assert 2 == page.json("/api/sources")["total"]
 
 
