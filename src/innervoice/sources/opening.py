@@ -19,6 +19,9 @@ __all__ = ["READERS", "Source", "open_source", "paths_in", "reader_of"]
 READERS: tuple[str, ...] = (
     "codex",
     "claude_code",
+    "har",
+    "batch_file",
+    "litellm_log",
     "stored",
     "captured",
 )
@@ -37,7 +40,12 @@ class Source:
         self.path = data.path
         self.size = data.size
         self.cannot_know = (*reader.cannot_know, *opened.cannot_know)
+        self._data = data
         self._opened = opened
+
+    def content(self) -> bytes:
+        """All its bytes."""
+        return self._data.piece()
 
     @property
     def entries(self) -> list[Entry]:
@@ -76,6 +84,8 @@ def open_source(source: Path | str | bytes, hints: Hints = NO_HINTS) -> Source:
 
     A file that cannot be read raises an `OSError`. `hints` name the provider, model or dialect of answers that do not say it.
     """
+    if not isinstance(source, bytes) and Path(source).is_fifo():
+        source = Path(source).read_bytes()  # a pipe can be read once
     if isinstance(source, bytes):
         data = Data(content=source, hints=hints)
     else:
