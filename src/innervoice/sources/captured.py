@@ -5,6 +5,7 @@ A stream that was cut, or still grows, gives the parts so far.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 from innervoice.canon.jsontext import load_json
@@ -15,8 +16,8 @@ from innervoice.frames.eventstream import EventStream
 from innervoice.frames.frame import FrameError
 from innervoice.sources.beginning import first_values
 from innervoice.sources.conversation import Conversation
-from innervoice.sources.json_lines import is_json_lines, json_lines, read_line
-from innervoice.sources.reader import NO_HINTS, Data, Entry, Hints, Opened, Reader, Trouble
+from innervoice.sources.json_lines import LineLog, is_json_lines, json_lines
+from innervoice.sources.reader import NO_HINTS, Data, Entry, Hints, Opened, Reader
 from innervoice.sources.turns import answer_turn
 from innervoice.wire.dialects import ENVELOPE_MEMBERS, dialect_of
 
@@ -72,43 +73,27 @@ def _checked(response: Response) -> Response:
 
 
 def _open(data: Data) -> Opened:
-    troubles: list[Trouble] = []
-    entries = _entries(data, troubles)
-    if entries is None:
+    log = LineLog(data)
+    if not _is_log(data):
         return Opened([Entry("answer")], lambda entry: _conversation(entry, _whole(data)))
-
-    def read(entry: Entry) -> Conversation:
-        body = _unwrap(read_line(data, entry))
-        return _conversation(entry, read_captured(body, data.hints))
-
-    return Opened(entries, read, troubles)
+    for line in json_lines(data, log.troubles):
+        value = _unwrap(line.value)
+        model = value.get("model") if isinstance(value, dict) else None
+        log.add(line, str(line.number), model=model if isinstance(model, str) else None)
+    return log.opened(
+        lambda entry, value: _conversation(entry, read_captured(_unwrap(value), data.hints))
+    )
 
 
 def _conversation(entry: Entry, answer: Response) -> Conversation:
     return Conversation(id=entry.id, turns=(answer_turn(answer, line=entry.line),))
 
 
-def _entries(data: Data, troubles: list[Trouble]) -> list[Entry] | None:
-    """An entry for each line of a file of bodies; None for a file that is one answer."""
+def _is_log(data: Data) -> bool:
+    """Whether each line is an answer. What is on the first one decides: a stream of lines begins with a piece of an answer."""
     if is_stream(data.piece(0, _PIECE)) or not is_json_lines(data):
-        return None
-    entries: list[Entry] = []
-    for line in json_lines(data, troubles):
-        value = _unwrap(line.value)
-        # What is on the first line decides: a stream of lines begins with a piece of an answer.
-        if not entries and not _is_whole(value):
-            return None
-        model = value.get("model") if isinstance(value, dict) else None
-        entries.append(
-            Entry(
-                str(line.number),
-                start=line.start,
-                end=line.end,
-                line=line.number,
-                model=model if isinstance(model, str) else None,
-            )
-        )
-    return entries
+        return False
+    return any(_is_whole(_unwrap(line.value)) for line in islice(json_lines(data, []), 1))
 
 
 def _whole(data: Data) -> Response:

@@ -23,6 +23,9 @@ READERS: tuple[str, ...] = (
     "codex",
     "claude_code",
     "otel",
+    "har",
+    "batch_file",
+    "litellm_log",
     "stored",
     "captured",
 )
@@ -41,7 +44,12 @@ class Source:
         self.path = data.path
         self.size = data.size
         self.cannot_know = (*reader.cannot_know, *opened.cannot_know)
+        self._data = data
         self._opened = opened
+
+    def content(self) -> bytes:
+        """All its bytes."""
+        return self._data.piece()
 
     @property
     def entries(self) -> list[Entry]:
@@ -80,6 +88,8 @@ def open_source(source: Path | str | bytes, hints: Hints = NO_HINTS) -> Source:
 
     A file that cannot be read raises an `OSError`. `hints` name the provider, model or dialect of answers that do not say it.
     """
+    if not isinstance(source, bytes) and Path(source).is_fifo():
+        source = Path(source).read_bytes()  # a pipe can be read once
     if isinstance(source, bytes):
         data = Data(content=source, hints=hints)
     else:
