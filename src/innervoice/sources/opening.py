@@ -12,7 +12,10 @@ from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
 
 __all__ = ["READERS", "Source", "open_source", "paths_in"]
 
-READERS: tuple[str, ...] = ()
+READERS: tuple[str, ...] = (
+    "request_log",
+    "gateway_lines",
+)
 """The modules of the formats, in the order in which they are tried: the most telling first, what accepts nearly everything last."""
 
 _BEGINNING = 65_536
