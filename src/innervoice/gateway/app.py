@@ -23,6 +23,7 @@ from innervoice.gateway.request_log import FollowedRequest
 from innervoice.gateway.response_lookups import OF_RESPONSES, of_response
 from innervoice.gateway.serving import Serving
 from innervoice.gateway.troubles import trouble
+from innervoice.gateway.viewing import is_view
 from innervoice.wire.refusals import Refusal, Refused
 
 __all__ = ["Application", "Gateway", "create_app"]
@@ -66,6 +67,9 @@ class Application:
             await self._live(receive, send)
             return
         if scope["type"] != "http":
+            return
+        if is_view(scope["path"]):
+            await self.gateway.viewing.answer(scope, receive, send)
             return
         incoming = Incoming(scope, receive, send)
         front = front_of(incoming.method, incoming.path, incoming.query, incoming.headers)

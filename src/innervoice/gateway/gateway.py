@@ -33,6 +33,7 @@ from innervoice.gateway.request_log import GatewayLog
 from innervoice.gateway.routes import Routes
 from innervoice.gateway.stored_responses import StoredResponses
 from innervoice.gateway.upstream import new_http
+from innervoice.gateway.viewing import Viewing
 from innervoice.memory.envelopes import EnvelopeSealer
 from innervoice.memory.keeping import without_summaries
 from innervoice.memory.records import FoundTurns
@@ -99,6 +100,7 @@ class Gateway:
         self.grown = GrownRequests()
         self.refused = RefusedTurns()
         self.request_log = request_log
+        self.viewing = Viewing(self.callers, request_log, key, *older_keys)
         self.reload(config)
 
     def reload(self, config: GatewayConfig) -> None:

@@ -24,7 +24,7 @@ from innervoice.canon.notes import SENTENCES, Note
 from innervoice.gateway.report import Report
 from innervoice.history.decisions import Decision
 
-__all__ = ["Journal", "explain", "forget", "json_line", "terminal_line", "without_secrets"]
+__all__ = ["Journal", "explain", "forget", "json_line", "terminal_line"]
 
 _MOST_NOTES = 100
 _MOST_RULES = 20
@@ -260,11 +260,6 @@ def _made_showable(text: str) -> str:
 
 
 _shown_name = lru_cache(maxsize=1024)(_made_showable)
-
-
-def without_secrets(text: str) -> str:
-    """A text without what looks like a key or a seal."""
-    return _RUN.sub(_unless_secret, text)
 
 
 def _plain(text: str) -> str:

@@ -13,11 +13,11 @@ from typing import Literal
 
 from innervoice.client.log import LogPosition
 from innervoice.gateway.exchange import GatewayExchange
-from innervoice.gateway.headers import AFFINITY
-from innervoice.gateway.journal import explain, without_secrets
+from innervoice.gateway.journal import explain
 from innervoice.gateway.report import Report
+from innervoice.show.secrets import redacted
 from innervoice.sources.log_files import LogBounds
-from innervoice.sources.request_log_writer import Asked, LoggedRequest, RequestLog
+from innervoice.sources.request_log_writer import Asked, LoggedRequest, RequestLog, session_of
 from innervoice.sources.request_records import Level
 
 __all__ = ["FollowedRequest", "GatewayLog"]
@@ -80,7 +80,7 @@ class GatewayLog:
     ) -> None:
         self.level = level
         self.folder = folder
-        self._log = RequestLog(folder, by="gateway", redact=without_secrets, bounds=bounds, say=say)
+        self._log = RequestLog(folder, by="gateway", redact=redacted, bounds=bounds, say=say)
         self._open: set[FollowedRequest] = set()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -99,7 +99,7 @@ class GatewayLog:
             model=report.asked,
             tenant=report.tenant,
             caller=report.caller,
-            session=next((headers[name] for name in AFFINITY if headers.get(name)), ""),
+            session=session_of(headers),
         )
         logged = self._log.begin(asked, level)
         return FollowedRequest(self, logged) if logged else None
@@ -126,6 +126,11 @@ class GatewayLog:
                 request.look()
         if self._open:
             self._timer = loop.call_later(step, self._look, loop)
+
+    @property
+    def written(self) -> list[Path]:
+        """The files that this process has begun."""
+        return self._log.written
 
     def flush(self) -> bool:
         """Waits until everything is written."""

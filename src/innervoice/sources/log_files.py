@@ -51,6 +51,8 @@ class LogFiles:
         self._path: Path | None = None
         self._size = 0
         self._cleaned = float("-inf")
+        self.written: list[Path] = []
+        """The files that were begun."""
 
     @property
     def path(self) -> Path | None:
@@ -80,6 +82,7 @@ class LogFiles:
         # A link that somebody else put there is not followed.
         self._file = os.open(self._path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
         self._size = os.fstat(self._file).st_size
+        self.written.append(self._path)
         self.clean()
 
     def write(self, data: bytes) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +25,16 @@ from innervoice.sources.request_chains import RequestChains
 from innervoice.sources.request_growth import GrowthWriter
 from innervoice.sources.request_records import Keeper, Level, short_hash
 
-__all__ = ["FORMAT", "Asked", "LoggedRequest", "RequestLog"]
+__all__ = ["AFFINITY", "FORMAT", "Asked", "LoggedRequest", "RequestLog", "session_of"]
+
+AFFINITY = (
+    "x-claude-code-session-id",
+    "session-id",
+    "thread-id",
+    "x-session-id",
+    "x-session-affinity",
+)
+"""Headers that say which requests belong together; in lower case."""
 
 FORMAT = "innervoice.requests"
 VERSION = 1
@@ -50,6 +59,11 @@ class Asked(NamedTuple):
     """The id of the caller's key, never the key."""
     session: str = ""
     """What a client says of which requests belong together; only a hash of it is written."""
+
+
+def session_of(headers: Mapping[str, str]) -> str:
+    """What a client says of which requests belong together; the names of headers are in lower case."""
+    return next((headers[name] for name in AFFINITY if headers.get(name)), "")
 
 
 class LoggedRequest:
@@ -113,6 +127,11 @@ class RequestLog:
     def place(self) -> Path:
         """The folder or the file."""
         return self._files.place
+
+    @property
+    def written(self) -> list[Path]:
+        """The files that this process has begun."""
+        return self._files.written
 
     def begin(self, asked: Asked, level: Level) -> LoggedRequest | None:
         """A request came; None if there is no room for it."""
