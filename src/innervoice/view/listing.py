@@ -1,12 +1,11 @@
 """The list of sources: a few words of each file, found out as they are asked for.
 
-A folder may hold more than can be read while somebody waits: the list examines files until its time is over and says how many are left.
+A folder may hold more than can be read while somebody waits: the list opens files until its time is over and says how many are left.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-from threading import Lock
+from hashlib import sha256
 from time import monotonic
 from typing import NamedTuple
 
@@ -32,9 +31,7 @@ _MODELS = 3
 class _Examined(NamedTuple):
     changed: float
     size: int
-    item: SourceItem | None
-    """None for a file of no known format."""
-    companions: tuple[Path, ...]
+    item: SourceItem
     rest_until: float
 
 
@@ -44,11 +41,10 @@ class Listing:
     def __init__(self, places: Places) -> None:
         self._places = places
         self._examined: dict[str, _Examined] = {}
-        self._lock = Lock()
 
     def examine(self, deadline: float) -> int:
         """Finds out what files are until the deadline; how many are left."""
-        waiting = [place for place in self._places.all() if not self._is_known(place)]
+        waiting = [place for place in self._places.all() if self._known(place) is None]
         for number, place in enumerate(waiting):
             if monotonic() > deadline:
                 return len(waiting) - number
@@ -56,58 +52,49 @@ class Listing:
         return 0
 
     def page(self, query: str, start: int, limit: int) -> SourceList:
-        """Some items, newest first."""
+        """Some items, newest first; what could not be read comes last."""
         words = query.lower().split()
         deadline = monotonic() + (_PATIENCE_OF_SEARCH if words else _PATIENCE)
-        items: list[SourceItem] = []
-        found = unknown = pending = 0
-        for place in self._listed():
-            is_late = monotonic() > deadline and found > start + limit
-            examined = self._examined.get(place.id) if is_late else self._examine(place)
-            if examined is None:
-                pending += 1
-            elif examined.item is None:
-                unknown += 1
-            elif _fits(examined.item, words):
-                found += 1
-                if start < found <= start + limit:
-                    items.append(examined.item)
-        total = found if words else found + pending
-        following = start + limit if total > start + limit else None
-        listed = SourceList(sources=items, total=total, next=following, unknown=unknown)
+        found: list[SourceItem | Place] = []
+        pending = 0
+        for place in self._places.all():
+            # A page needs the words of its own items, a search those of all; the others are counted.
+            is_needed = bool(words) or start <= len(found) < start + limit
+            item = self._known(place)
+            if item is None and is_needed and monotonic() < deadline:
+                item = self._examine(place)
+            pending += item is None
+            if not words or _fits(item or _unexamined(place), words):
+                found.append(item or place)
+        if not words:
+            found += [_trouble(why) for why in self._places.troubles]
+        items = [
+            _unexamined(item) if isinstance(item, Place) else item
+            for item in found[start : start + limit]
+        ]
+        following = start + limit if len(found) > start + limit else None
+        unknown = self._places.unknown
+        listed = SourceList(sources=items, total=len(found), next=following, unknown=unknown)
         if pending:
             listed["pending"] = pending
         return listed
 
-    def _listed(self) -> list[Place]:
-        """The files without those that belong to the session of another."""
-        places = self._places.all()
-        belonging = {
-            path for examined in self._examined.copy().values() for path in examined.companions
-        }
-        return [place for place in places if place.path not in belonging]
-
-    def _is_known(self, place: Place) -> bool:
+    def _known(self, place: Place) -> SourceItem | None:
         examined = self._examined.get(place.id)
         if examined is None:
-            return False
-        return (examined.changed, examined.size) == (place.changed, place.size) or (
-            examined.item is not None and monotonic() < examined.rest_until
-        )
+            return None
+        is_same = (examined.changed, examined.size) == (place.changed, place.size)
+        return examined.item if is_same or monotonic() < examined.rest_until else None
 
-    def _examine(self, place: Place) -> _Examined:
-        if self._is_known(place):
-            return self._examined[place.id]
+    def _examine(self, place: Place) -> SourceItem:
         began = monotonic()
-        item, companions = _look_at(place)
-        took = monotonic() - began
-        examined = _Examined(place.changed, place.size, item, companions, began + took * _REST)
-        with self._lock:
-            self._examined[place.id] = examined
-        return examined
+        item = _look_at(place)
+        rest_until = began + (monotonic() - began) * _REST
+        self._examined[place.id] = _Examined(place.changed, place.size, item, rest_until)
+        return item
 
 
-def item_of(id: str, shown: str, source: Source, changed: float | None) -> SourceItem:  # noqa: A002
+def item_of(id: str, shown: str, source: Source, changed: float | None) -> SourceItem:  # noqa: A002 - the plain word
     """The item of an opened source."""
     entries = source.entries
     title = next((entry.title for entry in entries if entry.title), "") or shown
@@ -135,39 +122,45 @@ def item_of(id: str, shown: str, source: Source, changed: float | None) -> Sourc
     return item
 
 
-def _look_at(place: Place) -> tuple[SourceItem | None, tuple[Path, ...]]:
+def _look_at(place: Place) -> SourceItem:
+    item = _unexamined(place)
+    item["first"] = ""
     if not place.is_inside():
-        return None, ()
+        return item | {"problem": "It leads out of what was named."}
     try:
         source = open_source(place.path)
     except InnervoiceError as error:
-        if _is_unknown(error) and place.path != place.root:
-            return None, ()
-        return _problem(place, str(error)), ()
+        return item | {"problem": one_line(str(error), 500)}
     except OSError as error:
-        return _problem(place, f"It cannot be read: {error.strerror or error}."), ()
-    companions = tuple(getattr(source, "companions", ()))
-    return item_of(place.id, place.shown, source, place.changed), companions
+        return item | {"problem": f"It cannot be read: {error.strerror or error}."}
+    return item_of(place.id, place.shown, source, place.changed)
 
 
-def _is_unknown(error: InnervoiceError) -> bool:
-    return str(error).startswith("expected a session, a log, a trace")
-
-
-def _problem(place: Place, why: str) -> SourceItem:
+def _unexamined(place: Place) -> SourceItem:
+    """What is known of a file without opening it; its main conversation has no name yet."""
     return SourceItem(
         id=place.id,
         title=one_line(place.path.name),
         path=one_line(place.shown, 500),
+        kind=place.reader.kind if place.reader else "",
+        first=f"{place.id}.",
+        facts=[fact(size(place.size)), fact(moment(place.changed))],
+    )
+
+
+def _trouble(why: str) -> SourceItem:
+    return SourceItem(
+        id=sha256(why.encode("utf-8", "surrogatepass")).hexdigest()[:10],
+        title=one_line(why),
+        path="",
         kind="",
         first="",
-        facts=[fact(size(place.size)), fact(moment(place.changed))],
+        facts=[],
         problem=one_line(why, 500),
     )
 
 
 def _fits(item: SourceItem, words: list[str]) -> bool:
-    text = " ".join(
-        [item["title"], item["path"], item["kind"], *(fact["label"] for fact in item["facts"])]
-    )
-    return all(word in text.lower() for word in words)
+    labels = (fact["label"] for fact in item["facts"])
+    text = " ".join([item["title"], item["path"], item["kind"], *labels]).lower()
+    return all(word in text for word in words)

@@ -20,7 +20,7 @@ from innervoice.sources.reader import Entry
 from innervoice.view.bounded_cache import BoundedCache
 from innervoice.view.ids import entry_id, full_id, split_id
 from innervoice.view.listing import Listing, item_of
-from innervoice.view.places import PIPED, Places, Stamp, stamp_of
+from innervoice.view.places import PIPED, Places, Stamp
 from innervoice.view.row_types import Fact, Head, Lane, Row, SourceItem, SourceList
 from innervoice.view.rows import head_facts, rows_of
 from innervoice.view.sizes import bytes_of_conversation, bytes_of_rows
@@ -86,12 +86,8 @@ class Shelf:
 
     def stamp(self, id: str) -> Stamp:  # noqa: A002
         """Differs if the file of a conversation has changed."""
-        source_id, _ = split_id(id)
-        held = self._opened.get(source_id)
-        if held is not None:
-            return _stamp(held.source)
-        place = self._places.get(source_id)
-        return () if place is None else stamp_of([place.path])
+        place = self._places.get(split_id(id)[0])
+        return () if place is None else place.stamp()
 
     def conversation(self, id: str) -> Conversation:  # noqa: A002
         """The conversation of an id."""
@@ -165,15 +161,13 @@ class Shelf:
         if place is None or not place.is_inside():
             raise NotOnShelfError(f"There is no source {source_id!r} below what was named.")
         with self._reading:
+            stamp = place.stamp()  # before it is read, so that what is written meanwhile is noticed
             held = self._opened.get(source_id)
-            if held is not None and held.stamp == _stamp(held.source):
+            if held is not None and held.stamp == stamp:
                 return held
             self._opened.drop(source_id)
-            # The stamp is taken before, so that what is written meanwhile is noticed.
-            before = stamp_of([place.path])
-            source = open_source(place.path)
-            opened = _Opened(source, before + _stamp(source)[len(before) :])
-            self._opened.put(source_id, opened, _ENTRY * len(source.entries))
+            opened = _Opened(open_source(place.path), stamp)
+            self._opened.put(source_id, opened, _ENTRY * len(opened.source.entries))
             return opened
 
     def _entry(self, id: str) -> tuple[_Opened, Entry]:  # noqa: A002
@@ -190,12 +184,6 @@ class Shelf:
         if place is None:
             return item_of(source_id, "standard input", source, None)
         return item_of(source_id, place.shown, source, place.path.stat().st_mtime)
-
-
-def _stamp(source: Source) -> Stamp:
-    if source.path is None:
-        return ()
-    return stamp_of([source.path, *getattr(source, "companions", ())])
 
 
 def _troubles(source: Source) -> list[str]:
