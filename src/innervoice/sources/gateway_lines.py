@@ -45,7 +45,7 @@ def _open(data: Data) -> Opened:
                 troubles.append(Trouble(number, "expected the report of a request, and a new one"))
             continue
         places[report["id"]] = (position, position + len(line), number)
-        entries.append(_entry(report, *places[report["id"]][:2]))
+        entries.append(_entry(report, *places[report["id"]]))
 
     def read(entry: Entry) -> Conversation:
         if entry.id not in places:
@@ -59,13 +59,13 @@ def _open(data: Data) -> Opened:
     return Opened(entries, read, troubles)
 
 
-def _entry(report: dict[str, Any], start: int, end: int) -> Entry:
+def _entry(report: dict[str, Any], start: int, end: int, line: int) -> Entry:
     at, status = report.get("begun"), report.get("status")
     model = "/".join(str(report[name]) for name in ("provider", "model") if report.get(name))
     model = model or str(report.get("asked") or "")
     title = f"{report.get('dialect') or 'a client'} -> {model or 'no model'}, {status}"
     when = float(at) if isinstance(at, (int, float)) else None
-    return Entry(report["id"], title, start, end, at=when, model=model or None)
+    return Entry(report["id"], title, start, end, line, at=when, model=model or None)
 
 
 def _conversation(entry: Entry, report: dict[str, Any], line: int) -> Conversation:

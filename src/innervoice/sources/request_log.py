@@ -159,6 +159,7 @@ class _Scan:
                     id=root,
                     title=title,
                     start=found.place.start,
+                    line=found.place.line,
                     parent=None if parent == root else parent,
                     at=found.at,
                     model=found.asked or None,
