@@ -13,6 +13,7 @@ from typing import Literal
 
 from innervoice.client.log import LogPosition
 from innervoice.gateway.exchange import GatewayExchange
+from innervoice.gateway.headers import STORE
 from innervoice.gateway.journal import explain
 from innervoice.gateway.report import Report
 from innervoice.show.secrets import redacted
@@ -88,9 +89,11 @@ class GatewayLog:
         self, report: Report, body: bytes, headers: Mapping[str, str]
     ) -> FollowedRequest | None:
         """A request came; None if nothing is kept of it."""
-        if self.level == "none" or report.keeps == "off":
+        # A client's header counts here. `store: false` in a body is about responses that can be retrieved, and many programs send it always.
+        allowed = headers.get(STORE)
+        if self.level == "none" or allowed == "off":
             return None
-        level: Level = "shape" if report.keeps == "ram" else self.level
+        level: Level = "shape" if allowed == "ram" else self.level
         asked = Asked(
             id=report.id,
             at=report.begun,

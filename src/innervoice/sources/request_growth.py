@@ -1,11 +1,12 @@
 """An answer that grows, in a log of requests: the steps of a stream, coalesced, and back.
 
-A step is an event in its plain form. The end of a text has no copy of the text: its pieces are there. Words are written whole, so that a key
-that comes in two pieces is still recognized as one.
+A step is an event in its plain form. The end of a text has no copy of the text: its pieces are there. The last two words wait for the next
+piece, so that a key that comes in several is still recognized as one, and so is one behind its name.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -26,7 +27,10 @@ from innervoice.sources.request_records import MOST_FILLED, Keeper, with_fillers
 
 __all__ = ["GrowthWriter", "parts_so_far"]
 
-_LONGEST_WORD = 512
+_LONGEST_WORDS = 512
+_LONGEST = 8192
+_LAST_WORDS = re.compile(r"(?:\S+\s+){0,2}\S*\Z")
+_PEM_START, _PEM_END = "-----BEGIN ", "-----END "
 _DELTAS = {TextDelta: ("text_delta", "text"), ThinkingDelta: ("thinking_delta", "text"), ToolCallDelta: ("tool_call_delta", "arguments")}  # fmt: skip
 _MEMBERS = dict(_DELTAS.values())
 _FACTS = ("form", "complete", "origin")
@@ -90,14 +94,22 @@ class GrowthWriter:
         self._seen.add(index)
         _, before = self._held.pop(index, (name, ""))
         text = before + "".join(texts)
-        end = max(text.rfind(blank) for blank in " \n\t") + 1
-        if len(text) - end > _LONGEST_WORD:
-            end = len(text)
+        end = _settled(text)
         if end < len(text):
             self._held[index] = (name, text[end:])
         if not end:
             return None
         return {"event": name, "index": index, _MEMBERS[name]: self._keeper.text(text[:end])}
+
+
+def _settled(text: str) -> int:
+    """How much of a text can be written: the rest may belong to a key."""
+    window = max(0, len(text) - _LONGEST)
+    begun = text.rfind(_PEM_START, window)
+    if begun >= 0 and _PEM_END not in text[begun:]:
+        return begun
+    found = _LAST_WORDS.search(text, max(0, len(text) - _LONGEST_WORDS))
+    return found.start() if found else len(text)
 
 
 def parts_so_far(steps: Iterable[Any]) -> tuple[Part, ...]:
