@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import webbrowser
 from importlib import import_module
@@ -34,6 +35,7 @@ The page is on this machine only, behind an address with a token. Nothing is cha
 Needs the packages of innervoice[view].
 """
 _PACKAGES = ("starlette", "uvicorn")
+_USUAL_PORT = 8809
 
 
 def known_folders() -> list[Path]:
@@ -51,20 +53,23 @@ def known_folders() -> list[Path]:
 
 @click.command("view", epilog=_EPILOG)
 @click.argument("paths", nargs=-1, metavar="[PATH ...|-]")
-@click.option("--for", "target", help="Show what a request to this model would send, as provider/model.")
+@click.option(
+    "--for", "target", help="Show what a request to this model would send, as provider/model."
+)
 @click.option(
     "--show",
     type=click.Choice(get_args(Policy)),
     help="How much of the reasoning is shown.  [default: summary; of an exported file: full]",
 )
-@click.option("--export", "file", type=click.Path(), help="Write FILE.html, FILE.md or FILE.json, and stop.")
+@click.option(
+    "--export", "file", type=click.Path(), help="Write FILE.html, FILE.md or FILE.json, and stop."
+)
 @click.option("--force", is_flag=True, help="Let --export replace a file.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--port",
-    default=0,
     type=click.IntRange(0, 65535),
-    help="The port to listen on.  [default: a free one]",
+    help="The port to listen on.  [default: 8809, or a free one]",
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 def command(
@@ -75,7 +80,7 @@ def command(
     file: str | None,
     force: bool,
     host: str,
-    port: int,
+    port: int | None,
     no_browser: bool,
 ) -> None:
     """Show what models thought, did and said in sessions, logs, traces and captured answers.
@@ -103,11 +108,10 @@ def _check_packages() -> None:
 
 
 def _check_target(target: str) -> None:
-    from innervoice.catalog.targets import target_of
-    from innervoice.canon.request import Request
+    from innervoice.catalog.targets import resolved
 
     try:
-        target_of(Request(model=target, messages=()))
+        resolved(target)
     except InnervoiceError as error:
         raise click.UsageError(str(error)) from None
 
@@ -134,11 +138,19 @@ def _shelf(paths: tuple[str, ...]) -> Shelf:
         raise FileError(f"standard input: {error}.\n{_formats()}") from None
     listed = shelf.sources(limit=1)
     if not listed["total"]:
-        seen = f" ({counted(listed['unknown'], 'file')} of no known format)" if listed["unknown"] else ""
-        raise FileError(f"There is nothing to view in {', '.join(map(str, named))}{seen}.\n{_formats()}")
+        seen = (
+            f" ({counted(listed['unknown'], 'file')} of no known format)"
+            if listed["unknown"]
+            else ""
+        )
+        raise FileError(
+            f"There is nothing to view in {', '.join(map(str, named))}{seen}.\n{_formats()}"
+        )
     first = listed["sources"][0]
     if listed["total"] == 1 and "problem" in first:
-        raise FileError(f"{first['path']}: {first['problem']}.".replace("..", ".") + f"\n{_formats()}")
+        raise FileError(
+            f"{first['path']}: {first['problem']}.".replace("..", ".") + f"\n{_formats()}"
+        )
     return shelf
 
 
@@ -168,17 +180,28 @@ def _export(shelf: Shelf, file: str, show: Policy, *, force: bool) -> None:
     click.echo(f"Wrote {file}.", err=True)
 
 
+def _listening(host: str, port: int | None) -> socket.socket:
+    """The usual port, where a browser remembers what was chosen last time; a free one if another viewer has it."""
+    from innervoice.view.server import bound_socket
+
+    for number in (_USUAL_PORT, 0) if port is None else (port,):
+        try:
+            return bound_socket(host, number)
+        except OSError as error:
+            if number == _USUAL_PORT and port is None:
+                continue
+            reason = error.strerror or error
+            raise click.ClickException(f"cannot listen on {host}:{number}: {reason}") from None
+    raise AssertionError("the last one is returned or raised")
+
+
 def _serve(
-    shelf: Shelf, show: Policy, target: str | None, host: str, port: int, *, no_browser: bool
+    shelf: Shelf, show: Policy, target: str | None, host: str, port: int | None, *, no_browser: bool
 ) -> None:
-    from innervoice.view.server import bound_socket, first_address, guarded, run
+    from innervoice.view.server import first_address, guarded, run
     from innervoice.view.settings import Settings
 
-    try:
-        listening = bound_socket(host, port)
-    except OSError as error:
-        reason = error.strerror or error
-        raise click.ClickException(f"cannot listen on {host}:{port}: {reason}") from None
+    listening = _listening(host, port)
     settings = guarded(Settings(policy=show, target=target), host)
     address = first_address(listening, settings)
     click.echo(address)

@@ -19,8 +19,12 @@ __all__ = ["READERS", "Source", "open_source", "paths_in", "reader_of"]
 READERS: tuple[str, ...] = (
     "request_log",
     "gateway_lines",
+    "opencode",
+    "inspect_log",
+    "gemini_cli",
     "codex",
     "claude_code",
+    "otel",
     "stored",
     "captured",
 )

@@ -30,6 +30,7 @@ __all__ = [
     "export_html",
     "export_json",
     "export_markdown",
+    "export_of",
     "form_of",
 ]
 
@@ -50,6 +51,8 @@ class ExportedFile(NamedTuple):
     name: str
     media_type: str
     data: bytes
+    said: tuple[str, ...] = ()
+    """What is not in it, in sentences."""
 
 
 def form_of(file: str) -> Form:
@@ -60,8 +63,26 @@ def form_of(file: str) -> Form:
     raise UsageError(f"expected a file that ends with {', '.join(_ENDINGS)}, not {file!r}")
 
 
-def export_file(shelf: Shelf, id: str, form: str, show: str) -> ExportedFile:  # noqa: A002 - the plain word
-    """A conversation as a file; its subagents are in the HTML file, too."""
+def export_of(shelf: Shelf, id: str, form: Form, show: Policy) -> ExportedFile:  # noqa: A002 - the plain word
+    """All conversations of a source as a file, as far as the form has a place for them."""
+    ids, said = _of_source(shelf, id)
+    match form:
+        case "html":
+            data = export_html(shelf, ids, show)
+        case "markdown":
+            data = export_markdown(shelf, ids, show)
+        case "json":
+            data = export_json(shelf, ids[0], show)
+            said = (
+                "Seals are left out: from_json reads the file, and no provider takes its reasoning as its own.",
+            )
+            if len(ids) > 1:
+                said += (f"Only the first of {len(ids):,} conversations is in it.",)
+    return ExportedFile("", _TYPES[form], data, said)
+
+
+def export_file(shelf: Shelf, id: str, form: str, show: str) -> ExportedFile:  # noqa: A002
+    """A conversation as a file with a name; its subagents are in the HTML file, too."""
     policy = _policy(show)
     title = shelf.head(id)["title"]
     match form:
@@ -126,6 +147,15 @@ def with_subagents(shelf: Shelf, id: str) -> list[str]:  # noqa: A002
         if lane["parent"] in ids and lane["id"] not in ids:
             ids.append(lane["id"])
     return ids
+
+
+def _of_source(shelf: Shelf, id: str) -> tuple[list[str], tuple[str, ...]]:  # noqa: A002
+    head = shelf.head(id)
+    ids = [lane["id"] for lane in head["lanes"]]
+    total = head.get("lanes_total", len(ids))
+    if total == len(ids):
+        return ids, ()
+    return ids, (f"The first {len(ids):,} of {total:,} conversations are in it.",)
 
 
 def _policy(show: str) -> Policy:

@@ -7,6 +7,7 @@ requests from foreign pages, frames), and nothing that a model wrote may run or 
 from __future__ import annotations
 
 import ipaddress
+import re
 import secrets
 from collections.abc import Iterable
 from http.cookies import CookieError, SimpleCookie
@@ -35,6 +36,7 @@ HEADERS = {
 """On every response, refusals included."""
 
 _METHODS = ("GET", "HEAD")
+_HOST = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[^:@/\[\]]+))(?::(?P<port>\d+))?")
 _OWN_SITES = ("same-origin", "none")
 """Of `Sec-Fetch-Site`; a page on another port of this machine is `same-site`, and is refused."""
 
@@ -159,11 +161,9 @@ def _cookie(headers: Headers, name: str) -> str:
 
 
 def _name_and_port(host: str) -> tuple[str, str | None]:
-    if host.startswith("["):
-        name, _, rest = host[1:].partition("]")
-        return name, rest[1:] if rest.startswith(":") else None
-    name, colon, port = host.partition(":")
-    return name, port if colon else None
+    """The two parts of a Host header; "" for what is none."""
+    found = _HOST.fullmatch(host)
+    return (found["six"] or found["name"], found["port"]) if found else ("", None)
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -22,7 +22,7 @@ from innervoice.view.places import Stamp
 from innervoice.view.row_types import Head, Row
 from innervoice.view.shelf import Shelf
 
-__all__ = ["HEARTBEAT", "Live", "Told"]
+__all__ = ["HEARTBEAT", "Happened", "Live", "Told"]
 
 HEARTBEAT = 15.0
 _FRAME = 0.05
@@ -43,7 +43,10 @@ class Told(NamedTuple):
     event: str
 
 
-class _Event(NamedTuple):
+class Happened(NamedTuple):
+    """An event with its id; `data` is JSON."""
+
+    id: str
     number: int
     name: EventName
     data: bytes
@@ -59,7 +62,7 @@ class _Channel:
         self.name = secrets.token_hex(4)
         self.number = 0
         self.listeners = 0
-        self._events: deque[_Event] = deque()
+        self._events: deque[Happened] = deque()
         self._size = 0
         self._lock = Lock()
 
@@ -73,14 +76,14 @@ class _Channel:
         with self._lock:
             for change in happened:
                 self.number += 1
-                event = _Event(self.number, change.name, dump_json(change.data))
+                event = Happened(self.event, self.number, change.name, dump_json(change.data))
                 self._events.append(event)
                 self._size += len(event.data)
             while self._events and (self._size > _MOST_BYTES or len(self._events) > _MOST_EVENTS):
                 self._size -= len(self._events.popleft().data)
             self.head, self.rows = head, rows
 
-    def after(self, event: str) -> list[_Event] | None:
+    def after(self, event: str) -> list[Happened] | None:
         """The events behind one; None if it is too old, or of another time."""
         name, _, number = event.rpartition("-")
         with self._lock:
@@ -113,6 +116,7 @@ class Live:
     def rows(self, id: str) -> Told:  # noqa: A002 - the plain word
         """The rows of a conversation as they are now; blocks, so it is called in a thread."""
         with self._refreshing:
+            id = self._shelf.canonical_id(id)  # noqa: A001
             channel = self._channels.get(id)
             if channel is None:
                 stamp = self._shelf.stamp(id)
@@ -124,6 +128,10 @@ class Live:
             self._channels.move_to_end(id)
             return Told(channel.head, channel.rows, channel.event)
 
+    def since(self, id: str, event: str) -> list[Happened] | None:  # noqa: A002
+        """What happened behind an event, as the file is now; None if the event is too old, or of another time."""
+        return self._channels[self.rows(id).head["id"]].after(event)
+
     async def told(self, id: str) -> Told:  # noqa: A002
         """The same, for the event loop; whoever listens hears of what was found."""
         told = await asyncio.to_thread(self.rows, id)
@@ -134,8 +142,8 @@ class Live:
         """Server-sent events behind an event, for as long as somebody listens; without an id only those of the list."""
         channel = None
         if id is not None:
-            await self.told(id)
-            channel = self._channels[id]
+            told = await self.told(id)
+            channel = self._channels[told.head["id"]]
             channel.listeners += 1
         self._listening += 1
         woken = asyncio.Event()
@@ -172,10 +180,9 @@ class Live:
                     seen = channel.event
                 elif happened:
                     frame = b"".join(
-                        _framed(event.name, event.data, f"{channel.name}-{event.number}")
-                        for event in happened
+                        _framed(event.name, event.data, event.id) for event in happened
                     )
-                    seen = f"{channel.name}-{happened[-1].number}"
+                    seen = happened[-1].id
             if lists != self._lists:
                 lists = self._lists
                 frame += _framed("sources", b"{}")

@@ -99,7 +99,9 @@ class Places:
         try:
             status = path.stat()
             reader = self._reader_of(path)
-        except OSError:  # it went away meanwhile, or may not be read, which is said when it is opened
+        except (
+            OSError
+        ):  # it went away meanwhile, or may not be read, which is said when it is opened
             return None
         return Place(
             id=sha256(os.fsencode(path.absolute())).hexdigest()[:_ID_LENGTH],

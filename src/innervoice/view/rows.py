@@ -6,6 +6,7 @@ the part alone, without quotation marks; of calls and results render shows the b
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -44,7 +45,7 @@ from innervoice.view.totals import Prices, sums
 from innervoice.view.turn_facts import turn_facts, turn_notes
 from innervoice.view.wording import duration, fact, size
 
-__all__ = ["LONGEST", "head_facts", "rows_of", "whole_text"]
+__all__ = ["LONGEST", "head_facts", "heads_of", "part_text", "rows_of", "whole_text"]
 
 LONGEST = 20_000
 """Characters of a text that a row has; the whole is fetched when it is asked for."""
@@ -60,20 +61,27 @@ def rows_of(conversation: Conversation) -> list[Row]:
 
 def whole_text(conversation: Conversation, n: int) -> str:
     """The text of row `n` without a cut; raises `IndexError` if there is no such row."""
+    heads = heads_of(conversation)
+    turn = bisect_right(heads, n) - 1
+    if n < 0 or turn < 0:
+        raise IndexError(f"there is no row {n}")
+    item, place = conversation.turns[turn], n - heads[turn] - 1
+    if place < len(item.message.parts):
+        return part_text(item.message.parts[place]) if place >= 0 else ""
+    remark = _remark(item)
+    if remark is None or place > len(item.message.parts):
+        raise IndexError(f"there is no row {n}")
+    return line_of(remark)
+
+
+def heads_of(conversation: Conversation) -> list[int]:
+    """The row of the head of each turn; the rows of its parts follow it."""
+    heads: list[int] = []
     number = 0
     for turn in conversation.turns:
-        remark = _remark(turn)
-        if n == number:
-            return ""
-        parts = turn.message.parts
-        if n <= number + len(parts):
-            return _text(turn.message.parts[n - number - 1])
-        number += 1 + len(parts)
-        if remark is not None:
-            if n == number:
-                return line_of(remark)
-            number += 1
-    raise IndexError(f"there is no row {n}; the conversation has {number}")
+        heads.append(number)
+        number += 1 + len(turn.message.parts) + (_remark(turn) is not None)
+    return heads
 
 
 def head_facts(conversation: Conversation) -> list[Fact]:
@@ -89,6 +97,7 @@ def head_facts(conversation: Conversation) -> list[Fact]:
     if models:
         more = f" and {len(models) - 3} more" if len(models) > 3 else ""
         facts.append(fact(", ".join(models[:3]) + more, "Who answered."))
+    facts += _settings_facts(conversation)
     facts += sums(conversation, Prices())
     seconds = [turn.seconds for turn in turns if turn.seconds]
     if seconds and (words := duration(sum(seconds))):
@@ -96,7 +105,26 @@ def head_facts(conversation: Conversation) -> list[Fact]:
     return facts
 
 
-class _Calls(NamedTuple):
+def _settings_facts(conversation: Conversation) -> Iterator[Fact]:
+    """What the source knows of the last request beside its messages."""
+    request = conversation.request
+    if request is None:
+        return
+    if request.system:
+        why = f"{counted(len(request.system), 'character')}, beginning: {request.system[:300]}"
+        yield fact("system prompt", why)
+    if request.tools:
+        names = ", ".join(tool.name for tool in request.tools[:40])
+        yield fact(counted(len(request.tools), "tool"), names)
+    reasoning = request.reasoning
+    if reasoning is not None:
+        words = [reasoning.effort, f"{reasoning.budget:,} tokens" if reasoning.budget else None]
+        shown = f"shown as {reasoning.show}" if reasoning.show else None
+        if told := ", ".join(filter(None, (*words, shown))):
+            yield fact(f"reasoning {told}", "What the last request asked for.")
+
+
+class _Call(NamedTuple):
     """A call that results refer to."""
 
     row: int
@@ -111,7 +139,7 @@ class _Timeline:
         self._seals = Seals(conversation)
         self._prices = Prices()
         self._rows: list[Row] = []
-        self._calls: dict[str, _Calls] = {}
+        self._calls: dict[str, _Call] = {}
         self._unanswered = frozenset(pairs_of(conversation.messages).unanswered)
 
     def rows(self) -> list[Row]:
@@ -137,13 +165,13 @@ class _Timeline:
         for place, part in enumerate(turn.message.parts):
             item = _item(part)
             kind, title = self._kind(part, item)
-            row = self._add(number, place, turn, kind, title, _text(part, item))
+            row = self._add(number, place, turn, kind, title, part_text(part, item))
             row["facts"] = list(self._facts(number, place, part, item))
             if place in thoughts:
                 self._describe_thought(row, turn, part, thoughts)
             row["seals"] = self._seals.of(number, place)
             if isinstance(part, ToolCall):
-                self._calls[part.id] = _Calls(row["n"], part.name)
+                self._calls[part.id] = _Call(row["n"], part.name)
             if isinstance(part, ToolResult) and part.call_id in self._calls:
                 row["call"] = self._calls[part.call_id].row
             if image := _image(part):
@@ -243,7 +271,7 @@ class _Timeline:
         return row
 
 
-def _text(part: Part, item: Item | None = None) -> str:
+def part_text(part: Part, item: Item | None = None) -> str:
     """What is shown of a part, in full."""
     item = item or _item(part)
     match item:

@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
+from innervoice.catalog.targets import split_id
 from innervoice.sources.conversation import Conversation
+from innervoice.wire.serve_request import ReceivedMembers
 
 __all__ = ["Sent", "last_answered", "model_of", "next_sent", "request_for", "sent_before"]
 
@@ -85,12 +87,16 @@ def request_for(
     known = conversation.request
     if known is None:
         return Request(model, tuple(messages), dialect=dialect, scope=scope)
+    own, other = split_id(known.model), split_id(model)
+    is_same_host = own is not None and other is not None and own.provider == other.provider
+    # What was written for one host, and its account, are not for another; members that were read are fitted to any.
+    kept = is_same_host or isinstance(known.extra, ReceivedMembers)
     return known.replace(
         model=model,
         messages=tuple(messages),
-        dialect=dialect,
-        scope=scope or known.scope,
-        # What the source's own request was fitted to need not hold for another target.
+        dialect=dialect or (known.dialect if is_same_host else None),
+        scope=scope or (known.scope if is_same_host else None),
+        extra=known.extra if kept else {},
         mode="clamp",
         base_url=None,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import RLock
-from time import monotonic
+from time import monotonic, time
 from typing import NamedTuple
 
 from innervoice.errors import InnervoiceError, UsageError
@@ -35,6 +35,9 @@ _ENTRY = 400
 """About how many bytes an entry takes."""
 _LANES = 200
 _TROUBLES = 50
+_MOMENT = 5.0
+"""Seconds after its last change in which a file may be in the middle of a line."""
+_CUT = "the file ends in the middle of this line"
 
 
 class NotOnShelfError(UsageError):
@@ -84,6 +87,11 @@ class Shelf:
         """The opened source of an id, opened again if its file changed."""
         return self._open(split_id(id)[0]).source
 
+    def canonical_id(self, id: str) -> str:  # noqa: A002
+        """The whole id of a conversation; `SOURCE.` is the main one."""
+        source_id, conversation = split_id(id)
+        return id if conversation else full_id(source_id, self._entry(id)[1])
+
     def stamp(self, id: str) -> Stamp:  # noqa: A002
         """Differs if the file of a conversation has changed."""
         place = self._places.get(split_id(id)[0])
@@ -128,7 +136,7 @@ class Shelf:
                 lanes=_lanes(source_id, source.entries, entry),
                 facts=head_facts(conversation),
                 cannot_know=[*source.cannot_know],
-                troubles=_troubles(source),
+                troubles=_troubles(source, is_growing=self._is_growing(source_id)),
             )
             if len(source.entries) > len(head["lanes"]):
                 head["lanes_total"] = len(source.entries)
@@ -178,6 +186,10 @@ class Shelf:
                 return opened, entry
         raise NotOnShelfError(f"There is no conversation {id!r} below what was named.")
 
+    def _is_growing(self, source_id: str) -> bool:
+        place = self._places.get(source_id)
+        return place is not None and time() - place.path.stat().st_mtime < _MOMENT
+
     def _item(self, source_id: str) -> SourceItem:
         source = self._open(source_id).source
         place = self._places.get(source_id)
@@ -186,12 +198,13 @@ class Shelf:
         return item_of(source_id, place.shown, source, place.path.stat().st_mtime)
 
 
-def _troubles(source: Source) -> list[str]:
+def _troubles(source: Source, *, is_growing: bool) -> list[str]:
+    """The places that could not be read; the last line of a file that is being written is none of them yet."""
+    found = [trouble for trouble in source.troubles if not (is_growing and trouble.why == _CUT)]
     troubles = [
-        visible(why if line is None else f"line {line}: {why}")
-        for line, why in source.troubles[:_TROUBLES]
+        visible(why if line is None else f"line {line}: {why}") for line, why in found[:_TROUBLES]
     ]
-    more = len(source.troubles) - len(troubles)
+    more = len(found) - len(troubles)
     return [*troubles, f"and {more:,} more"] if more else troubles
 
 
