@@ -85,7 +85,7 @@ class Viewing:
             await reply(send, refusal.status, _PLAIN, f"{refusal.text}\n".encode())
             return
         root = scope.get("root_path", "") + PATH
-        await app({**scope, "root_path": root}, receive, send)
+        await app({"scheme": "http", **scope, "root_path": root}, receive, send)
 
     def close(self) -> None:
         """Ends the streams of those who look, because the server stops."""
