@@ -51,12 +51,12 @@ def test_rows_in_pieces_are_all_rows(app, one):
         rows += piece["rows"]
         start = piece["next"]
     assert whole["rows"] == rows
-    assert whole["total"] == len(rows) == 83
+    assert whole["total"] == len(rows) == 104
     assert whole["next"] is None
     assert whole["event"] == piece["event"]
 
 
-@pytest.mark.parametrize("query", ["from=83", "from=1000000", "from=5&to=5", "from=9&to=3"])
+@pytest.mark.parametrize("query", ["from=104", "from=1000000", "from=5&to=5", "from=9&to=3"])
 def test_an_empty_stretch(app, one, query):
     piece = get(app, f"/api/c/{one}", query).json
     assert ([], None) == (piece["rows"], piece["next"])
@@ -105,9 +105,9 @@ def test_the_plan_of_the_target_that_was_named_at_the_start(folder, one):
     assert "openai/gpt-5.6" == get(app, f"/api/plan/{one}").json["target"]
 
 
-@pytest.mark.parametrize("what", ["turn", "request"])
-def test_diff(app, one, two, what):
-    diff = get(app, "/api/diff", f"a={one}:0&b={two}:0&what={what}").json
+@pytest.mark.parametrize(("what", "turn"), [("turn", 0), ("request", 1)])
+def test_diff(app, one, two, what, turn):
+    diff = get(app, "/api/diff", f"a={one}:{turn}&b={two}:{turn}&what={what}").json
     assert {"same", "removed", "added"} >= {line["op"] for line in diff["lines"]}
     assert "falcon" in json.dumps([line for line in diff["lines"] if line["op"] == "removed"])
     assert "heron" in json.dumps([line for line in diff["lines"] if line["op"] == "added"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from importlib import import_module
 from importlib.metadata import version
 from typing import Any, TypeAlias, cast
 
@@ -19,9 +18,14 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.errors import DecodeError, InnervoiceError
 from innervoice.show.visible import one_line
 from innervoice.view.assets import PAGE, asset, media_type, names
+from innervoice.view.comparing import request_diff, turn_diff
+from innervoice.view.export import export_file
 from innervoice.view.guard import Guard
 from innervoice.view.live import Live
-from innervoice.view.row_types import About, Row, Rows, Whole
+from innervoice.view.plans import plan_view
+from innervoice.view.row_types import About, DiffView, PlanView, Row, Rows, Whole
+from innervoice.view.rows import whole_text
+from innervoice.view.search import search
 from innervoice.view.settings import Settings
 from innervoice.view.shelf import NotOnShelfError, Shelf
 from innervoice.view.suggestions import suggested_models
@@ -125,7 +129,7 @@ class _Pages:
             conversation = self._shelf.conversation(id_)
             if n >= len(self._shelf.rows(id_)):
                 raise NotOnShelfError(f"There is no row {n} in this conversation.")
-            return Whole(text=_module("rows").whole_text(conversation, n))
+            return Whole(text=whole_text(conversation, n))
 
         return _json(await asyncio.to_thread(whole))
 
@@ -135,8 +139,8 @@ class _Pages:
             raise HTTPException(400, "Name a model, as for=provider/model.")
         id_ = request.path_params["id"]
 
-        def plan() -> Any:
-            return _module("plans").plan_view(self._shelf.conversation(id_), target)
+        def plan() -> PlanView:
+            return plan_view(self._shelf.conversation(id_), target)
 
         return _json(await asyncio.to_thread(plan))
 
@@ -148,9 +152,8 @@ class _Pages:
         if what not in ("turn", "request"):
             raise HTTPException(400, "what is turn or request.")
 
-        def diff() -> Any:
-            comparing = _module("comparing")
-            compare = comparing.turn_diff if what == "turn" else comparing.request_diff
+        def diff() -> DiffView:
+            compare = turn_diff if what == "turn" else request_diff
             sides = self._shelf.conversation(left), self._shelf.conversation(right)
             for side, turn in zip(sides, (left_turn, right_turn), strict=True):
                 if turn >= len(side.turns):
@@ -161,7 +164,6 @@ class _Pages:
 
     async def search(self, request: Request) -> Response:
         query = request.query_params
-        search = _module("search").search
         found = await asyncio.to_thread(search, self._shelf, query.get("q", ""), query.get("in"))
         return _json(found)
 
@@ -178,9 +180,8 @@ class _Pages:
 
     async def export(self, request: Request) -> Response:
         query = request.query_params
-        exporting = _module("export")
         file = await asyncio.to_thread(
-            exporting.export_file,
+            export_file,
             self._shelf,
             request.path_params["id"],
             query.get("form", "html"),
@@ -188,10 +189,6 @@ class _Pages:
         )
         headers = {"content-disposition": f'attachment; filename="{file.name}"'}
         return Response(file.data, media_type=file.media_type, headers=headers)
-
-
-def _module(name: str) -> Any:
-    return import_module(f"innervoice.view.{name}")
 
 
 def _page(rows: list[Row], start: int, end: int) -> list[Row]:

@@ -116,6 +116,7 @@ class Live:
     def rows(self, id: str) -> Told:  # noqa: A002 - the plain word
         """The rows of a conversation as they are now; blocks, so it is called in a thread."""
         with self._refreshing:
+            id = self._shelf.canonical_id(id)  # noqa: A001
             channel = self._channels.get(id)
             if channel is None:
                 stamp = self._shelf.stamp(id)
@@ -129,8 +130,7 @@ class Live:
 
     def since(self, id: str, event: str) -> list[Happened] | None:  # noqa: A002
         """What happened behind an event, as the file is now; None if the event is too old, or of another time."""
-        self.rows(id)
-        return self._channels[id].after(event)
+        return self._channels[self.rows(id).head["id"]].after(event)
 
     async def told(self, id: str) -> Told:  # noqa: A002
         """The same, for the event loop; whoever listens hears of what was found."""
@@ -142,8 +142,8 @@ class Live:
         """Server-sent events behind an event, for as long as somebody listens; without an id only those of the list."""
         channel = None
         if id is not None:
-            await self.told(id)
-            channel = self._channels[id]
+            told = await self.told(id)
+            channel = self._channels[told.head["id"]]
             channel.listeners += 1
         self._listening += 1
         woken = asyncio.Event()

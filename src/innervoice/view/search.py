@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from time import monotonic
 
 from innervoice.show.policy import counted
 from innervoice.sources.conversation import Conversation
 from innervoice.view.row_types import Hit, SearchResult
+from innervoice.view.searching import hits_in
 from innervoice.view.shelf import Shelf
 
 __all__ = ["search"]
@@ -20,7 +20,6 @@ _PATIENCE = 10.0
 
 def search(shelf: Shelf, query: str, within: str | None = None) -> SearchResult:
     """Searches one conversation after the other; `within` is the id of a conversation or of a source."""
-    hits_in = import_module("innervoice.view.searching").hits_in
     hits: list[Hit] = []
     if not query.strip():
         return SearchResult(hits=hits, is_cut=False, words="Nothing to search for.")
@@ -31,6 +30,8 @@ def search(shelf: Shelf, query: str, within: str | None = None) -> SearchResult:
     if within is not None and "." in within:
         conversations = iter([(within, shelf.conversation(within))])
     else:
+        if within is not None:
+            shelf.source(within)  # raises if there is none
         conversations = shelf.all_conversations(within)
     for id_, conversation in conversations:
         if isinstance(conversation, Exception):

@@ -87,6 +87,11 @@ class Shelf:
         """The opened source of an id, opened again if its file changed."""
         return self._open(split_id(id)[0]).source
 
+    def canonical_id(self, id: str) -> str:  # noqa: A002
+        """The whole id of a conversation; `SOURCE.` is the main one."""
+        source_id, conversation = split_id(id)
+        return id if conversation else full_id(source_id, self._entry(id)[1])
+
     def stamp(self, id: str) -> Stamp:  # noqa: A002
         """Differs if the file of a conversation has changed."""
         place = self._places.get(split_id(id)[0])

@@ -38,7 +38,9 @@ class Rows:
         if text:
             more = {"first": text.split("\n")[0][:160], "opening": text.split(". ")[0][:160]} | more
         facts = (*([fact(f"{len(text):,} characters")] if text else []), *facts)
-        return self.part("thinking", "Thinking" if text else "Hidden reasoning", text, *facts, **more)
+        return self.part(
+            "thinking", "Thinking" if text else "Hidden reasoning", text, *facts, **more
+        )
 
     def text(self, text, **more):
         return self.part("text", "Text", text, **more)
@@ -54,7 +56,14 @@ class Rows:
 
 def source(id_="s1", title="Find out why the build is slow", path="build/slow.jsonl"):
     facts = [fact("2 conversations"), fact("14 kB"), fact("today 10:12")]
-    return {"id": id_, "title": title, "path": path, "kind": "claude-code", "first": f"{id_}.main", "facts": facts}
+    return {
+        "id": id_,
+        "title": title,
+        "path": path,
+        "kind": "claude-code",
+        "first": f"{id_}.main",
+        "facts": facts,
+    }
 
 
 def head(id_, title, lanes=(), **more):
@@ -73,24 +82,90 @@ def head(id_, title, lanes=(), **more):
 def main_rows():
     made = Rows()
     made.turn("user", fact("10:12:03"), fact("line 1"))
-    made.text("Our build takes eleven minutes since last week. Find out why, and propose a fix.\n\nيرجى الإجابة بالعربية أيضًا في سطر واحد.")
-    made.turn("assistant", fact("claude-opus-5-5"), fact("10:12:09"), fact("tool calls"), fact("1,204 tokens, 612 reasoning", "Reasoning is a part of the output."), fact("$0.021", "At the list's prices."))
+    made.text(
+        "Our build takes eleven minutes since last week. Find out why, and propose a fix.\n\nيرجى الإجابة بالعربية أيضًا في سطر واحد."
+    )
+    made.turn(
+        "assistant",
+        fact("claude-opus-5-5"),
+        fact("10:12:09"),
+        fact("tool calls"),
+        fact("1,204 tokens, 612 reasoning", "Reasoning is a part of the output."),
+        fact("$0.021", "At the list's prices."),
+    )
     made.thought(
         "The build became slow last week. Something changed then: a dependency, a cache key, or the runner. I should look at the history of the build files before guessing.\n\nThe cheapest evidence is the timing report; I will read it first, and then the lock file.",
         fact("612 tokens", "Reasoning tokens of the whole answer."), fact("4.1 s"),
         seals=[seal("fits", why="Only anthropic/claude-opus-5-5 can open it. It is bound to everything before it, which has not changed.")],
     )  # fmt: skip
     made.text("I start with the timing report.")
-    call = made.part("call", 'read_file(path="build/timing.txt")', '{\n  "path": "build/timing.txt"\n}', first='{"path": "build/timing.txt"}')
+    call = made.part(
+        "call",
+        'read_file(path="build/timing.txt")',
+        '{\n  "path": "build/timing.txt"\n}',
+        first='{"path": "build/timing.txt"}',
+    )
     made.turn("user", title="tool result")
-    made.part("result", "result of read_file", "resolve    391 s\ncompile    142 s\ntest       118 s\npackage     17 s", fact("70 characters"), first="resolve    391 s", call=call["n"])
-    made.turn("assistant", fact("claude-opus-5-5"), fact("10:12:31"), fact("tool calls"), fact("988 tokens, 540 reasoning"))
-    made.thought("", fact("540 tokens"), seals=[seal("present", why="Only anthropic/claude-opus-5-5 can open it. It is bound to everything before it; the source does not say what that was when it was written.")], empty={"word": "sealed only", "why": "The provider sent the seal and no text. Ask with show=\"summary\" to get a summary."})
+    made.part(
+        "result",
+        "result of read_file",
+        "resolve    391 s\ncompile    142 s\ntest       118 s\npackage     17 s",
+        fact("70 characters"),
+        first="resolve    391 s",
+        call=call["n"],
+    )
+    made.turn(
+        "assistant",
+        fact("claude-opus-5-5"),
+        fact("10:12:31"),
+        fact("tool calls"),
+        fact("988 tokens, 540 reasoning"),
+    )
+    made.thought(
+        "",
+        fact("540 tokens"),
+        seals=[
+            seal(
+                "present",
+                why="Only anthropic/claude-opus-5-5 can open it. It is bound to everything before it; the source does not say what that was when it was written.",
+            )
+        ],
+        empty={
+            "word": "sealed only",
+            "why": 'The provider sent the seal and no text. Ask with show="summary" to get a summary.',
+        },
+    )
     made.text("Resolving takes six and a half minutes; that is the change.")
-    made.part("call", 'start_agent(task="Find the commit that changed the resolver")', '{\n  "task": "Find the commit that changed the resolver"\n}')
+    made.part(
+        "call",
+        'start_agent(task="Find the commit that changed the resolver")',
+        '{\n  "task": "Find the commit that changed the resolver"\n}',
+    )
     made.turn("user", title="tool result")
-    made.part("result", "result of start_agent", "\n".join(f"{i:3}  checked commit {i * 7919 % 65536:04x}: no change of the resolver" for i in range(60)), fact("2,880 characters"), first="  0  checked commit 0000: no change of the resolver")
-    made.turn("assistant", fact("claude-opus-5-5"), fact("10:13:44"), fact("answered"), fact("1,870 tokens, 780 reasoning"), notes=[fact("prefix_changed", "The system prompt before this block was changed after it was written.", "warn")])
+    made.part(
+        "result",
+        "result of start_agent",
+        "\n".join(
+            f"{i:3}  checked commit {i * 7919 % 65536:04x}: no change of the resolver"
+            for i in range(60)
+        ),
+        fact("2,880 characters"),
+        first="  0  checked commit 0000: no change of the resolver",
+    )
+    made.turn(
+        "assistant",
+        fact("claude-opus-5-5"),
+        fact("10:13:44"),
+        fact("answered"),
+        fact("1,870 tokens, 780 reasoning"),
+        notes=[
+            fact(
+                "prefix_changed",
+                "The system prompt before this block was changed after it was written.",
+                "warn",
+            )
+        ],
+    )
     made.thought(
         "The lock file was deleted in that commit, so every build resolves all versions again. The fix is to restore it and to check in CI that it exists.",
         fact("780 tokens"), fact("6.0 s"),
@@ -101,9 +176,24 @@ def main_rows():
     )
     made.turn("user", fact("10:15:20"))
     made.text("Thanks. Show me the graph of the times.")
-    made.part("media", "times.png", "image/png, 312 bytes", fact("image/png"), fact("312 bytes"), image=PIXEL)
-    made.turn("assistant", fact("claude-opus-5-5"), fact("10:15:29"), fact("budget exhausted", "All tokens were used before an answer.", "bad"))
-    made.thought("The picture shows one", fact("unfinished", "It broke off before its end; it is not sent back as sealed.", "warn"))
+    made.part(
+        "media",
+        "times.png",
+        "image/png, 312 bytes",
+        fact("image/png"),
+        fact("312 bytes"),
+        image=PIXEL,
+    )
+    made.turn(
+        "assistant",
+        fact("claude-opus-5-5"),
+        fact("10:15:29"),
+        fact("budget exhausted", "All tokens were used before an answer.", "bad"),
+    )
+    made.thought(
+        "The picture shows one",
+        fact("unfinished", "It broke off before its end; it is not sent back as sealed.", "warn"),
+    )
     made.part("remark", "No answer", "no answer: the token limit was reached while thinking")
     made.rows[-1]["part"] = None
     return made.rows
@@ -114,7 +204,10 @@ def agent_rows():
     made.turn("user")
     made.text("Find the commit that changed the resolver")
     made.turn("assistant", fact("claude-haiku-5"))
-    made.thought("I look at the commits of last week, from new to old.", seals=[seal("refused", why="The host refused it: Invalid signature in thinking block.")])
+    made.thought(
+        "I look at the commits of last week, from new to old.",
+        seals=[seal("refused", why="The host refused it: Invalid signature in thinking block.")],
+    )
     made.text("Commit 5f1c deleted requirements.lock.")
     return made.rows
 
@@ -129,7 +222,11 @@ def conversations():
     other.turn("user")
     other.text("Our build takes eleven minutes since last week. Find out why.")
     other.turn("assistant", fact("gpt-5.6"))
-    other.thought("**Looking at caches**\n\nThe cache key may have changed.", fact("summary"), seals=[seal("present", "openai", "Only openai/gpt-5.6 can open it.")])
+    other.thought(
+        "**Looking at caches**\n\nThe cache key may have changed.",
+        fact("summary"),
+        seals=[seal("present", "openai", "Only openai/gpt-5.6 can open it.")],
+    )
     other.text("The cache key contains the date.")
     second = source("s2", "The same question to GPT", "build/gpt.json") | {"kind": "captured"}
     return {
@@ -144,9 +241,25 @@ def plan(rows, target="openai/gpt-5.6"):
     marks = {}
     for row in rows:
         if row["kind"] == "thinking":
-            marks[str(row["n"])] = [{"action": "stays", "label": "stays", "rule": "H2", "why": "Its seal belongs to another provider.", "problems": []}]
+            marks[str(row["n"])] = [
+                {
+                    "action": "stays",
+                    "label": "stays",
+                    "rule": "H2",
+                    "why": "Its seal belongs to another provider.",
+                    "problems": [],
+                }
+            ]
     call = next(row for row in rows if row["kind"] == "call")
-    marks[str(call["n"])] = [{"action": "rewritten", "label": "is rewritten", "rule": "H9", "why": "Its id is too long for this API.", "problems": [fact("orphan_result", "A result must follow its call.", "bad")]}]
+    marks[str(call["n"])] = [
+        {
+            "action": "rewritten",
+            "label": "is rewritten",
+            "rule": "H9",
+            "why": "Its id is too long for this API.",
+            "problems": [fact("orphan_result", "A result must follow its call.", "bad")],
+        }
+    ]
     lines = [
         {"op": "same", "text": '{"model": "…"'}, {"op": "removed", "text": '  "thinking": {"type": "adaptive"}'},
         {"op": "added", "text": '  "reasoning": {"effort": "high"}'}, {"op": "same", "text": "}"},

@@ -91,7 +91,10 @@ class StandIn:
         return None
 
     def _sources(self, query):
-        found = {one["head"]["source"]["id"]: one["head"]["source"] for one in self.conversations.values()}
+        found = {
+            one["head"]["source"]["id"]: one["head"]["source"]
+            for one in self.conversations.values()
+        }
         sources = [source for source in found.values() if query.lower() in source["title"].lower()]
         return {"sources": sources, "total": len(sources), "next": None, "unknown": 0}
 
