@@ -94,7 +94,7 @@ async function showPlace() {
   }
   if ((place.a || place.b) && shownPanel() !== "found") showPanel("compare");
   if (shownPanel() === "compare") await showComparison();
-  if (place.q) await showSearch(place.q);
+  await showSearch(place.q);
 }
 
 // A browser may forbid to remember.
