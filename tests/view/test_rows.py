@@ -331,6 +331,8 @@ def test_an_image_of_five_types_can_be_shown_and_nothing_else():
         iv.Media("image/png", 'x"><script>'),
         iv.Media("image/png", url="https://evil.example/x.png"),
         iv.ToolResult("a", (iv.Text("see"), iv.Media("image/webp", "AAAA"))),
+        iv.Media(url="data:image/gif;base64,R0lG"),
+        iv.Media(url="data:text/html;base64,R0lG"),
     ]
     rows = rows_of(conversation(iv.Message("user", tuple(shown))))[1:]
 
@@ -340,6 +342,8 @@ def test_an_image_of_five_types_can_be_shown_and_nothing_else():
         None,
         None,
         "data:image/webp;base64,AAAA",
+        "data:image/gif;base64,R0lG",
+        None,
     ] == [row.get("image") for row in rows]
 
 
@@ -351,6 +355,23 @@ def test_times_and_names_that_are_none_break_nothing():
 
     json.dumps(rows_of(made), allow_nan=False, ensure_ascii=False).encode()
     json.dumps(head_facts(made), allow_nan=False, ensure_ascii=False).encode()
+
+
+def test_what_the_source_knows_of_the_request_is_above_the_rows():
+    tool = iv.Tool("read_file", "Reads.", {"type": "object"})
+    request = iv.Request(
+        "anthropic/claude-opus-4-6",
+        (),
+        system="Be brief.",
+        tools=[tool],
+        reasoning=iv.Reasoning(effort="high", show="summary"),
+    )
+    facts = head_facts(conversation(iv.user("x"), request=request))
+
+    assert ["1 turn", "system prompt", "1 tool", "reasoning high, shown as summary"] == labels(
+        facts
+    )
+    assert "9 characters, beginning: Be brief." == facts[1]["why"]
 
 
 # ---- seals -------------------------------------------------------------------------------------------
