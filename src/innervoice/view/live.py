@@ -21,6 +21,7 @@ from innervoice.view.changes import Change, EventName, Sketch, changes, sketch_o
 from innervoice.view.places import Stamp
 from innervoice.view.row_types import Head, Row
 from innervoice.view.shelf import Shelf
+from innervoice.view.threads import Threads
 
 __all__ = ["HEARTBEAT", "Happened", "Live", "Told"]
 
@@ -119,8 +120,9 @@ class _Channel:
 class Live:
     """The channels of a shelf."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: Shelf, threads: Threads | None = None) -> None:
         self._shelf = shelf
+        self._threads = threads or Threads()
         self._channels: OrderedDict[str, _Channel] = OrderedDict()
         self._refreshing = Lock()
         self._waiting: set[asyncio.Event] = set()
@@ -156,7 +158,7 @@ class Live:
 
     async def told(self, id: str) -> Told:  # noqa: A002
         """The same, for the event loop; whoever listens hears of what was found."""
-        told = await asyncio.to_thread(self.rows, id)
+        told = await self._threads.read(self.rows, id)
         self._wake()
         return told
 
@@ -184,6 +186,8 @@ class Live:
     def close(self) -> None:
         """Ends the streams of all listeners, because the server stops."""
         self._is_closed = True
+        self._shelf.close()
+        self._threads.close()
         self._wake()
 
     async def _frames(
@@ -222,7 +226,7 @@ class Live:
         """Looks at the files while somebody listens."""
         while self._listening and not self._is_closed:
             began = monotonic()
-            if await asyncio.to_thread(self._look):
+            if await self._threads.read(self._look):
                 self._wake()
             # A large file that grows must not take the whole machine.
             await asyncio.sleep(max(_FRAME, monotonic() - began))

@@ -62,11 +62,16 @@ class Shelf:
         # One reads at a time: two would need the memory twice, and share one interpreter anyway. Who only looks for titles waits for nobody.
         self._reading = RLock()
         self._opening = Lock()
+        self._is_closed = False
 
     @property
     def is_live(self) -> bool:
         """Whether anything in it can grow."""
         return self._places.has_folder or bool(self._places.all())
+
+    def close(self) -> None:
+        """Ends what takes long, because the server stops."""
+        self._is_closed = True
 
     def scan(self) -> bool:
         """Looks for new and changed files; whether any came, went or moved up."""
@@ -164,6 +169,11 @@ class Shelf:
                 yield one, error
                 continue
             for entry in source.entries:
+                if self._is_closed:
+                    return
+                # Whoever looks at a conversation reads it again; two large ones at a time may be too much.
+                self._conversations.make_room(None, _expected(source, entry))
+                self._rows.make_room(None, _expected(source, entry))
                 try:
                     yield full_id(one, entry), source.conversation(entry.id)
                 except (InnervoiceError, OSError) as error:
