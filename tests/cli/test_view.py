@@ -10,10 +10,10 @@ import urllib.error
 import urllib.request
 
 import pytest
-from cli.runs import run
-from view.session_files import SEAL, SECRET, session, stream
 
 import innervoice as iv
+from cli.runs import run
+from view.session_files import SEAL, SECRET, session, stream
 
 _OPENER = urllib.request.build_opener(
     urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor()
