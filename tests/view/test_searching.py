@@ -45,6 +45,8 @@ def talk():
         ("model:gemini short", [(18, "text", "Short")]),
         ("role:user more", [(16, "text", "more")]),
         ("tool:read_file in:thinking file", [(7, "thinking", "file")]),
+        ("tool:read_file role:user", [(9, "tool", "read_file, read_file")]),
+        ("role:user", [(0, "status", "user"), (9, "status", "user"), (15, "status", "user")]),
         ("nowhere", []),
         ("", []),
         ("   ", []),
