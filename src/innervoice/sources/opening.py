@@ -17,8 +17,14 @@ from innervoice.wire.json_access import members_of
 __all__ = ["READERS", "Source", "open_source", "paths_in", "reader_of"]
 
 READERS: tuple[str, ...] = (
+    "request_log",
+    "gateway_lines",
+    "opencode",
+    "inspect_log",
+    "gemini_cli",
     "codex",
     "claude_code",
+    "otel",
     "har",
     "batch_file",
     "litellm_log",
