@@ -48,7 +48,8 @@ function fillFold(element, row) {
   line.replaceChildren(row.title, " ", make("span.facts", ...factWords(row.facts)), ...badgesOf(row));
   if (row.empty) line.append(" ", make("span.reason", row.empty.why));
   else if (first) line.append(" ", make("span.first", { dir: "auto" }, first));
-  element.replaceChildren(line, textOf(row));
+  while (line.nextSibling) line.nextSibling.remove();
+  element.append(textOf(row));
   if (element.open) explain(element, row);
 }
 
