@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from innervoice.canon.blobs import seal_facts
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Thinking
 from innervoice.catalog.lookup import host_of, model_row_of
@@ -79,7 +80,8 @@ class Seals:
         # The id of an item is no seal of its own where the item's content is sealed.
         is_stored = found.keys() == {"id"}
         values = [value for path, value in found.items() if path != "id" or is_stored]
-        data = "".join(map(str, values)).encode("utf-8", "surrogatepass")
+        known = [seal_facts(value) for value in values]
+        data = "".join(seal.hash for seal in known).encode()
         writer = _writer(part.origin)
         state, why = self._state(turn, position, part, writer)
         who = one_line(writer.provider or writer.name, 60)
@@ -88,8 +90,10 @@ class Seals:
                 "state": state,
                 "label": _LABELS[state].format(who=who, word="stored" if is_stored else "sealed"),
                 "why": one_line(f"{_whose(writer, is_stored=is_stored)} {why}", 600),
-                "size": size(len(data)),
-                "hash": blake2b(data, digest_size=4).hexdigest(),
+                "size": size(sum(seal.size for seal in known)),
+                "hash": known[0].hash
+                if len(known) == 1
+                else blake2b(data, digest_size=4).hexdigest(),
             }
         ]
 
