@@ -60,7 +60,8 @@ def _growth(before: Row, after: Row) -> Growth | None:
     if any(name in before and name not in after for name in _CARRIED):
         return None
     text = before["text"]
-    if not after["text"].startswith(text):
+    is_longer = len(after["text"]) > len(text) or before.get("cut") != after.get("cut")
+    if not is_longer or not after["text"].startswith(text):
         return None
     carried = {name: after.get(name) for name in _CARRIED if before.get(name) != after.get(name)}
     growth = {"n": after["n"], "at": _in_utf16(text), "text": after["text"][len(text) :]}

@@ -76,7 +76,9 @@ class Shelf:
         return self._listing.examine(monotonic() + seconds)
 
     def sources(self, query: str = "", start: int = 0, limit: int = 50) -> SourceList:
-        """A page of the list, newest first."""
+        """A page of the list, newest first; its first page knows of files that came just now."""
+        if not start:
+            self._places.scan_if_due()
         listed = self._listing.page(query, start, limit)
         if self._piped is not None and start == 0 and not query:
             listed["sources"].insert(0, self._item(PIPED))
