@@ -84,7 +84,7 @@ def _if_named(found: re.Match[str]) -> str:
 
 def _is_value(value: str) -> bool:
     """Whether what stands behind a name is no word of a sentence or a program."""
-    return any(character.isdigit() for character in value) and not value.isdigit()
+    return any(character.isdigit() for character in value)
 
 
 def _unless_words(found: re.Match[str]) -> str:

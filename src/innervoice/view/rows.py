@@ -208,7 +208,7 @@ class _Timeline:
             case ToolResult():
                 call = self._calls.get(part.call_id)
                 word = "error from" if part.error else "result of"
-                return "result", f"{word} {one_line(call.name, 80) if call else 'a call'}"
+                return "result", f"{word} {(one_line(call.name, 80) if call else '') or 'a call'}"
             case Media():
                 return "media", one_line(part.name or part.mime or "media", 80)
             case Opaque():
