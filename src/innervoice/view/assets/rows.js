@@ -34,7 +34,7 @@ export function fillRow(element, row) {
   element.className = `row ${row.kind}`;
   if (isFold(row)) fillFold(element, row);
   else {
-    const first = row.kind === "turn" ? make("h2", row.title, " ", make("span.number", row.turn)) : textOf(row);
+    const first = row.kind === "turn" ? make("h2", row.title) : textOf(row);
     element.replaceChildren(first, ...footOf(row));
   }
   if (row.notes.length) element.append(explained("ul.notes", row.notes));
