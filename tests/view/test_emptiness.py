@@ -55,7 +55,11 @@ BLOCKS = {
 
 TURNS = {
     "tokens counted, at a host that shows reasoning": ("stripped by a gateway", (TEXT,), {"provider": "deepseek", "model": "deepseek-v4", "usage": counted(512)}),
-    "tokens counted, by an API that sends no reasoning": ("summarised", (TEXT,), {"provider": "gemini", "model": "gemini-3-pro-preview", "usage": counted(512)}),
+    "tokens counted, by an API that shows nothing": ("summarised", (TEXT,), {"provider": "openai", "model": "gpt-5-nano", "usage": counted(512), "request": "openai-chat"}),
+    "tokens counted, and not asked to show them": ("never asked", (TEXT,), {"provider": "gemini", "model": "gemini-3-pro-preview", "usage": counted(512), "reasoning": asked(effort="low")}),
+    "tokens counted, and asked to hide them": ("never asked", (TEXT,), {"provider": "deepseek", "model": "deepseek-v4", "usage": counted(512), "reasoning": asked(show="hidden")}),
+    "tokens counted, at a host that nobody knows": ("stripped by a gateway", (TEXT,), {"provider": "my-gateway", "model": "m", "usage": counted(512)}),
+    "tokens counted, and shown on request, of which nothing is known": ("summarised", (TEXT,), {"provider": "gemini", "model": "gemini-3-pro-preview", "usage": counted(512)}),
     "a call of Gemini 3 without its signature": ("stripped by a gateway", (CALL,), GEMINI | {"usage": counted(None)}),
     "the limit reached, and nothing came": ("budget_exhausted", (), {"finish_reason": "length", "usage": counted(900)}),
     "switched off": ("never asked", (TEXT,), {"reasoning": asked(effort="none")}),
@@ -81,7 +85,10 @@ def test_an_empty_block_has_one_of_eight_words_and_a_sentence(name):
 @pytest.mark.parametrize("name", TURNS)
 def test_a_turn_without_a_block_says_why_where_it_is_known(name):
     word, parts, about = TURNS[name]
-    about = {key: value for key, value in about.items() if key != "dialect"}
+    about = dict(about)
+    about.pop("dialect", None)
+    if dialect := about.pop("request", None):
+        parts = tuple(part.replace(origin=iv.Origin(dialect=dialect)) for part in parts)
     head = rows_of(conversation(answered(*parts, **about)))[0]
 
     assert word == head.get("empty", {}).get("word")

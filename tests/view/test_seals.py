@@ -126,7 +126,7 @@ def test_the_account_and_an_unknown_writer_are_named():
     made = conversation(answered(known), answered(iv.Thinking("b", origin=origin)))
 
     assert "account acme" in badges(made)[0]["why"]
-    assert "Whose it is, is not known." in badges(made)[1]["why"]
+    assert "Whose it is, is not known" in badges(made)[1]["why"]
 
 
 def test_an_item_that_is_only_stored_says_so_and_does_not_show_its_id():

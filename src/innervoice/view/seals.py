@@ -85,7 +85,7 @@ class Seals:
         data = "".join(seal.hash for seal in known).encode()
         writer = _writer(part.origin)
         state, why = self._state(turn, position, part, writer)
-        who = one_line(writer.provider or writer.name, 60)
+        who = one_line(f"by {writer.provider or writer.model or 'somebody unknown'}", 60)
         return [
             {
                 "state": state,
@@ -257,10 +257,10 @@ _UNCHECKED = {
 }
 _HEAD = ("the system prompt", "the tools")
 _LABELS = {
-    "present": "{word} by {who}",
-    "fits": "{word} by {who}, fits",
-    "dead": "{word} by {who}, dead",
-    "refused": "{word} by {who}, refused",
+    "present": "{word} {who}",
+    "fits": "{word} {who}, fits",
+    "dead": "{word} {who}, dead",
+    "refused": "{word} {who}, refused",
 }
 
 
@@ -275,11 +275,15 @@ def _binding(writer: _Writer) -> str | None:
     return row.bound if row else None
 
 
+def _in_dialect(writer: _Writer) -> str:
+    return f"; it came in the format {writer.dialect}" if writer.dialect else ""
+
+
 def _whose(writer: _Writer, *, is_stored: bool) -> str:
     """For whom a seal is, in a sentence."""
     account = f", account {writer.scope}" if writer.scope else ""
     if not writer.provider and not writer.model:
-        return "Whose it is, is not known."
+        return f"Whose it is, is not known{_in_dialect(writer)}."
     who = writer.provider or "its provider"
     if is_stored:
         return f"{who} stores it for {writer.name}{account} under an id; only the id goes back."
