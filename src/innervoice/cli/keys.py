@@ -245,7 +245,7 @@ def _members(caller: Caller) -> dict[str, Any]:
         "rpm": caller.rpm,
         "tpm": caller.tpm,
         "streams": caller.streams,
-        "owner": caller.owns_gateway,
+        "owns_gateway": caller.owns_gateway,
         "created": caller.created,
         "revoked": caller.revoked,
     }

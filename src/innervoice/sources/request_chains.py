@@ -32,6 +32,8 @@ _PASSING = frozenset({_PREVIOUS, "metadata"})
 """Members that differ in every request, and say nothing of what is asked for."""
 _SIZE = 16
 _MOST = 50_000
+_LOOKED_AT = 64
+"""How many messages at the end may be new; with more, a request is written as a whole."""
 
 
 class _Place(NamedTuple):
@@ -110,22 +112,24 @@ class RequestChains:
         return Growth(base.id if base else None, kept, has_answer, new, asked)
 
     def _digests(self, items: Sequence[Any], members: Mapping[str, Any], owner: str) -> list[bytes]:
-        """The digest of each beginning, the shortest first."""
+        """The digest of each beginning, the shortest first; b"" for those that are not looked at."""
         made = blake2b(owner.encode("utf-8", "surrogatepass"), digest_size=_SIZE)
         for name in _SYSTEM:
             if name in members:
                 made.update(_BILLING.sub(b"", _MARK.sub(b"", bytes(members[name]))))
-        digests = []
-        for item in items:
-            data = bytes(item)
-            made.update(b"\0")
-            made.update(_MARK.sub(b"", data) if b"cache_control" in data else data)
+        pieces = [b"\0" + _unmarked(bytes(item)) for item in items]
+        # Most of a long history at once: what a request goes on from is near its end.
+        first = max(0, len(pieces) - _LOOKED_AT)
+        made.update(b"".join(pieces[:first]))
+        digests = [b""] * first
+        for piece in pieces[first:]:
+            made.update(piece)
             digests.append(made.copy().digest())
         return digests
 
     def _base(self, digests: list[bytes], members: Mapping[str, Any]) -> tuple[_Place | None, int]:
         """The longest beginning that is known, and how many items it has."""
-        for number in range(len(digests), 0, -1):
+        for number in range(len(digests), max(0, len(digests) - _LOOKED_AT), -1):
             if place := self._places.get(digests[number - 1]):
                 return place, number
         previous = load_json(members[_PREVIOUS]) if _PREVIOUS in members else None
@@ -154,7 +158,7 @@ class RequestChains:
         if not digests:
             return
         if len(digests) - start == new:  # each item is a message
-            for number in range(start, len(digests) - 1):
+            for number in range(max(start, len(digests) - _LOOKED_AT), len(digests) - 1):
                 place = _Place(id, kept + number - start + 1, is_all=False)
                 _keep(self._places, digests[number], place)
         _keep(self._places, digests[-1], _Place(id, kept + new, is_all=True))
@@ -185,6 +189,10 @@ def _with_system(request: Request, dialect: str) -> Request:
     texts = [request.system or "", *(message.text for message in start)]
     system = "\n\n".join(filter(None, texts))
     return request.replace(system=system, messages=request.messages[len(start) :])
+
+
+def _unmarked(data: bytes) -> bytes:
+    return _MARK.sub(b"", data) if b"cache_control" in data else data
 
 
 def _digest(turn: Message) -> bytes:

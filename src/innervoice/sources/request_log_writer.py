@@ -285,7 +285,8 @@ class RequestLog:
         self._write()
 
     def _line(self, record: dict[str, Any]) -> None:
-        self._lines.append(dump_json(record) + b"\n")
+        told = {name: value for name, value in record.items() if value is not None}
+        self._lines.append(dump_json(told) + b"\n")
 
     def _write(self) -> None:
         if not self._lines:

@@ -250,10 +250,12 @@ class Keeper:
 
     def report(self, report: dict[str, Any]) -> dict[str, Any]:
         """What is kept of a report that holds no text already: in shape, notes have no details."""
+        made = _known(report)
         if not self._is_full and isinstance(report.get("notes"), list):
-            notes = [{"code": note["code"], "count": note["count"]} for note in report["notes"]]
-            return {**report, "notes": notes}
-        return report
+            made["notes"] = [
+                {"code": note["code"], "count": note["count"]} for note in report["notes"]
+            ]
+        return made
 
     def part(self, part: Part) -> dict[str, Any]:
         """What is kept of a part."""
@@ -262,6 +264,15 @@ class Keeper:
 
 def _named(value: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: value[name] for name in names if value.get(name) is not None}
+
+
+def _known(value: dict[str, Any]) -> dict[str, Any]:
+    """The members that are known, of this object and of those in it."""
+    return {
+        name: _known(item) if isinstance(item, dict) else item
+        for name, item in value.items()
+        if item is not None
+    }
 
 
 def _id(text: str) -> str:

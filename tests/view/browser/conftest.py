@@ -51,9 +51,18 @@ def watched(context):
     page.troubles = []
     page.on("pageerror", lambda error: page.troubles.append(f"error: {error}"))
     page.on("dialog", lambda dialog: (page.troubles.append("dialog"), dialog.dismiss()))
-    page.on("console", lambda said: page.troubles.append(f"console: {said.text}") if said.type in ("error", "warning") else None)
+    page.on(
+        "console",
+        lambda said: (
+            page.troubles.append(f"console: {said.text}")
+            if said.type in ("error", "warning")
+            else None
+        ),
+    )
     page.on("request", lambda request: _judge(page, request.url))
-    page.add_init_script("addEventListener('securitypolicyviolation', (event) => console.error('refused: ' + event.violatedDirective))")
+    page.add_init_script(
+        "addEventListener('securitypolicyviolation', (event) => console.error('refused: ' + event.violatedDirective))"
+    )
     return page
 
 

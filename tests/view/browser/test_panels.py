@@ -12,7 +12,9 @@ def test_sources_are_listed_and_searched(page, server):
     sources = page.locator("#source-list a")
 
     expect(sources).to_have_count(2)
-    expect(page.locator("#source-list [aria-current] .title")).to_have_text("Find out why the build is slow")
+    expect(page.locator("#source-list [aria-current] .title")).to_have_text(
+        "Find out why the build is slow"
+    )
     page.locator("#source-search").fill("GPT")
     expect(sources).to_have_count(1)
     sources.first.click()
@@ -84,10 +86,17 @@ def test_a_plan_marks_every_part(page, server):
     words = marks.evaluate_all("marks => marks.map(mark => mark.firstElementChild.textContent)")
     of = {"thinking": "stays", "call": "is rewritten"}
     first_call = next(row["n"] for row in parts if row["kind"] == "call")
-    expected = [of["call"] if row["n"] == first_call else of.get(row["kind"] if row["kind"] == "thinking" else "", "goes") for row in parts]
+    expected = [
+        of["call"]
+        if row["n"] == first_call
+        else of.get(row["kind"] if row["kind"] == "thinking" else "", "goes")
+        for row in parts
+    ]
     assert words == expected
     expect(page.locator(".mark.rewritten")).to_contain_text("H9 Its id is too long for this API.")
-    expect(page.locator(".mark.rewritten li")).to_have_text("orphan_result A result must follow its call.")
+    expect(page.locator(".mark.rewritten li")).to_have_text(
+        "orphan_result A result must follow its call."
+    )
     expect(page.locator("#plan-result .sums summary")).to_contain_text("5 parts stay")
     expect(page.locator("#plan-result ins")).to_have_text('+   "reasoning": {"effort": "high"}\n')
     expect(page).to_have_url(re.compile("for=openai%2Fgpt-5.6"))
@@ -127,12 +136,16 @@ def test_two_turns_of_two_conversations_are_compared(page, server):
     page.locator("#right").select_option("s2.main:1")
 
     expect(page.locator("#compare-result ins.line")).to_have_count(2)
-    expect(page.locator("#compare-result del.line").first).to_have_text("− The build became slow last week.\n")
+    expect(page.locator("#compare-result del.line").first).to_have_text(
+        "− The build became slow last week.\n"
+    )
     expect(page.locator("#compare-result")).to_contain_text("4 lines differ.")
     page.get_by_label("the requests").check()
     expect(page).to_have_url(re.compile("a=s1.main%3A1&b=s2.main%3A1&what=request"))
     asked = [path for path in server.asked if path.startswith("/api/diff")]
-    assert asked == [f"/api/diff?a=s1.main%3A1&b=s2.main%3A1&what={what}" for what in ("turn", "request")]
+    assert asked == [
+        f"/api/diff?a=s1.main%3A1&b=s2.main%3A1&what={what}" for what in ("turn", "request")
+    ]
     page.reload()
     expect(page.locator("#compare-result ins.line")).to_have_count(2)
 

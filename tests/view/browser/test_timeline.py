@@ -28,8 +28,8 @@ def test_every_row_is_there_in_order_with_its_text(page, server, id_):
     expect(page.locator(".row")).to_have_count(len(rows_of(server, id_)))
 
     assert shown_texts(page) == [(row["n"], row["text"]) for row in rows_of(server, id_)]
-    headings = page.locator("h2", has=page.locator(".number")).all_inner_texts()
-    assert headings == [f"{row['title'].capitalize()} {row['turn']}" for row in rows_of(server, id_) if row["kind"] == "turn"]
+    headings = page.locator("#timeline h2").all_text_contents()
+    assert headings == [row["title"] for row in rows_of(server, id_) if row["kind"] == "turn"]
 
 
 def test_head_and_lanes(page, server):
@@ -42,7 +42,9 @@ def test_head_and_lanes(page, server):
     expect(page.locator(".cannot li").first).to_be_visible()
     page.locator(".lanes a", has_text="Find the commit").click()
     expect(page.locator("h1")).to_have_text("Find the commit")
-    expect(page.locator(".lanes li", has=page.locator("[aria-current]"))).to_contain_text("sub-agent")
+    expect(page.locator(".lanes li", has=page.locator("[aria-current]"))).to_contain_text(
+        "sub-agent"
+    )
     assert "c=s1.agent" in page.url
     page.go_back()
     expect(page.locator("h1")).to_have_text("Find out why the build is slow")
@@ -54,7 +56,9 @@ def test_seals_say_whose_they_are_and_why(page, server):
     expect(page.locator("#n3 .badge.fits")).to_have_text("sealed by anthropic, fits")
     dead = page.locator(".row", has=page.locator(".badge.dead"))
     dead.locator("summary").first.click()
-    expect(dead.locator(".whys")).to_contain_text("The host would refuse it: the system prompt changed.")
+    expect(dead.locator(".whys")).to_contain_text(
+        "The host would refuse it: the system prompt changed."
+    )
     expect(dead.locator(".whys")).to_contain_text("436 bytes, 9f2c41d7")
 
 
@@ -70,8 +74,12 @@ def test_an_empty_block_says_why(page, server):
 def test_notes_and_remarks(page, server):
     page.goto(server.url)
 
-    expect(page.locator(".notes")).to_have_text(re.compile("^prefix_changed The system prompt before"))
-    expect(page.locator(".remark .text")).to_have_text("no answer: the token limit was reached while thinking")
+    expect(page.locator(".notes")).to_have_text(
+        re.compile("^prefix_changed The system prompt before")
+    )
+    expect(page.locator(".remark .text")).to_have_text(
+        "no answer: the token limit was reached while thinking"
+    )
 
 
 def test_a_policy_opens_folds_and_hides_thoughts(page, server):
@@ -137,7 +145,9 @@ def test_long_results_are_folded_and_short_ones_open(page, server):
     page.goto(server.url)
     rows = {row["n"]: row for row in rows_of(server) if row["kind"] == "result"}
 
-    assert {n: opened(page, n) for n in rows} == {n: len(row["text"]) < 600 for n, row in rows.items()}
+    assert {n: opened(page, n) for n in rows} == {
+        n: len(row["text"]) < 600 for n, row in rows.items()
+    }
     assert len(set({n: opened(page, n) for n in rows}.values())) == 2
 
 
@@ -182,7 +192,9 @@ def test_an_image_is_shown_after_a_click(page, server):
     expect(page.locator("img")).to_have_count(0)
     page.get_by_role("button", name="Show the image").click()
     expect(page.get_by_alt_text("times.png")).to_be_visible()
-    assert page.locator("img").evaluate("image => image.decode().then(() => image.naturalWidth)") == 1
+    assert (
+        page.locator("img").evaluate("image => image.decode().then(() => image.naturalWidth)") == 1
+    )
 
 
 def test_the_rest_of_a_long_text_is_loaded_when_asked_for(page, server):
