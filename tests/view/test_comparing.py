@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import innervoice as iv
@@ -122,6 +122,7 @@ def test_a_turn_on_an_abandoned_branch_has_that_branch_before_it():
 some_lines = st.lists(st.sampled_from(["a", "b", "c", "{", "}"]), max_size=30)
 
 
+@settings(deadline=None)
 @given(some_lines, some_lines)
 def test_a_difference_says_what_was_removed_and_added_and_nothing_else(left, right):
     made = diff_lines(left, right)

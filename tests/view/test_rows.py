@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import innervoice as iv
@@ -157,6 +157,7 @@ def check_beginning(text, shown):
         assert whole == without_blanks(shown)
 
 
+@settings(deadline=None)
 @given(st.lists(parts, max_size=5), st.sampled_from(["system", "user", "assistant", "tool"]))
 def test_a_row_shows_what_render_shows_of_its_part(message_parts, role):
     """The contract of the page: part by part it shows what plain text shows, and where that is nothing, why."""
@@ -194,6 +195,7 @@ def check(row, part, shown):
             assert row["text"] == shown
 
 
+@settings(deadline=None)
 @given(arguments)
 def test_arguments_change_only_in_white_space_between_tokens(text):
     row = rows_of(conversation(answered(iv.ToolCall("a", "f", text))))[1]
