@@ -30,7 +30,9 @@ def test_rows_that_are_missing_or_moved(context, server, name):
     page.goto(server.url)
     page.locator("#n22").wait_for()
 
-    assert shown_texts(page) != [(row["n"], row["text"]) for row in server.conversations["s1.main"]["rows"]]
+    assert shown_texts(page) != [
+        (row["n"], row["text"]) for row in server.conversations["s1.main"]["rows"]
+    ]
 
 
 def test_markup(context):

@@ -76,13 +76,23 @@ def test_every_format_opens(page, viewer, tmp_path):
         page.locator(".path", has_text=f"{number:03}.{kind}").first.wait_for()
         rows = page.locator(".row")
         expect(rows).to_have_count(len(rows_of(conversation)))
-        assert [tuple(pair) for pair in rows.evaluate_all(SHOWN)] == expected(conversation), (kind, name)
+        assert [tuple(pair) for pair in rows.evaluate_all(SHOWN)] == expected(conversation), (
+            kind,
+            name,
+        )
 
 
 def test_no_seal_and_no_secret_reaches_the_page_or_a_file(page, viewer, tmp_path):
     (tmp_path / "s.jsonl").write_bytes(session(rounds=3))
     heard = []
-    page.on("response", lambda response: heard.append(response) if "/api/" in response.url and "live" not in response.url else None)
+    page.on(
+        "response",
+        lambda response: (
+            heard.append(response)
+            if "/api/" in response.url and "live" not in response.url
+            else None
+        ),
+    )
     viewer(tmp_path / "s.jsonl")
     page.goto(page.url.split("#")[0] + "#for=openai/gpt-5.6")
     expect(page.locator(".mark.stays").first).to_be_visible()
@@ -97,8 +107,12 @@ def test_sub_agents_are_lanes(page, viewer, folder):
     page.locator("#source-list a", has_text="Why does the resolver").click()
     page.locator(".lanes a", has_text="↳").click()
 
-    expect(page.locator("#timeline .text").first).to_have_text("Find the commit that changed the resolver.")
-    expect(page.locator(".thinking .text")).to_have_text("I look at the commits of last week, from new to old.", use_inner_text=False)
+    expect(page.locator("#timeline .text").first).to_have_text(
+        "Find the commit that changed the resolver."
+    )
+    expect(page.locator(".thinking .text")).to_have_text(
+        "I look at the commits of last week, from new to old.", use_inner_text=False
+    )
 
 
 def test_seals_of_an_edited_history(page, viewer, folder):
@@ -152,8 +166,12 @@ def test_a_file_that_grows(page, viewer, tmp_path):
     conversation = open_source(file).conversation()
 
     expect(page.locator(".row")).to_have_count(len(rows_of(conversation)), timeout=20_000)
-    expect(page.locator("#timeline .text").last).to_have_text("Two files: a.py </script><script>alert(1)</script>.")
-    assert [tuple(pair) for pair in page.locator(".row").evaluate_all(SHOWN)] == expected(conversation)
+    expect(page.locator("#timeline .text").last).to_have_text(
+        "Two files: a.py </script><script>alert(1)</script>."
+    )
+    assert [tuple(pair) for pair in page.locator(".row").evaluate_all(SHOWN)] == expected(
+        conversation
+    )
 
 
 def test_a_new_file_comes_into_the_list(page, viewer, folder):
@@ -183,7 +201,9 @@ def test_an_export_opens_from_disk_without_a_network(context, page, viewer, tmp_
     taken.goto(file.as_uri())
 
     expect(taken.locator("h1")).to_contain_text("List the files")
-    expect(taken.locator("#timeline .text").last).to_have_text("Two files: a.py </script><script>alert(1)</script>.")
+    expect(taken.locator("#timeline .text").last).to_have_text(
+        "Two files: a.py </script><script>alert(1)</script>."
+    )
     assert taken.locator(".thinking").count() == (2 if policy == "full" else 0)
     expect(taken.get_by_role("button", name="Plan")).to_be_hidden()
     taken.locator("#search").fill("two files")
