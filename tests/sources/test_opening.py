@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import innervoice as iv
 from innervoice.errors import DecodeError
+from innervoice.sources.beginning import first_values
 from innervoice.sources.opening import READERS, _readers, open_source
 from innervoice.sources.reader import Data
 from sources.samples import SAMPLES
@@ -139,10 +140,53 @@ def test_what_is_no_source(content, said):
     assert "sk-secret" not in str(raised.value)
 
 
-def test_json_that_is_nested_too_deeply():
-    for content in (b"[" * 200_000, b'{"messages":' * 100_000, b'{"choices":[' * 50_000):
-        with pytest.raises(DecodeError):
-            list(open_source(content).conversations())
+@pytest.mark.parametrize("content", [b"[" * 200_000, b'{"messages":' * 100_000, b'{"choices":[' * 50_000])  # fmt: skip
+def test_json_that_is_nested_too_deeply(content):
+    with pytest.raises(DecodeError):
+        list(open_source(content).conversations())
+
+
+NESTED = {
+    "a request": '{"messages":[{"role":"user","content":%s}]}',
+    "a block": '{"messages":[{"role":"user","content":[{"type":"odd","x":%s}]}]}',
+    "what we stored": '[{"type":"message","role":"user","parts":[{"type":"opaque","value":%s}]}]',
+    "a batch": '{"custom_id":"x","response":{"body":{"choices":[{"message":{"content":"x","odd":%s}}]}}}',
+    "claude code": '{"type":"user","message":{"role":"user","content":[{"type":"odd","x":%s}]}}',
+    "codex": '{"type":"response_item","payload":{"type":"odd","x":%s}}',
+    "har": '{"log":{"entries":[%s],"creator":{}}}',
+    "litellm": '{"startTime":1,"call_type":"x","spend":1,"messages":[{"role":"user","content":[{"type":"x","y":%s}]}],"response":{}}',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", NESTED)
+@pytest.mark.parametrize("depth", [100, 300, 800, 950, 990, 1100, 5000])
+def test_a_value_that_is_nested_deeply(form, depth):
+    """Read, or refused; where the stack ends, another format would do otherwise."""
+    nested = "[" * depth + "]" * depth
+    with suppress(DecodeError):
+        list(open_source((NESTED[form] % nested).encode()).conversations())
+
+
+def is_beginning(part, whole):
+    if isinstance(part, dict):
+        return isinstance(whole, dict) and all(key in whole and is_beginning(item, whole[key]) for key, item in part.items())  # fmt: skip
+    if isinstance(part, list):
+        return isinstance(whole, list) and len(part) <= len(whole) and all(map(is_beginning, part, whole))  # fmt: skip
+    return whole.startswith(part) if isinstance(part, str) else part == whole
+
+
+JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(), lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4), max_leaves=12)  # fmt: skip
+
+
+@settings(deadline=None)
+@given(st.dictionaries(st.text(), JSON, max_size=5), st.sampled_from([None, 1]), st.booleans())
+def test_the_beginning_of_json_says_what_came_so_far(value, indent, ascii_only):
+    """Cut at every byte, in the middle of a character or an escape too: what is there is the beginning of the value."""
+    content = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode()
+    for end in range(1, len(content) + 1):
+        (part,) = first_values(content[:end])
+        assert is_beginning(part, value)
+    assert value == part
 
 
 def test_an_unknown_conversation():

@@ -14,11 +14,15 @@ from innervoice.canon.jsontext import load_json
 __all__ = ["first_dicts", "first_values"]
 
 _MOST_LINES = 64
-_DEEPEST = 1000
-"""How deep a value may be nested: each bracket costs the time of all that are open."""
+_DEEPEST = 64
+"""What is nested more deeply says nothing about a format."""
 _BOM = b"\xef\xbb\xbf"
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
-_HALF_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
+_OPEN_STRING = re.compile(
+    r'"[^"\\]*(?:\\(?:[^u]|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u(?![dD][89abAB])[0-9a-fA-F]{4})[^"\\]*)*',
+    re.DOTALL,
+)
+"""A string without its end, up to its last whole character."""
 _CLOSERS = {"{": "}", "[": "]"}
 
 
@@ -34,7 +38,9 @@ def first_values(beginning: bytes) -> tuple[Any, ...]:
     if not text.startswith((b"{", b"[")):
         return ()
     *lines, last = text.split(b"\n", _MOST_LINES)
-    if lines and (found := [value for line in lines if (value := _loaded(line)) is not None]):
+    # A line that ends in the middle of a value is followed by the rest of it, and not by another value.
+    goes_on = lines and lines[0].rstrip().endswith((b"{", b"[", b",", b":"))
+    if not goes_on and (found := [value for line in lines if (value := _loaded(line)) is not None]):
         more = _completed(last) if len(lines) < _MOST_LINES else None
         return (*found, *([] if more is None else [more]))
     value = _completed(text)
@@ -77,9 +83,9 @@ def _closed(text: str) -> str:
             break  # a string without an end
         word, end = token[0], token.end()
         if word in _CLOSERS:
-            if len(open_brackets) == _DEEPEST:
-                break
             open_brackets.append(_CLOSERS[word])
+            if len(open_brackets) > _DEEPEST:
+                break
         elif word in ("}", "]"):
             if not open_brackets or open_brackets.pop() != word:
                 break
@@ -94,9 +100,10 @@ def _closed(text: str) -> str:
         kept, closers = end, "".join(reversed(open_brackets))
         if not open_brackets:
             return text[:end]
-    rest = text[end:].lstrip() if end else ""
-    if rest.startswith('"') and open_brackets and not _is_key(open_brackets, before):
-        return _HALF_ESCAPE.sub("", text) + '"' + "".join(reversed(open_brackets))
+    if 0 < len(open_brackets) <= _DEEPEST and not _is_key(open_brackets, before):
+        start = len(text) - len(text[end:].lstrip())
+        if string := _OPEN_STRING.match(text, start):
+            return text[: string.end()] + '"' + "".join(reversed(open_brackets))
     return text[:kept] + closers
 
 

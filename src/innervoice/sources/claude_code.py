@@ -93,6 +93,7 @@ def _indexed(data: Data, index: SessionIndex) -> str:
             continue
         try:
             head = members_at(text, *_HEAD)
+            message = members_at(text, "message").get("message")
         except ValueError:
             index.troubles.append(_trouble(number, line))
             continue
@@ -102,26 +103,21 @@ def _indexed(data: Data, index: SessionIndex) -> str:
             names[kind], leaves[kind] = named, as_text(head.get("leafUuid"))
         lane = thread_of(head, chains)
         place = _place(head) or place
-        if kind in _SPEAKERS:
-            _add(index, lane, head, text, number, start)
+        if kind in _SPEAKERS and isinstance(message, dict):
+            if kind == "user" and not lane and not _holds_results(message):
+                index.begins_turn(start, number)
+            _add(index, lane, head, message)
     # A summary may be that of another session.
     own = [name for name in _TITLES if name in names and leaves[name] in (None, *uuids)]
     called = names[own[0]] if own else index.title
     return f"{called} ({place})" if called and place else called
 
 
-def _add(
-    index: SessionIndex, lane: str, head: dict[str, Any], line: bytes, number: int, start: int
-) -> None:
+def _add(index: SessionIndex, lane: str, head: dict[str, Any], message: dict[str, Any]) -> None:
     """Adds a line with a message to the index."""
-    message = members_at(line, "message").get("message")
-    if not isinstance(message, dict):
-        return
-    is_users = head["type"] == "user"
-    if is_users and not lane and not _holds_results(message):
-        index.begins_turn(start, number)
     index.add(lane, seconds_of(head.get("timestamp")))
     has_title, has_model = index.knows(lane)
+    is_users = head["type"] == "user"
     if is_users and not has_title and not head.get("isMeta"):
         index.learn(lane, title=title_of(_users_message(message)))
     elif not is_users and not has_model and message.get("model") != "<synthetic>":

@@ -46,7 +46,7 @@ _COUNTS = {
 
 def _recognizes(_: Data, beginning: bytes) -> bool:
     return any(
-        entry.get("type") in _KINDS and isinstance(entry.get("payload"), dict)
+        as_text(entry.get("type")) in _KINDS and isinstance(entry.get("payload"), dict)
         for entry in first_dicts(beginning)
     )
 
@@ -258,7 +258,7 @@ def _own_turns(entry: dict[str, Any], line: int) -> list[Turn]:
             Turn(message=message, marks=("injected",) if number else ("compaction",), **known)
             for number, message in enumerate(messages)
         ]
-    if entry.get("type") == "event_msg" and payload.get("type") in _FAILURES:
+    if entry.get("type") == "event_msg" and as_text(payload.get("type")) in _FAILURES:
         said = as_text(payload.get("message")) or "an error without a message"
         message = Message("assistant", (Text(said),))
         kind = payload.get("codex_error_info")
