@@ -21,12 +21,16 @@ _KEY = re.compile(rf"{_WORD_START}(?:(?P<sure>{_SURE})|{_LIKELY}){_BODY}{{12,}}+
 _PEM = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:[^-]|-(?!----))*+(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?"
 )
-# A name that says what its value is: in the environment, in JSON, in a header, in a query. Only the value is taken.
-_NAMED = re.compile(
-    r"""(?P<name>(?:api[_-]?key|access[_-]?key|secret|token|password|passwd|credentials?|signature|encrypted_content)
-        \\?["']?[ \t]{0,3}[:=][ \t]{0,3}(?:\\?["'])?)(?P<value>[A-Za-z0-9+/_.~%$!-]{8,}+=*+)""",
-    re.IGNORECASE | re.VERBOSE,
+# A name that says what its value is: in the environment, in JSON, in a header, in a query. Only the value is taken. What separates the two is
+# rarer than letters, so it is looked for first.
+_VALUE = re.compile(
+    r"""(?P<name>[:=][ \t]{0,3}(?:\\?["'])?)(?P<value>[A-Za-z0-9+/_.~%$!-]{8,}+=*+)"""
 )
+_NAME = re.compile(
+    r"""(?:api[_-]?key|access[_-]?key|secret|token|password|passwd|credentials?|signature|encrypted_content)\\?["']?[ \t]{0,3}\Z""",
+    re.IGNORECASE,
+)
+_LONGEST_NAME = 40
 _SCHEME = re.compile(
     r"(?P<name>\b(?:Bearer|Basic)[ \t]{1,3})(?P<value>[A-Za-z0-9+/_.~-]{12,}+=*+)",
     re.IGNORECASE,
@@ -48,8 +52,9 @@ def redacted(text: str, *, wary: bool = False) -> str:
     """
     text = _PEM.sub(_placeholder, text)
     text = _KEY.sub(_unless_name if not wary else _placeholder, text)
-    for pattern in (_SCHEME, _NAMED, _IN_URL):
-        text = pattern.sub(_with_name, text)
+    text = _SCHEME.sub(_with_name, text)
+    text = _VALUE.sub(_if_named, text)
+    text = _IN_URL.sub(_with_name, text)
     if wary:
         return _RUN.sub(_unless_plain, text)
     return _SEAL.sub(_unless_words, text)
@@ -72,9 +77,14 @@ def _with_name(found: re.Match[str]) -> str:
     return f"{found['name']}[redacted, {len(value)} characters]"
 
 
+def _if_named(found: re.Match[str]) -> str:
+    before = found.string[max(found.start() - _LONGEST_NAME, 0) : found.start()]
+    return _with_name(found) if _NAME.search(before) else found[0]
+
+
 def _is_value(value: str) -> bool:
     """Whether what stands behind a name is no word of a sentence or a program."""
-    return any(character.isdigit() for character in value) and not value.isdigit()
+    return any(character.isdigit() for character in value)
 
 
 def _unless_words(found: re.Match[str]) -> str:

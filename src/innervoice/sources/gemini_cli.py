@@ -16,15 +16,19 @@ Calls that the model made in several steps without a word between them are in on
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from innervoice.canon.jsontext import load_json
+from innervoice.canon.messages import user
 from innervoice.errors import DecodeError
-from innervoice.sources.answers import first_words, from_iso, not_too_deep
+from innervoice.sources.beginning import first_dicts
 from innervoice.sources.conversation import Conversation, Mark
 from innervoice.sources.gemini_turns import NOTICES, TYPES, Record, is_injected, text_of, turns_of
+from innervoice.sources.json_lines import is_json_lines, json_lines
 from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
+from innervoice.sources.turns import seconds_of, title_of
 from innervoice.wire.json_access import as_dict, as_text
 
 __all__ = ["READER"]
@@ -115,59 +119,37 @@ class _Session:
 
 
 def _recognizes(_: Data, beginning: bytes) -> bool:
-    if not beginning.lstrip().startswith(b"{") or b'"sessionId"' not in beginning[:4096]:
+    if b'"sessionId"' not in beginning[:4096]:
         return False
-    line = beginning.lstrip().partition(b"\n")[0]
-    try:
-        first = load_json(line)
-    except ValueError:  # an object over several lines, or a line that is longer than the beginning
-        return b'"projectHash"' in beginning[:4096] and b'"startTime"' in beginning[:4096]
-    is_head = isinstance(first, dict) and as_text(first.get("sessionId")) is not None
-    return (
-        is_head
-        and first.keys() <= _HEAD
-        and bool(first.keys() & {"projectHash", "startTime", "messages"})
-    )
+    first = next(iter(first_dicts(beginning)), {})
+    is_head = as_text(first.get("sessionId")) is not None and first.keys() <= _HEAD
+    return is_head and not first.keys().isdisjoint(("projectHash", "startTime", "messages"))
 
 
-def _records(data: Data, end: int | None = None) -> Iterator[tuple[int | None, Any]]:
-    """The records of a file, each with its line; a line that is not JSON is a `Trouble`. Only those that begin before `end`."""
-    lines = data.lines()
-    first = next(((start, line) for start, line in lines if line.strip()), (0, b""))
-    try:
-        yield 1, load_json(first[1])
-    except ValueError:
-        yield from _object(data)
+def _records(
+    data: Data, troubles: list[Trouble], end: int | None
+) -> Iterator[tuple[int | None, Any]]:
+    """The records of a file, each with its line; only those that begin before `end`, if it has several."""
+    if is_json_lines(data):
+        lines = json_lines(data, troubles)
+        yield from (
+            (line.number, line.value)
+            for line in takewhile(lambda line: end is None or line.start < end, lines)
+        )
         return
-    for number, (start, line) in enumerate(lines, 2):
-        if end is not None and start >= end:
-            return
-        if not line.strip():
-            continue
-        try:
-            yield number, load_json(line)
-        except ValueError as error:
-            yield number, Trouble(number, f"expected a JSON object: {error}")
-
-
-def _object(data: Data) -> Iterator[tuple[int | None, Any]]:
     try:
         yield None, load_json(data.piece())
     except ValueError as error:
-        yield None, Trouble(None, f"expected a session in JSON, or a record on every line: {error}")
+        troubles.append(Trouble(None, f"expected JSON, or a record on every line: {error}"))
 
 
 def _session(data: Data, end: int | None = None) -> _Session:
     session = _Session()
-    for line, record in _records(data, end):
-        if isinstance(record, Trouble):
-            session.troubles.append(record)
-        else:
-            session.apply(record, line)
+    for line, record in _records(data, session.troubles, end):
+        session.apply(record, line)
     return session
 
 
-@not_too_deep
 def _open(data: Data) -> Opened:
     beginning = _session(data, _BEGINNING)
     main = _entry(data, beginning)
@@ -186,7 +168,6 @@ def _open(data: Data) -> Opened:
         files[entry.id] = lane
         entries.append(entry._replace(parent=main.id))
 
-    @not_too_deep
     def read(entry: Entry) -> Conversation:
         session = _session(files[entry.id])
         troubles.extend(trouble for trouble in session.troubles if trouble not in troubles)
@@ -207,13 +188,11 @@ def _entry(data: Data, session: _Session) -> Entry | None:
         return None
     messages = [record.message for record in session.records]
     texts = (text_of(message) for message in messages if message.get("type") == "user")
-    title = next((text for text in texts if text.strip() and not is_injected(text)), "")
+    title = title_of(user(text) for text in texts if not is_injected(text))
     models = (as_text(message.get("model")) for message in messages)
     parent = data.path.parent.name if data.path and session.head.get("kind") == "subagent" else None
-    at = from_iso(session.head.get("startTime"))
-    return Entry(
-        name, first_words(title), parent=parent, at=at, model=next(filter(None, models), None)
-    )
+    at = seconds_of(session.head.get("startTime"))
+    return Entry(name, title, parent=parent, at=at, model=next(filter(None, models), None))
 
 
 def _companions(path: Path) -> list[Path]:

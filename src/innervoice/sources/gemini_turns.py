@@ -13,9 +13,10 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.usage import Usage
 from innervoice.errors import DecodeError
-from innervoice.sources.answers import answer_from, from_iso
+from innervoice.sources.answers import answer_from
 from innervoice.sources.conversation import Mark, Turn
 from innervoice.sources.native_turns import Author, author_of
+from innervoice.sources.turns import seconds_of
 from innervoice.wire.dialects import reader_of
 from innervoice.wire.gemini import DIALECT as GEMINI
 from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text
@@ -53,7 +54,7 @@ def turns_of(records: list[Record]) -> Iterator[Turn]:
 
 
 def _turns(record: Record, answered: set[str]) -> Iterator[Turn]:
-    message, at = record.message, from_iso(record.message.get("timestamp"))
+    message, at = record.message, seconds_of(record.message.get("timestamp"))
     known: dict[str, Any] = {"at": at, "line": record.line, "marks": record.marks}
     match message.get("type"):
         case "user":
@@ -98,7 +99,7 @@ def _model_turns(
         result for call in calls if call["id"] not in answered for result in _results(call)
     )
     if results:
-        last = from_iso(calls[-1].get("timestamp"))
+        last = seconds_of(calls[-1].get("timestamp"))
         yield Turn(message=Message("tool", results), **{**known, "at": last})
 
 

@@ -22,9 +22,9 @@ from typing import Any
 
 from innervoice.canon.jsontext import load_json, split_items, split_members
 from innervoice.errors import DecodeError
-from innervoice.sources.answers import not_too_deep
+from innervoice.sources.beginning import first_dicts
 from innervoice.sources.conversation import Conversation
-from innervoice.sources.inspect_samples import conversation_of, title_of
+from innervoice.sources.inspect_samples import conversation_of, input_title
 from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
 from innervoice.wire.json_access import as_dict, as_text
 
@@ -46,12 +46,17 @@ def _recognizes(data: Data, beginning: bytes) -> bool:
                 return any(name in archive.NameToInfo for name in _HEADERS)
         except DecodeError:
             return False
-    names = (b'"eval"', b'"version"', b'"task"')
-    is_log = beginning.lstrip().startswith(b"{") and all(name in beginning for name in names)
-    return is_log and (b'"eval_id"' in beginning or b'"run_id"' in beginning)
+    if b'"eval"' not in beginning:
+        return False
+    first = next(iter(first_dicts(beginning)), {})
+    evaluated = as_dict(first.get("eval"))
+    return (
+        "version" in first
+        and "task" in evaluated
+        and not evaluated.keys().isdisjoint(("run_id", "eval_id", "model"))
+    )
 
 
-@not_too_deep
 def _open(data: Data) -> Opened:
     return _open_zip(data) if data.piece(0, 4) == b"PK\3\4" else _open_json(data)
 
@@ -85,7 +90,6 @@ def _open_zip(data: Data) -> Opened:
     samples = {found[1]: name for name in names if (found := _SAMPLE.fullmatch(name))}
     entries = [Entry(name, titles.get(name, name), model=model) for name in samples]
 
-    @not_too_deep
     def read(entry: Entry) -> Conversation:
         with _zip(data) as archive:
             sample = _member(archive, samples[entry.id])
@@ -132,7 +136,7 @@ def _titles(archive: zipfile.ZipFile) -> dict[str, str]:
             continue
         for summary in listed if isinstance(listed, list) else ():
             about = as_dict(summary)
-            titles[f"{about.get('id')}_epoch_{about.get('epoch')}"] = title_of(about)
+            titles[f"{about.get('id')}_epoch_{about.get('epoch')}"] = input_title(about)
     return {name: title for name, title in titles.items() if title}
 
 
@@ -172,10 +176,9 @@ def _open_json(data: Data) -> Opened:
             continue
         name = f"{about.get('id')}_epoch_{about.get('epoch')}"
         name = name if name not in entries else f"{name} ({number})"
-        entries[name] = Entry(name, title_of(about) or name, start, end, model=model)
+        entries[name] = Entry(name, input_title(about) or name, start, end, model=model)
         start = end
 
-    @not_too_deep
     def read(entry: Entry) -> Conversation:
         try:
             sample = load_json(data.piece(entry.start, entry.end))

@@ -29,7 +29,7 @@ from innervoice.canon.response import Failure
 from innervoice.canon.tools import Tool
 from innervoice.canon.usage import Usage
 from innervoice.errors import DecodeError
-from innervoice.sources.answers import answer_from, as_effort, first_words, from_iso, seconds_of
+from innervoice.sources.answers import answer_from, as_effort
 from innervoice.sources.conversation import Conversation, Turn
 from innervoice.sources.native_turns import (
     Author,
@@ -42,6 +42,7 @@ from innervoice.sources.native_turns import (
     parts_from,
 )
 from innervoice.sources.reader import Entry
+from innervoice.sources.turns import seconds_of, title_of
 from innervoice.wire.anthropic import DIALECT as MESSAGES
 from innervoice.wire.chat import DIALECT as CHAT
 from innervoice.wire.converse import DIALECT as CONVERSE
@@ -49,7 +50,7 @@ from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
 from innervoice.wire.media import media_of_url
 from innervoice.wire.responses import DIALECT as RESPONSES
 
-__all__ = ["conversation_of", "title_of"]
+__all__ = ["conversation_of", "input_title"]
 
 _DETAILS = "reasoning-details://"
 _ATTACHED = ("attachment://", "tc://")
@@ -58,13 +59,13 @@ _REDACTS = frozenset({MESSAGES.name, CONVERSE.name})
 _MEDIA = {"image": "image", "audio": "audio", "video": "video", "document": "document"}
 
 
-def title_of(sample: dict[str, Any]) -> str:
+def input_title(sample: dict[str, Any]) -> str:
     """The first words of the input of a sample."""
     given = sample.get("input")
     if isinstance(given, str):
-        return first_words(given)
+        return title_of([Message("user", (Text(given),))])
     users = (item for item in map(as_dict, as_list(given)) if item.get("role") == "user")
-    return next((first_words(_text(item.get("content"))) for item in users), "")
+    return title_of(Message("user", _said(item.get("content"))) for item in users)
 
 
 def conversation_of(entry: Entry, sample: Any, evaluated: dict[str, Any]) -> Conversation:
@@ -162,9 +163,14 @@ def _model_turn(message: dict[str, Any], event: dict[str, Any], model: str | Non
         usage=_usage(output.get("usage")),
         error=Failure(message=failed) if failed else None,
     )
-    seconds = seconds_of(output.get("time"))
-    at = from_iso(event.get("completed")) or from_iso(event.get("timestamp"))
+    seconds = _duration(output.get("time"))
+    at = seconds_of(event.get("completed")) or seconds_of(event.get("timestamp"))
     return Turn(message=answer.message, answer=answer, at=at, seconds=seconds)
+
+
+def _duration(value: Any) -> float | None:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value < 1e9 else None
 
 
 def _author(message: dict[str, Any], event: dict[str, Any], model: str | None) -> Author:
@@ -232,10 +238,6 @@ def _part(item: Any) -> Part:
             return Opaque(item) if found is None else found.replace(origin=None)
         case _:
             return Opaque(item)
-
-
-def _text(content: Any) -> str:
-    return "".join(part.text for part in _said(content) if isinstance(part, Text))
 
 
 # ---- what is known of a request --------------------------------------------------------------------

@@ -147,7 +147,19 @@ def _native(author: Author, shape: _Shape, pieces: list[Any]) -> list[Part]:
             blocks.append(block)
     context = Context(provider=author.provider, model=author.model, whole=True)
     reader = reader_of(author.dialect or "", context)
-    return list(assistant_turn(reader, shape.answer(blocks)).parts)
+    return _with_forms(assistant_turn(reader, shape.answer(blocks)).parts, pieces)
+
+
+def _with_forms(parts: Iterable[Part], pieces: list[Any]) -> list[Part]:
+    """The parts, with what the source knows of each thought and most dialects do not say: that it is a summary, or hidden."""
+    found = list(parts)
+    forms = [piece.form for piece in pieces if isinstance(piece, Thought)]
+    places = [place for place, part in enumerate(found) if isinstance(part, Thinking)]
+    for place, form in zip(places, forms, strict=True) if len(places) == len(forms) else ():
+        part = found[place]
+        if form != "full" and isinstance(part, Thinking) and part.form == "full":
+            found[place] = part.replace(form=form if part.text else "hidden")
+    return found
 
 
 def _is_same_item(one: dict[str, Any], other: dict[str, Any]) -> bool:

@@ -25,43 +25,42 @@ from typing import Any
 
 from innervoice.canon.jsontext import load_json
 from innervoice.errors import DecodeError
-from innervoice.sources.answers import from_millis, not_too_deep
+from innervoice.sources.beginning import first_dicts
 from innervoice.sources.conversation import Conversation
 from innervoice.sources.opencode_database import MAGIC, has_tables, open_database
 from innervoice.sources.opencode_turns import StoredMessage, turns_of
 from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
+from innervoice.sources.turns import seconds_of
 from innervoice.wire.json_access import as_dict, as_list, as_text
 
 __all__ = ["READER"]
-
-_EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{')
-_SESSION_FILE = re.compile(
-    rb'\s*\{\s*"(?:id|slug|version|projectID|directory|parentID|title|time)"\s*:'
-)
-_SESSION_ID = re.compile(rb'"id"\s*:\s*"ses_')
 
 
 def _recognizes(data: Data, beginning: bytes) -> bool:
     if beginning.startswith(MAGIC):
         return has_tables(data)
-    if _SESSION_ID.search(beginning) is None:
+    if b'"ses_' not in beginning:
         return False
-    return _EXPORT.match(beginning) is not None or _is_session_file(data, beginning)
+    first = next(iter(first_dicts(beginning)), {})
+    if _is_export(first):
+        return True
+    # The file of a session says nothing without those beside it, so it needs a path.
+    return data.path is not None and _is_session(first) and "messageID" not in first
 
 
-def _is_session_file(data: Data, beginning: bytes) -> bool:
-    """Whether this is the file of a session in a tree of files; on its own it says nothing, so it needs a path."""
-    if data.path is None or _SESSION_FILE.match(beginning) is None:
-        return False
-    return b'"time"' in beginning and b'"messageID"' not in beginning
+def _is_export(first: dict[str, Any]) -> bool:
+    return _is_session(as_dict(first.get("info")))
 
 
-@not_too_deep
+def _is_session(info: dict[str, Any]) -> bool:
+    return (as_text(info.get("id")) or "").startswith("ses_") and "time" in info
+
+
 def _open(data: Data) -> Opened:
-    beginning = data.piece(0, 4096)
-    if beginning.startswith(MAGIC):
+    if data.piece(0, len(MAGIC)) == MAGIC:
         return open_database(data)
-    return _open_export(data) if _EXPORT.match(beginning) else _open_tree(data)
+    first = next(iter(first_dicts(data.piece(0, 65_536))), {})
+    return _open_export(data) if _is_export(first) else _open_tree(data)
 
 
 # ---- export ----------------------------------------------------------------------------------------
@@ -75,7 +74,6 @@ def _open_export(data: Data) -> Opened:
         raise DecodeError("expected what `opencode export` writes: info with an id, and messages")
     troubles: list[Trouble] = []
 
-    @not_too_deep
     def read(entry: Entry) -> Conversation:
         messages = []
         for number, message in enumerate(as_list(_object(data).get("messages")), 1):
@@ -110,7 +108,7 @@ def _entry(name: str, info: dict[str, Any]) -> Entry:
         name,
         as_text(info.get("title")) or "",
         parent=as_text(info.get("parentID")),
-        at=from_millis(as_dict(info.get("time")).get("created")),
+        at=seconds_of(as_dict(info.get("time")).get("created")),
         model=as_text(as_dict(info.get("model")).get("id")),
     )
 
@@ -149,7 +147,6 @@ def _open_tree(data: Data) -> Opened:
             files[name] = path
             entries.append(_entry(name, info))
 
-    @not_too_deep
     def read(entry: Entry) -> Conversation:
         path = files[entry.id]
         messages = []

@@ -19,10 +19,10 @@ from weakref import finalize
 
 from innervoice.canon.jsontext import load_json
 from innervoice.errors import DecodeError
-from innervoice.sources.answers import from_millis, not_too_deep
 from innervoice.sources.conversation import Conversation
 from innervoice.sources.opencode_turns import StoredMessage, turns_of
 from innervoice.sources.reader import Data, Entry, Opened, Trouble
+from innervoice.sources.turns import seconds_of
 from innervoice.wire.json_access import as_dict, as_text
 
 __all__ = ["MAGIC", "has_tables", "open_database"]
@@ -51,7 +51,6 @@ def open_database(data: Data) -> Opened:
         entries = _entries(connection)
         troubles = _unread(connection)
 
-    @not_too_deep
     def read(entry: Entry) -> Conversation:
         with database.connected() as connection:
             return _conversation(connection, entry, troubles)
@@ -149,7 +148,7 @@ def _entries(connection: sqlite3.Connection) -> list[Entry]:
             _text(name),
             _text(title),
             parent=_text(parent) or None,
-            at=from_millis(created),
+            at=seconds_of(created),
             model=as_text(_json(model).get("id")),
         )
         for name, title, parent, created, model in rows

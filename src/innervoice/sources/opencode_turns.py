@@ -15,7 +15,7 @@ from innervoice.canon.notes import Note
 from innervoice.canon.parts import Media, Opaque, Part, Text, ToolResult
 from innervoice.canon.response import Failure
 from innervoice.canon.usage import Usage
-from innervoice.sources.answers import answer_from, from_millis
+from innervoice.sources.answers import answer_from
 from innervoice.sources.conversation import Mark, Turn
 from innervoice.sources.native_turns import (
     UNSEALED,
@@ -28,6 +28,7 @@ from innervoice.sources.native_turns import (
     author_of,
     parts_from,
 )
+from innervoice.sources.turns import seconds_of
 from innervoice.wire.anthropic import DIALECT as MESSAGES
 from innervoice.wire.chat import DIALECT as CHAT
 from innervoice.wire.converse import DIALECT as CONVERSE
@@ -87,7 +88,7 @@ def _user_turn(message: StoredMessage, marks: tuple[Mark, ...]) -> Turn:
     texts = [stored for stored in message.parts if stored.get("type") == "text"]
     if texts and all(stored.get("synthetic") is True for stored in texts):
         marks = (*marks, "injected")
-    at = from_millis(as_dict(message.info.get("time")).get("created"))
+    at = seconds_of(as_dict(message.info.get("time")).get("created"))
     return Turn(message=Message("user", parts), at=at, marks=marks)
 
 
@@ -119,7 +120,7 @@ def _model_turns(message: StoredMessage, marks: tuple[Mark, ...]) -> Iterator[Tu
     info, time = message.info, as_dict(message.info.get("time"))
     if info.get("summary") is True:
         marks = (*marks, "compaction")
-    begun, completed = from_millis(time.get("created")), from_millis(time.get("completed"))
+    begun, completed = seconds_of(time.get("created")), seconds_of(time.get("completed"))
     steps = _steps(message.parts)
     for number, step in enumerate(steps):
         is_last, is_only = number == len(steps) - 1, len(steps) == 1
@@ -153,7 +154,7 @@ def _model_turns(message: StoredMessage, marks: tuple[Mark, ...]) -> Iterator[Tu
                 as_dict(as_dict(part.get("state")).get("time")).get("end") for part, _ in results
             ]
             said = Message("tool", tuple(result for _, result in results))
-            yield Turn(message=said, at=from_millis(ends[-1]), marks=marks)
+            yield Turn(message=said, at=seconds_of(ends[-1]), marks=marks)
 
 
 def _steps(parts: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:

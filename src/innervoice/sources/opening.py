@@ -25,6 +25,9 @@ READERS: tuple[str, ...] = (
     "codex",
     "claude_code",
     "otel",
+    "har",
+    "batch_file",
+    "litellm_log",
     "stored",
     "captured",
 )
@@ -43,7 +46,12 @@ class Source:
         self.path = data.path
         self.size = data.size
         self.cannot_know = (*reader.cannot_know, *opened.cannot_know)
+        self._data = data
         self._opened = opened
+
+    def content(self) -> bytes:
+        """All its bytes."""
+        return self._data.piece()
 
     @property
     def entries(self) -> list[Entry]:
@@ -82,6 +90,8 @@ def open_source(source: Path | str | bytes, hints: Hints = NO_HINTS) -> Source:
 
     A file that cannot be read raises an `OSError`. `hints` name the provider, model or dialect of answers that do not say it.
     """
+    if not isinstance(source, bytes) and Path(source).is_fifo():
+        source = Path(source).read_bytes()  # a pipe can be read once
     if isinstance(source, bytes):
         data = Data(content=source, hints=hints)
     else:
@@ -132,7 +142,12 @@ def _kind_of(beginning: bytes) -> str:
     if values := first_values(beginning):
         first = values[0]
         if not first:
-            return "an empty JSON list" if isinstance(first, list) else "an empty JSON object"
+            kind = "list" if isinstance(first, list) else "object"
+            return (
+                f"an empty JSON {kind}"
+                if b"".join(text.split()) in (b"{}", b"[]")
+                else "damaged JSON"
+            )
         if isinstance(first, list):
             return f"a JSON list of something else: of its first item, {members_of(first[0])}"
         return f"JSON of something else: {members_of(first)}"

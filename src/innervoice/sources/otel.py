@@ -14,12 +14,13 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from innervoice.errors import DecodeError
-from innervoice.sources.answers import first_words, not_too_deep
+from innervoice.sources.beginning import first_values
 from innervoice.sources.conversation import Conversation
 from innervoice.sources.otel_calls import Call, author_in, call_of
 from innervoice.sources.otel_threads import Thread, tool_results
 from innervoice.sources.otlp import Chunk, Span, chunks, spans_in
 from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
+from innervoice.sources.turns import title_of
 from innervoice.wire.json_access import as_text
 
 __all__ = ["READER"]
@@ -72,11 +73,13 @@ class _Lane(NamedTuple):
 
 
 def _recognizes(_: Data, beginning: bytes) -> bool:
-    is_json = beginning.lstrip().startswith((b"{", b"["))
-    return is_json and b'"resourceSpans"' in beginning
+    if b'"resourceSpans"' not in beginning:
+        return False
+    first = next(iter(first_values(beginning)), None)
+    first = first[0] if isinstance(first, list) and first else first
+    return isinstance(first, dict) and "resourceSpans" in first
 
 
-@not_too_deep
 def _open(data: Data) -> Opened:
     troubles: list[Trouble] = []
     facts = {
@@ -93,7 +96,6 @@ def _open(data: Data) -> Opened:
     entries = [_entry(lane, names) for lane in lanes.values()]
     by_name = {names[key]: lane for key, lane in lanes.items()}
 
-    @not_too_deep
     def read(entry: Entry) -> Conversation:
         return _conversation(data, entry, by_name[entry.id], facts, troubles)
 
@@ -126,7 +128,7 @@ def _fact(span: Span, chunk: Chunk) -> _Fact:
         conversation=as_text(attributes.get(_CONVERSATION)),
         session=as_text(attributes.get(_SESSION)),
         first=blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest(),
-        title=first_words(text),
+        title=title_of([first]) if first else "",
         model=author_in(attributes).model if is_request else None,
         name=as_text(attributes.get("gen_ai.agent.name")) or span.name,
     )

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from innervoice.canon.jsontext import load_json
+from innervoice.sources.json_lines import is_json_lines
 from innervoice.sources.reader import Data, Trouble
 from innervoice.wire.json_access import as_dict, as_list, as_text
 
@@ -43,27 +44,19 @@ class Chunk(NamedTuple):
 
 
 def chunks(data: Data) -> Iterator[Chunk]:
-    """The pieces of a file: its lines, or the whole of it if the first line is not an object of its own."""
+    """The pieces of a file: its lines, or the whole of it if it is one object."""
+    if not is_json_lines(data):
+        yield Chunk(0, None, None)
+        return
     for number, (start, line) in enumerate(data.lines(), 1):
-        if number == 1 and not _is_json(line):
-            yield Chunk(0, None, None)
-            return
         if line.strip():
             yield Chunk(start, start + len(line), number)
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        load_json(line)
-    except ValueError:
-        return False
-    return True
 
 
 def spans_in(data: Data, chunk: Chunk, troubles: list[Trouble]) -> Iterator[Span]:
     """The spans of a piece; what cannot be read is added to the troubles, once."""
     try:
-        value = load_json(data.piece(chunk.start, chunk.end))
+        value = load_json(data.piece(chunk.start, chunk.end).removeprefix(b"\xef\xbb\xbf"))
     except ValueError as error:
         _add(troubles, chunk.line, f"expected spans in JSON: {error}")
         return

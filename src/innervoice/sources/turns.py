@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +14,7 @@ from innervoice.errors import DecodeError
 from innervoice.sessions.foreign import history_from
 from innervoice.sources.conversation import Conversation, Turn
 
-__all__ = ["answer_turn", "request_turns", "seconds_of", "settings_of", "title_of", "unique", "with_title"]  # fmt: skip
+__all__ = ["answer_turn", "request_turns", "seconds_of", "settings_of", "title_of", "with_title"]  # fmt: skip
 
 _TITLE = 80
 _YEAR_2100 = 4_102_444_800
@@ -30,6 +30,10 @@ def request_turns(body: Any) -> tuple[list[Turn], Request | None]:
     """The turns and settings of the body of a request; a body that cannot be read is one turn that holds it as it is."""
     if not body:
         return [], None
+    for name in ("input", "prompt"):  # a text in place of a list
+        if isinstance(body, dict) and isinstance(body.get(name), str):
+            rest = {key: value for key, value in body.items() if key != name}
+            body = {**rest, "input": [{"role": "user", "content": body[name]}]}
     try:
         history = history_from(body)
     except DecodeError:
@@ -67,7 +71,9 @@ def seconds_of(value: Any) -> float | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, (int, float)):
-        return value / 1000 if value > _YEAR_2100 else float(value) if value > 0 else None
+        if not 0 < value < 1e15:
+            return None
+        return value / 1000 if value > _YEAR_2100 else float(value)
     if not isinstance(value, str) or not value[:1].isdigit():
         return None
     try:
@@ -75,13 +81,3 @@ def seconds_of(value: Any) -> float | None:
     except ValueError:
         return None
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-
-
-def unique(names: Sequence[str]) -> list[str]:
-    """The names, with a number behind those that came before."""
-    seen: dict[str, int] = {}
-    made: list[str] = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        made.append(name if seen[name] == 1 else f"{name}~{seen[name]}")
-    return made

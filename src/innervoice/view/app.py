@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from importlib.metadata import version
 from typing import Any, TypeAlias, cast
@@ -29,6 +28,7 @@ from innervoice.view.search import search
 from innervoice.view.settings import Settings
 from innervoice.view.shelf import NotOnShelfError, Shelf
 from innervoice.view.suggestions import suggested_models
+from innervoice.view.threads import Threads
 
 __all__ = ["create_app"]
 
@@ -42,8 +42,9 @@ _MOST_SOURCES = 100
 
 def create_app(shelf: Shelf, settings: Settings) -> Starlette:
     """An application that shows what is on a shelf."""
-    live = Live(shelf)
-    pages = _Pages(shelf, settings, live)
+    threads = Threads()
+    live = Live(shelf, threads)
+    pages = _Pages(shelf, settings, live, threads)
     routes: dict[str, Endpoint] = {
         "/": pages.page,
         "/assets/{name}": pages.asset,
@@ -75,10 +76,11 @@ def create_app(shelf: Shelf, settings: Settings) -> Starlette:
 class _Pages:
     """What is answered at each path; whatever reads files runs in a thread."""
 
-    def __init__(self, shelf: Shelf, settings: Settings, live: Live) -> None:
+    def __init__(self, shelf: Shelf, settings: Settings, live: Live, threads: Threads) -> None:
         self._shelf = shelf
         self._settings = settings
         self._live = live
+        self._threads = threads
 
     async def page(self, _: Request) -> Response:
         return _file(PAGE)
@@ -101,7 +103,7 @@ class _Pages:
     async def sources(self, request: Request) -> Response:
         query = request.query_params
         start = _number(query.get("from"), 0)
-        listed = await asyncio.to_thread(
+        listed = await self._threads.search(
             self._shelf.sources, query.get("q", ""), start, _MOST_SOURCES
         )
         return _json(listed)
@@ -131,7 +133,7 @@ class _Pages:
                 raise NotOnShelfError(f"There is no row {n} in this conversation.")
             return Whole(text=whole_text(conversation, n))
 
-        return _json(await asyncio.to_thread(whole))
+        return _json(await self._threads.read(whole))
 
     async def plan(self, request: Request) -> Response:
         target = request.query_params.get("for") or self._settings.target
@@ -142,7 +144,7 @@ class _Pages:
         def plan() -> PlanView:
             return plan_view(self._shelf.conversation(id_), target)
 
-        return _json(await asyncio.to_thread(plan))
+        return _json(await self._threads.read(plan))
 
     async def diff(self, request: Request) -> Response:
         query = request.query_params
@@ -160,11 +162,11 @@ class _Pages:
                     raise NotOnShelfError(f"There is no turn {turn} in this conversation.")
             return compare(sides[0], left_turn, sides[1], right_turn)
 
-        return _json(await asyncio.to_thread(diff))
+        return _json(await self._threads.read(diff))
 
     async def search(self, request: Request) -> Response:
         query = request.query_params
-        found = await asyncio.to_thread(search, self._shelf, query.get("q", ""), query.get("in"))
+        found = await self._threads.search(search, self._shelf, query.get("q", ""), query.get("in"))
         return _json(found)
 
     async def live(self, request: Request) -> Response:
@@ -180,7 +182,7 @@ class _Pages:
 
     async def export(self, request: Request) -> Response:
         query = request.query_params
-        file = await asyncio.to_thread(
+        file = await self._threads.read(
             export_file,
             self._shelf,
             request.path_params["id"],

@@ -38,6 +38,13 @@ class BoundedCache(Generic[Held]):
             while self.size > self._limit and len(self._held) > 1:
                 self._let_go(next(iter(self._held)))
 
+    def make_room(self, key: Hashable, size: int) -> None:
+        """Lets go of what was under a key and of what would not fit beside so many bytes, before they are made."""
+        with self._lock:
+            self._let_go(key)
+            while self._held and self.size + size > self._limit:
+                self._let_go(next(iter(self._held)))
+
     def drop(self, key: Hashable) -> None:
         """Lets go of a key, if it is held."""
         with self._lock:

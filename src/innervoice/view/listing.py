@@ -5,6 +5,7 @@ A folder may hold more than can be read while somebody waits: the list opens fil
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import sha256
 from time import monotonic
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from typing import NamedTuple
 from innervoice.errors import InnervoiceError
 from innervoice.show.policy import counted
 from innervoice.show.visible import one_line
-from innervoice.sources.opening import Source, open_source
+from innervoice.sources.opening import Source
 from innervoice.view.ids import full_id
 from innervoice.view.places import Place, Places
 from innervoice.view.row_types import SourceItem, SourceList
@@ -38,8 +39,9 @@ class _Examined(NamedTuple):
 class Listing:
     """What the files are, by id."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: Places, open_source: Callable[[str], Source]) -> None:
         self._places = places
+        self._open_source = open_source
         self._examined: dict[str, _Examined] = {}
 
     def examine(self, deadline: float) -> int:
@@ -88,10 +90,21 @@ class Listing:
 
     def _examine(self, place: Place) -> SourceItem:
         began = monotonic()
-        item = _look_at(place)
+        item = self._look_at(place)
         rest_until = began + (monotonic() - began) * _REST
         self._examined[place.id] = _Examined(place.changed, place.size, item, rest_until)
         return item
+
+    def _look_at(self, place: Place) -> SourceItem:
+        item = _unexamined(place)
+        item["first"] = ""
+        try:
+            source = self._open_source(place.id)
+        except InnervoiceError as error:
+            return item | {"problem": one_line(str(error), 500)}
+        except OSError as error:
+            return item | {"problem": f"It cannot be read: {error.strerror or error}."}
+        return item_of(place.id, place.shown, source, place.changed)
 
 
 def item_of(id: str, shown: str, source: Source, changed: float | None) -> SourceItem:  # noqa: A002 - the plain word
@@ -120,20 +133,6 @@ def item_of(id: str, shown: str, source: Source, changed: float | None) -> Sourc
     if not entries:
         item["problem"] = "It holds no conversation."
     return item
-
-
-def _look_at(place: Place) -> SourceItem:
-    item = _unexamined(place)
-    item["first"] = ""
-    if not place.is_inside():
-        return item | {"problem": "It leads out of what was named."}
-    try:
-        source = open_source(place.path)
-    except InnervoiceError as error:
-        return item | {"problem": one_line(str(error), 500)}
-    except OSError as error:
-        return item | {"problem": f"It cannot be read: {error.strerror or error}."}
-    return item_of(place.id, place.shown, source, place.changed)
 
 
 def _unexamined(place: Place) -> SourceItem:

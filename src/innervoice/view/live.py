@@ -1,6 +1,6 @@
 """Files that grow -> events for the pages that show them.
 
-Each conversation that a page looks at has a channel: the rows as they were told last, and the newest events with their ids. Whoever fetches
+Each conversation that a page looks at has a channel: a sketch of the rows as they were told last, and the newest events with their ids. Whoever fetches
 rows gets the id of the last event that they contain, and whoever listens says which event it has seen last, so nothing falls between.
 One task looks at the files of all channels; what changed is read again and compared.
 """
@@ -17,10 +17,11 @@ from typing import NamedTuple
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.errors import InnervoiceError
-from innervoice.view.changes import Change, EventName, changes
+from innervoice.view.changes import Change, EventName, Sketch, changes, sketch_of
 from innervoice.view.places import Stamp
 from innervoice.view.row_types import Head, Row
 from innervoice.view.shelf import Shelf
+from innervoice.view.threads import Threads
 
 __all__ = ["HEARTBEAT", "Happened", "Live", "Told"]
 
@@ -33,6 +34,8 @@ _MOST_EVENTS = 2_000
 _MOST_BYTES = 4 << 20
 _CHANNELS = 8
 """How many conversations that nobody listens to are remembered."""
+_IDLE_ROWS = 20_000
+"""How many rows they may have."""
 
 
 class Told(NamedTuple):
@@ -55,44 +58,61 @@ class Happened(NamedTuple):
 class _Channel:
     """A conversation, as it was told last."""
 
-    def __init__(self, stamp: Stamp, head: Head, rows: list[Row]) -> None:
-        self.stamp = stamp
-        self.head = head
-        self.rows = rows
-        self.name = secrets.token_hex(4)
-        self.number = 0
+    def __init__(self) -> None:
+        self.stamp: Stamp | None = None
+        """Of the file when it was looked at last."""
+        self.told: Stamp | None = None
+        """Of the rows that were told."""
         self.listeners = 0
+        self.number = 0
+        self._name = secrets.token_hex(4)
+        self._head: Head | None = None
+        self._sketches: list[Sketch] = []
         self._events: deque[Happened] = deque()
         self._size = 0
         self._lock = Lock()
 
     @property
+    def length(self) -> int:
+        """How many rows were told."""
+        return len(self._sketches)
+
+    @property
     def event(self) -> str:
         """The id of the last event."""
-        return f"{self.name}-{self.number}"
+        return f"{self._name}-{self.number}"
 
-    def add(self, happened: list[Change], head: Head, rows: list[Row]) -> None:
-        """Remembers events, and what they lead to."""
+    def tell(self, stamp: Stamp, head: Head, rows: list[Row]) -> bool:
+        """Makes events of what differs from what was told; whether there are any."""
+        if stamp == self.told and head == self._head:
+            return False
+        happened: list[Change] = []
+        if self.told is not None:
+            happened += changes(self._sketches, rows)
+            happened += [Change("head", head)] if head != self._head else []
+        if stamp != self.told:
+            self._sketches = [sketch_of(row) for row in rows]
+        self.told, self._head = stamp, head
+        self._add(happened)
+        return bool(happened)
+
+    def _add(self, happened: list[Change]) -> None:
         with self._lock:
             for change in happened:
                 self.number += 1
-                event = Happened(self.event, self.number, change.name, dump_json(change.data))
-                self._events.append(event)
-                self._size += len(event.data)
+                data = dump_json(change.data)
+                self._events.append(Happened(self.event, self.number, change.name, data))
+                self._size += len(data)
             while self._events and (self._size > _MOST_BYTES or len(self._events) > _MOST_EVENTS):
                 self._size -= len(self._events.popleft().data)
-            self.head, self.rows = head, rows
 
     def after(self, event: str) -> list[Happened] | None:
         """The events behind one; None if it is too old, or of another time."""
         name, _, number = event.rpartition("-")
         with self._lock:
             oldest = self._events[0].number if self._events else self.number + 1
-            if (
-                name != self.name
-                or not number.isdecimal()
-                or not oldest - 1 <= int(number) <= self.number
-            ):
+            is_known = name == self._name and number.isdecimal()
+            if not is_known or not oldest - 1 <= int(number) <= self.number:
                 return None
             return [event for event in self._events if event.number > int(number)]
 
@@ -100,8 +120,9 @@ class _Channel:
 class Live:
     """The channels of a shelf."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: Shelf, threads: Threads | None = None) -> None:
         self._shelf = shelf
+        self._threads = threads or Threads()
         self._channels: OrderedDict[str, _Channel] = OrderedDict()
         self._refreshing = Lock()
         self._waiting: set[asyncio.Event] = set()
@@ -117,24 +138,27 @@ class Live:
         """The rows of a conversation as they are now; blocks, so it is called in a thread."""
         with self._refreshing:
             id = self._shelf.canonical_id(id)  # noqa: A001
-            channel = self._channels.get(id)
-            if channel is None:
-                stamp = self._shelf.stamp(id)
-                channel = _Channel(stamp, self._shelf.head(id), self._shelf.rows(id))
-                self._channels[id] = channel
-                self._forget()
-            else:
-                self._refresh(id, channel)
+            channel = self._channels.get(id) or _Channel()
+            channel.stamp = self._shelf.stamp(id)
+            stamp, rows = self._shelf.stamped_rows(id)
+            channel.tell(stamp, head := self._shelf.head(id), rows)
+            self._channels[id] = channel
             self._channels.move_to_end(id)
-            return Told(channel.head, channel.rows, channel.event)
+            self._forget()
+            return Told(head, rows, channel.event)
 
     def since(self, id: str, event: str) -> list[Happened] | None:  # noqa: A002
         """What happened behind an event, as the file is now; None if the event is too old, or of another time."""
-        return self._channels[self.rows(id).head["id"]].after(event)
+        with self._refreshing:
+            channel = self._channels.get(id)
+            if channel is None:
+                return None
+            self._refresh(id, channel)
+            return channel.after(event)
 
     async def told(self, id: str) -> Told:  # noqa: A002
         """The same, for the event loop; whoever listens hears of what was found."""
-        told = await asyncio.to_thread(self.rows, id)
+        told = await self._threads.read(self.rows, id)
         self._wake()
         return told
 
@@ -162,6 +186,8 @@ class Live:
     def close(self) -> None:
         """Ends the streams of all listeners, because the server stops."""
         self._is_closed = True
+        self._shelf.close()
+        self._threads.close()
         self._wake()
 
     async def _frames(
@@ -200,7 +226,7 @@ class Live:
         """Looks at the files while somebody listens."""
         while self._listening and not self._is_closed:
             began = monotonic()
-            if await asyncio.to_thread(self._look):
+            if await self._threads.read(self._look):
                 self._wake()
             # A large file that grows must not take the whole machine.
             await asyncio.sleep(max(_FRAME, monotonic() - began))
@@ -231,19 +257,19 @@ class Live:
             return False
         channel.stamp = stamp
         try:
-            rows, head = self._shelf.rows(id), self._shelf.head(id)
+            told, rows = self._shelf.stamped_rows(id)
+            return channel.tell(told, self._shelf.head(id), rows)
         except (InnervoiceError, OSError):
             return False  # half written, or gone: what was told stays until it can be read again
-        happened = [*changes(channel.rows, rows)]
-        if head != channel.head:
-            happened.append(Change("head", head))
-        channel.add(happened, head, rows)
-        return bool(happened)
 
     def _forget(self) -> None:
+        """Lets go of conversations that nobody listens to any more; whoever comes back to them begins anew."""
         idle = [id_ for id_, channel in self._channels.items() if not channel.listeners]
-        for id_ in idle[:-_CHANNELS]:
-            del self._channels[id_]
+        held = 0
+        for number, id_ in enumerate(reversed(idle)):
+            held += self._channels[id_].length
+            if number and (number >= _CHANNELS or held > _IDLE_ROWS):
+                del self._channels[id_]
 
     def _wake(self) -> None:
         for woken in self._waiting:

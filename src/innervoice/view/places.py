@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
+from time import monotonic
 from typing import NamedTuple, TypeAlias
 
 from innervoice.sources.finding import FoundPaths
@@ -23,6 +24,7 @@ PIPED = "stdin"
 _ID_LENGTH = 10
 _BEGINNING = 65_536
 """A format is told by so many bytes; what comes behind them does not change it."""
+_REST = 10
 _BESIDE = ("-wal",)
 """Where SQLite writes before it writes into the file itself."""
 
@@ -65,6 +67,7 @@ class Places:
         """How many files are of no known format."""
         self.troubles: list[str] = []
         """What could not be read."""
+        self._due = 0.0
         self.scan()
 
     @property
@@ -72,8 +75,14 @@ class Places:
         """Whether new files may come."""
         return any(root.is_dir() for root in self._roots)
 
+    def scan_if_due(self) -> None:
+        """Looks at the paths again, unless that was done just now, measured by how long it takes."""
+        if monotonic() > self._due:
+            self.scan()
+
     def scan(self) -> bool:
         """Looks at the paths again; whether files came, went or changed their order."""
+        began = monotonic()
         found = FoundPaths(self._roots, self._reader_of)
         places = {place.id: place for path in found if (place := self._place(path)) is not None}
         ordered = sorted(places.values(), key=lambda place: (-place.changed, place.shown))
@@ -82,6 +91,7 @@ class Places:
             self._by_id = {place.id: place for place in ordered}
             self.unknown = found.unknown
             self.troubles = [why for _, why in found.troubles]
+        self._due = monotonic() + _REST * (monotonic() - began)
         return is_new
 
     def all(self) -> list[Place]:

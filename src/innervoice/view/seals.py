@@ -18,6 +18,7 @@ from innervoice.errors import InnervoiceError
 from innervoice.history.decisions import Decision
 from innervoice.history.plan import planned
 from innervoice.history.recover import recover
+from innervoice.show.secrets import redacted
 from innervoice.show.visible import one_line
 from innervoice.sources.conversation import Conversation
 from innervoice.view.row_types import Badge
@@ -84,7 +85,7 @@ class Seals:
         data = "".join(seal.hash for seal in known).encode()
         writer = _writer(part.origin)
         state, why = self._state(turn, position, part, writer)
-        who = one_line(writer.provider or writer.name, 60)
+        who = one_line(f"by {writer.provider or writer.model or 'somebody unknown'}", 60)
         return [
             {
                 "state": state,
@@ -213,14 +214,16 @@ class Seals:
         return self._refusals
 
     def _find_refusals(self) -> Iterator[tuple[int, str]]:
+        told: list[tuple[int, str]] = []
         for number, turn in enumerate(self._conversation.turns):
             notes = turn.answer.notes if turn.answer else ()
-            texts = [note.detail or "" for note in notes if note.code == "recovered_after_refusal"]
+            told += [(number, note.detail or "") for note in notes if note.code == _RECOVERED]
             if "api_error" in turn.marks:
-                texts.append(turn.message.text)
-            for text in texts:
-                for refused in self._turns_refused(number, text):
-                    yield refused, one_line(text, 200)
+                told.append((number, turn.message.text))
+        # Each costs a plan; a refusal long ago says nothing that later ones do not.
+        for number, text in told[-_MOST_REFUSALS:]:
+            for refused in self._turns_refused(number, text):
+                yield refused, one_line(redacted(text[:1000]), 200)
 
     def _turns_refused(self, turn: int, refusal: str) -> Iterator[int]:
         """The turns that a request has to do without after a refusal."""
@@ -243,6 +246,8 @@ class Seals:
                 yield number
 
 
+_RECOVERED = "recovered_after_refusal"
+_MOST_REFUSALS = 20
 _UNBOUND = "It is bound to everything before it; the source does not say what that was when it was written."
 _UNCHECKED = {
     "no": "It is not bound to what is before it.",
@@ -252,10 +257,10 @@ _UNCHECKED = {
 }
 _HEAD = ("the system prompt", "the tools")
 _LABELS = {
-    "present": "{word} by {who}",
-    "fits": "{word} by {who}, fits",
-    "dead": "{word} by {who}, dead",
-    "refused": "{word} by {who}, refused",
+    "present": "{word} {who}",
+    "fits": "{word} {who}, fits",
+    "dead": "{word} {who}, dead",
+    "refused": "{word} {who}, refused",
 }
 
 
@@ -270,11 +275,15 @@ def _binding(writer: _Writer) -> str | None:
     return row.bound if row else None
 
 
+def _in_dialect(writer: _Writer) -> str:
+    return f"; it came in the format {writer.dialect}" if writer.dialect else ""
+
+
 def _whose(writer: _Writer, *, is_stored: bool) -> str:
     """For whom a seal is, in a sentence."""
     account = f", account {writer.scope}" if writer.scope else ""
     if not writer.provider and not writer.model:
-        return "Whose it is, is not known."
+        return f"Whose it is, is not known{_in_dialect(writer)}."
     who = writer.provider or "its provider"
     if is_stored:
         return f"{who} stores it for {writer.name}{account} under an id; only the id goes back."

@@ -46,6 +46,7 @@ def search(shelf: Shelf, query: str, within: str | None = None) -> SearchResult:
         if is_cut or monotonic() > deadline:
             is_cut = True
             break
+        del conversation  # before the next one is read
     return SearchResult(
         hits=hits, is_cut=is_cut, words=_words(len(hits), read, unread, is_cut=is_cut)
     )

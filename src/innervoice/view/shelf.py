@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from threading import RLock
+from threading import Lock, RLock
 from time import monotonic, time
 from typing import NamedTuple
 
@@ -55,17 +55,23 @@ class Shelf:
     def __init__(self, paths: Sequence[Path | str], piped: bytes | None = None) -> None:
         self._places = Places([Path(path) for path in paths])
         self._piped = None if piped is None else open_source(piped)
-        self._listing = Listing(self._places)
+        self._listing = Listing(self._places, self.source)
         self._opened = BoundedCache[_Opened](_POSITIONS)
         self._conversations = BoundedCache[tuple[Stamp, Conversation]](_CONVERSATIONS)
         self._rows = BoundedCache[tuple[Stamp, list[Row]]](_ROWS)
-        # One reads at a time: two would need the memory twice, and share one interpreter anyway.
+        # One reads at a time: two would need the memory twice, and share one interpreter anyway. Who only looks for titles waits for nobody.
         self._reading = RLock()
+        self._opening = Lock()
+        self._is_closed = False
 
     @property
     def is_live(self) -> bool:
         """Whether anything in it can grow."""
         return self._places.has_folder or bool(self._places.all())
+
+    def close(self) -> None:
+        """Ends what takes long, because the server stops."""
+        self._is_closed = True
 
     def scan(self) -> bool:
         """Looks for new and changed files; whether any came, went or moved up."""
@@ -76,7 +82,9 @@ class Shelf:
         return self._listing.examine(monotonic() + seconds)
 
     def sources(self, query: str = "", start: int = 0, limit: int = 50) -> SourceList:
-        """A page of the list, newest first."""
+        """A page of the list, newest first; its first page knows of files that came just now."""
+        if not start:
+            self._places.scan_if_due()
         listed = self._listing.page(query, start, limit)
         if self._piped is not None and start == 0 and not query:
             listed["sources"].insert(0, self._item(PIPED))
@@ -104,7 +112,7 @@ class Shelf:
             held = self._conversations.get(id)
             if held is not None and held[0] == opened.stamp:
                 return held[1]
-            self._conversations.drop(id)
+            self._conversations.make_room(id, _expected(opened.source, entry))
             conversation = opened.source.conversation(entry.id)
             size = bytes_of_conversation(conversation)
             self._conversations.put(id, (opened.stamp, conversation), size)
@@ -112,15 +120,19 @@ class Shelf:
 
     def rows(self, id: str) -> list[Row]:  # noqa: A002
         """All rows of a conversation."""
+        return self.stamped_rows(id)[1]
+
+    def stamped_rows(self, id: str) -> tuple[Stamp, list[Row]]:  # noqa: A002
+        """The rows, and the stamp of the file that they were made of."""
         with self._reading:
-            stamp = self._open(split_id(id)[0]).stamp
+            opened, entry = self._entry(id)
             held = self._rows.get(id)
-            if held is not None and held[0] == stamp:
-                return held[1]
-            self._rows.drop(id)
+            if held is not None and held[0] == opened.stamp:
+                return held
+            self._rows.make_room(id, _expected(opened.source, entry))
             rows = rows_of(self.conversation(id))
-            self._rows.put(id, (stamp, rows), bytes_of_rows(rows))
-            return rows
+            self._rows.put(id, (opened.stamp, rows), bytes_of_rows(rows))
+            return opened.stamp, rows
 
     def head(self, id: str) -> Head:  # noqa: A002
         """What is above the timeline of a conversation."""
@@ -157,6 +169,11 @@ class Shelf:
                 yield one, error
                 continue
             for entry in source.entries:
+                if self._is_closed:
+                    return
+                # Whoever looks at a conversation reads it again; two large ones at a time may be too much.
+                self._conversations.make_room(None, _expected(source, entry))
+                self._rows.make_room(None, _expected(source, entry))
                 try:
                     yield full_id(one, entry), source.conversation(entry.id)
                 except (InnervoiceError, OSError) as error:
@@ -168,8 +185,11 @@ class Shelf:
         place = self._places.get(source_id)
         if place is None or not place.is_inside():
             raise NotOnShelfError(f"There is no source {source_id!r} below what was named.")
-        with self._reading:
-            stamp = place.stamp()  # before it is read, so that what is written meanwhile is noticed
+        stamp = place.stamp()  # before it is read, so that what is written meanwhile is noticed
+        held = self._opened.get(source_id)
+        if held is not None and held.stamp == stamp:
+            return held
+        with self._opening:
             held = self._opened.get(source_id)
             if held is not None and held.stamp == stamp:
                 return held
@@ -196,6 +216,12 @@ class Shelf:
         if place is None:
             return item_of(source_id, "standard input", source, None)
         return item_of(source_id, place.shown, source, place.path.stat().st_mtime)
+
+
+def _expected(source: Source, entry: Entry) -> int:
+    """About how many bytes a conversation will take, before it is read."""
+    end = source.size if entry.end is None else entry.end
+    return 3 * (end - entry.start)
 
 
 def _troubles(source: Source, *, is_growing: bool) -> list[str]:

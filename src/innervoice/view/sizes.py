@@ -12,7 +12,7 @@ __all__ = ["bytes_of_conversation", "bytes_of_rows"]
 
 _PART = 2_000
 """A part, its origin and the members of its wire block; the texts in the block are those of the part."""
-_ROW = 1_500
+_ROW = 2_500
 
 
 def bytes_of_conversation(conversation: Conversation) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -37,13 +38,12 @@ class StandIn:
         self.whole: dict[int, str] = {}
         self.asked: list[str] = []
         self.events: list[bytes] = []
-        self.cut_after: int | None = None
-        """How many bytes of the stream of events a connection gets before it breaks."""
+        self.cuts: Iterator[int] = iter(())
+        """How many bytes of the second event a connection gets before it breaks; when there are no more, it does not."""
         self.listeners: list[str | None] = []
         """What each connection of the stream had seen last."""
         self.changed = threading.Condition()
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self.server.daemon_threads = True
+        self.server = _Server(("127.0.0.1", 0), _handler(self))
         self.url = f"http://127.0.0.1:{self.server.server_port}/"
         self._thread = threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True)
 
@@ -110,6 +110,11 @@ class StandIn:
         }  # fmt: skip
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 100
+
+
 def _handler(stand_in):
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -156,23 +161,22 @@ def _handler(stand_in):
             self.send_header("connection", "close")
             self.end_headers()
             self.close_connection = True
-            left = stand_in.cut_after
+            cut = next(stand_in.cuts, None)
             self.wfile.write(b"retry: 10\n\n")
             sent = int(after.rpartition("-")[2]) if after else len(stand_in.events)
             while not getattr(stand_in.server, "is_closed", False):
                 with stand_in.changed:
                     if sent >= len(stand_in.events):
                         stand_in.changed.wait(1)
-                    frames = b"".join(stand_in.events[sent:])
+                    frames = stand_in.events[sent:]
                     sent = len(stand_in.events)
                 try:
-                    if left is not None and len(frames) >= left:
-                        self.wfile.write(frames[:left])
+                    if cut is not None and len(frames) > 1:
+                        self.wfile.write(frames[0] + frames[1][:cut])
                         return
-                    self.wfile.write(frames)
+                    self.wfile.write(b"".join(frames))
                 except OSError:
                     return
-                left = None if left is None else left - len(frames)
 
     return Handler
 

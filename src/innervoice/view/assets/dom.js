@@ -31,7 +31,11 @@ export function say(words) {
 
 /** Facts as a line of words; one with a tone has an element of its own. @param {Fact[]} facts */
 export function factWords(facts) {
-  return facts.flatMap((fact, i) => [i ? " · " : "", fact.tone ? make(`span.tone.${fact.tone}`, fact.label) : fact.label]);
+  return facts.flatMap((fact, i) => {
+    // Short ones are not broken.
+    const label = fact.label.length < 22 ? fact.label.replaceAll(" ", "\u00a0") : fact.label;
+    return [i ? " · " : "", fact.tone ? make(`span.tone.${fact.tone}`, label) : label];
+  });
 }
 
 /** A list of facts with the sentences behind them. @param {string} kind @param {Fact[]} facts */

@@ -1,10 +1,10 @@
 // What is above the timeline: title, sums, lanes, what the source cannot know, and where it could not be read.
 import { byId, drawFacts, factWords, make } from "./dom.js";
-import { address } from "./place.js";
+import { linkTo } from "./place.js";
 
 function drawLanes({ lanes, id, lanes_total: total = 0 }) {
   const items = lanes.map((lane) => {
-    const label = make("a", { href: address({ c: lane.id, n: "" }), dir: "auto" }, lane.parent ? "↳ " : "", lane.title || lane.id);
+    const label = make("a", { ...linkTo(lane.id), dir: "auto" }, lane.parent ? "↳ " : "", lane.title || lane.id);
     if (lane.id === id) label.setAttribute("aria-current", "page");
     return make("li", label, make("span.small", lane.parent ? " sub-agent " : " ", ...factWords(lane.facts)));
   });

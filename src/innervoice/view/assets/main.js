@@ -18,6 +18,7 @@ const MANY = 10_000;
 let about;
 let shown = "";
 let openings = 0;
+let visits = 0;
 let wanted = { n: -1, words: "" };
 
 function fail(error) {
@@ -79,22 +80,26 @@ function linkExports() {
 
 // Shows what the address says.
 async function showPlace() {
+  visits += 1;
+  const mine = visits;
   readPlace();
   wanted = { n: Number(place.n || -1), words: takeHitWords() };
   if (!place.c) {
     const first = exported ? exported.first : (await loadSources())?.first;
+    if (mine !== visits) return;
     if (!first) throw new Error("There is no source that can be opened.");
     notePlace({ c: first });
   }
   if (place.c === shown) await reveal(wanted.n, wanted.words);
   else await open(place.c);
+  if (mine !== visits) return;
   if (place.for) {
     if (!shownPanel()) showPanel("plan");
     await showPlan(place.for);
   }
   if ((place.a || place.b) && shownPanel() !== "found") showPanel("compare");
   if (shownPanel() === "compare") await showComparison();
-  if (place.q) await showSearch(place.q);
+  await showSearch(place.q);
 }
 
 // A browser may forbid to remember.

@@ -24,6 +24,16 @@ export function notePlace(changes) {
   write();
 }
 
+/** The properties of a link to a conversation; a plan and a comparison go along. @param {string} id */
+export function linkTo(id) {
+  const onclick = (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    visit({ c: id, n: "", q: "" });
+  };
+  return { href: `#c=${id}`, onclick };
+}
+
 /** Goes to another place; `hashchange` tells the page. @param {object} changes */
 export function visit(changes) {
   const next = address(changes);

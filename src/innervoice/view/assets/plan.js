@@ -39,13 +39,12 @@ export async function showPlan(target, again = false) {
   shown = wanted;
   const view = await ask(`plan/${place.c}`, { for: target }).catch((error) => ({ error: error.message }));
   if (wanted !== shown) return undefined;
-  if (view.error) {
-    clearPlan();
-    byId("plan-result").append(make("p.bad", view.error));
-    return undefined;
-  }
+  clearPlan();
+  shown = view.error ? "" : wanted;
+  if (view.error) byId("plan-result").append(make("p.bad", view.error));
+  if (!view.summary?.length) return undefined;
   markRows((row) => marksOf(view.marks, row));
-  byId("plan-result").replaceChildren(
+  byId("plan-result").append(
     drawFacts(view.summary),
     make("p.small", "The mark under each row says what would happen to it."),
     make("h3", "The next request"),

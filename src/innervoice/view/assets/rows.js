@@ -34,7 +34,7 @@ export function fillRow(element, row) {
   element.className = `row ${row.kind}`;
   if (isFold(row)) fillFold(element, row);
   else {
-    const first = row.kind === "turn" ? make("h2", row.title, " ", make("span.number", row.turn)) : textOf(row);
+    const first = row.kind === "turn" ? make("h2", row.title) : textOf(row);
     element.replaceChildren(first, ...footOf(row));
   }
   if (row.notes.length) element.append(explained("ul.notes", row.notes));
@@ -48,7 +48,8 @@ function fillFold(element, row) {
   line.replaceChildren(row.title, " ", make("span.facts", ...factWords(row.facts)), ...badgesOf(row));
   if (row.empty) line.append(" ", make("span.reason", row.empty.why));
   else if (first) line.append(" ", make("span.first", { dir: "auto" }, first));
-  element.replaceChildren(line, textOf(row));
+  while (line.nextSibling) line.nextSibling.remove();
+  element.append(textOf(row));
   if (element.open) explain(element, row);
 }
 

@@ -1,7 +1,7 @@
 // The list of sources, with its search; hidden when there is only one.
 import { ask } from "./data.js";
 import { byId, calmly, factWords, make, say } from "./dom.js";
-import { address, place } from "./place.js";
+import { linkTo, place } from "./place.js";
 
 let next = 0;
 let isMany = false;
@@ -14,7 +14,7 @@ function drawSource(source) {
     source.path === source.title ? null : make("bdi.small.path", source.path),
   ];
   if (!source.first) return make("li.problem", ...words);
-  return make("li", make("a", { href: address({ c: source.first, n: "", q: "" }), "data-source": source.id }, ...words));
+  return make("li", make("a", { ...linkTo(source.first), "data-source": source.id }, ...words));
 }
 
 /** Says which source is the one that is shown. @param {string} id */
@@ -22,7 +22,6 @@ export function markSource(id) {
   for (const link of byId("source-list").querySelectorAll("a")) {
     if (link.dataset.source === id) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
-    link.href = address({ c: new URLSearchParams(link.hash.slice(1)).get("c"), n: "", q: "" });
   }
 }
 

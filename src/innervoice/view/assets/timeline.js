@@ -215,11 +215,12 @@ function showTools({ row, element }) {
   const button = (words, onclick) => make("button", { onclick }, words);
   const buttons = [button("Copy link", () => copy(location.href.split("#")[0] + address(here), "Link"))];
   if (row.kind !== "turn") buttons.unshift(button("Copy text", () => copy(entries.get(row.n).row.text, "Text")));
-  else for (const [side, words] of Object.entries({ a: "Compare", b: "with" })) buttons.push(button(words, () => visit({ ...here, [side]: `${conversation}:${row.turn}` })));
+  else for (const [side, words] of Object.entries({ a: "Compare from here", b: "to here" })) buttons.push(button(words, () => visit({ ...here, [side]: `${conversation}:${row.turn}` })));
   if (row.call !== undefined) buttons.push(button("Go to the call", () => reveal(row.call)));
   tools.replaceChildren(make("div", ...buttons));
   tools.dataset.order = row.n + 0.7;
-  (element.nextElementSibling?.matches(".marks") ? element.nextElementSibling : element).after(tools);
+  if (row.kind === "turn") element.append(tools);
+  else (element.nextElementSibling?.matches(".marks") ? element.nextElementSibling : element).after(tools);
 }
 
 /** Puts an element behind each row, such as the marks of a plan; without a function, takes them away. @param {(row: Row) => any} [markOf] */
