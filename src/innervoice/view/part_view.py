@@ -5,6 +5,7 @@ The text is what `show.render(..., "plain")` shows, without quotation marks; of 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from innervoice.canon.jsontext import dump_json, load_json
@@ -12,6 +13,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Thinking, ToolCall, ToolResult
 from innervoice.show.lines import line_of
 from innervoice.show.policy import Answer, Block, Item, Result, ShownCall, Thought, counted, view_of
+from innervoice.show.secrets import redacted
 from innervoice.show.visible import one_line, visible
 from innervoice.view.indenting import indented
 from innervoice.view.row_types import Fact
@@ -25,6 +27,7 @@ _FIRST = 160
 _LONGEST_READ = 20_000
 """Characters of arguments that are read for a title."""
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
+_DATA_URL = re.compile("data:([a-z]{1,20}/[a-z0-9.+-]{1,40});base64,")
 _LARGEST_IMAGE = 2_000_000
 
 
@@ -121,7 +124,7 @@ def media_facts(part: Media) -> Iterator[Fact]:
     if part.data:
         yield fact(size(len(part.data) * 3 // 4))
     if part.url and not part.url.startswith("data:"):
-        yield fact("by its address", part.url)
+        yield fact("by its address", redacted(part.url[:1000]))
 
 
 def image_of(part: Part) -> str | None:
@@ -129,11 +132,14 @@ def image_of(part: Part) -> str | None:
     if isinstance(part, ToolResult) and not isinstance(part.content, str):
         found = (image for item in part.content if (image := image_of(item)))
         return next(found, None)
-    if not isinstance(part, Media) or part.mime not in _IMAGES or not part.data:
+    if not isinstance(part, Media):
         return None
-    if len(part.data) > _LARGEST_IMAGE or not _is_base64(part.data):
+    mime, data = part.mime, part.data
+    if not data and part.url and (address := _DATA_URL.match(part.url)):
+        mime, data = address[1], part.url[address.end() :]
+    if not data or mime not in _IMAGES or len(data) > _LARGEST_IMAGE or not _is_base64(data):
         return None
-    return f"data:{part.mime};base64,{part.data}"
+    return f"data:{mime};base64,{data}"
 
 
 def _is_base64(data: str) -> bool:
