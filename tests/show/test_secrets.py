@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from innervoice.show.secrets import redacted
@@ -114,6 +114,7 @@ def test_a_wary_reader_takes_out_every_long_run():
     )
 
 
+@settings(deadline=None)
 @given(hostile, st.sampled_from(sorted(KEYS)), hostile)
 def test_a_key_between_any_texts_is_taken_out(before, name, after):
     key = KEYS[name]

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import innervoice as iv
@@ -122,6 +122,7 @@ def test_a_turn_on_an_abandoned_branch_has_that_branch_before_it():
 some_lines = st.lists(st.sampled_from(["a", "b", "c", "{", "}"]), max_size=30)
 
 
+@settings(deadline=None)
 @given(some_lines, some_lines)
 def test_a_difference_says_what_was_removed_and_added_and_nothing_else(left, right):
     made = diff_lines(left, right)
@@ -133,11 +134,24 @@ def test_a_difference_says_what_was_removed_and_added_and_nothing_else(left, rig
     assert len(right) == same + sum(line["op"] == "added" for line in made)
 
 
-def test_a_large_difference_is_bounded():
-    made = diff_lines([f"{n}" for n in range(20_000)], [f"x{n}" for n in range(20_000)])
+def test_a_large_difference_shows_the_ends_of_both_sides():
+    left, right = [f"{n}" for n in range(20_000)], [f"x{n}" for n in range(20_000)]
+    view = {"lines": diff_lines(left, right)}
+
+    for op, side in (("removed", left), ("added", right)):
+        shown = lines(view, op)
+        assert (side[0], side[-1]) == (shown[0], shown[-1])
+        assert "… 18,200 more lines …" == shown[900]
+        assert 1801 == len(shown)
+
+
+def test_many_small_differences_are_bounded():
+    left = [f"{n}" for n in range(2900)]
+    right = [line if n % 2 else f"x{n}" for n, line in enumerate(left)]
+    made = diff_lines(left, right)
 
     assert 4001 == len(made)
-    assert "36,000 more lines" in made[-1]["text"]
+    assert "350 more lines are not shown" in made[-1]["text"]
 
 
 def test_a_long_line_is_cut_after_it_was_compared():

@@ -189,6 +189,29 @@ def test_odd_blocks_are_planned_or_said(value, target):
     json.dumps(view)
 
 
+def test_a_source_without_settings_says_so():
+    told = [item["label"] for item in plan_view(hand_made(), CLAUDE)["summary"]]
+
+    assert "settings not known" in told
+    assert "settings not known" not in [
+        item["label"] for item in plan_view(emulated(CLAUDE), CLAUDE)["summary"]
+    ]
+
+
+def test_a_cache_that_is_partly_lost_names_the_turn():
+    answer = answered(iv.Text("b"), provider="deepseek", model="deepseek-v4")
+    summary = turn(iv.user("So far: b."), marks=("compaction",))
+    made = conversation(iv.system("s"), iv.user("a"), answer, summary)
+    told = next(
+        item
+        for item in plan_view(made, "deepseek/deepseek-v4")["summary"]
+        if "cache" in item["label"]
+    )
+
+    assert "cache partly lost" == told["label"]
+    assert "up to turn 3" in told["why"]
+
+
 def test_what_was_written_for_one_host_is_not_sent_to_another():
     request = iv.Request(
         "openai/gpt-5.6", (), system="Be brief.", scope="acme", extra={"service_tier": "flex"}

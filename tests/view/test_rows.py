@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import innervoice as iv
@@ -157,6 +157,7 @@ def check_beginning(text, shown):
         assert whole == without_blanks(shown)
 
 
+@settings(deadline=None)
 @given(st.lists(parts, max_size=5), st.sampled_from(["system", "user", "assistant", "tool"]))
 def test_a_row_shows_what_render_shows_of_its_part(message_parts, role):
     """The contract of the page: part by part it shows what plain text shows, and where that is nothing, why."""
@@ -194,6 +195,7 @@ def check(row, part, shown):
             assert row["text"] == shown
 
 
+@settings(deadline=None)
 @given(arguments)
 def test_arguments_change_only_in_white_space_between_tokens(text):
     row = rows_of(conversation(answered(iv.ToolCall("a", "f", text))))[1]
@@ -331,6 +333,8 @@ def test_an_image_of_five_types_can_be_shown_and_nothing_else():
         iv.Media("image/png", 'x"><script>'),
         iv.Media("image/png", url="https://evil.example/x.png"),
         iv.ToolResult("a", (iv.Text("see"), iv.Media("image/webp", "AAAA"))),
+        iv.Media(url="data:image/gif;base64,R0lG"),
+        iv.Media(url="data:text/html;base64,R0lG"),
     ]
     rows = rows_of(conversation(iv.Message("user", tuple(shown))))[1:]
 
@@ -340,6 +344,8 @@ def test_an_image_of_five_types_can_be_shown_and_nothing_else():
         None,
         None,
         "data:image/webp;base64,AAAA",
+        "data:image/gif;base64,R0lG",
+        None,
     ] == [row.get("image") for row in rows]
 
 
@@ -351,6 +357,23 @@ def test_times_and_names_that_are_none_break_nothing():
 
     json.dumps(rows_of(made), allow_nan=False, ensure_ascii=False).encode()
     json.dumps(head_facts(made), allow_nan=False, ensure_ascii=False).encode()
+
+
+def test_what_the_source_knows_of_the_request_is_above_the_rows():
+    tool = iv.Tool("read_file", "Reads.", {"type": "object"})
+    request = iv.Request(
+        "anthropic/claude-opus-4-6",
+        (),
+        system="Be brief.",
+        tools=[tool],
+        reasoning=iv.Reasoning(effort="high", show="summary"),
+    )
+    facts = head_facts(conversation(iv.user("x"), request=request))
+
+    assert ["1 turn", "system prompt", "1 tool", "reasoning high, shown as summary"] == labels(
+        facts
+    )
+    assert "9 characters, beginning: Be brief." == facts[1]["why"]
 
 
 # ---- seals -------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import innervoice as iv
@@ -45,6 +45,8 @@ def talk():
         ("model:gemini short", [(18, "text", "Short")]),
         ("role:user more", [(16, "text", "more")]),
         ("tool:read_file in:thinking file", [(7, "thinking", "file")]),
+        ("tool:read_file role:user", [(9, "tool", "read_file, read_file")]),
+        ("role:user", [(0, "status", "user"), (9, "status", "user"), (15, "status", "user")]),
         ("nowhere", []),
         ("", []),
         ("   ", []),
@@ -77,6 +79,7 @@ def test_a_hit_behind_the_cut_of_a_row_is_found():
     assert "needle" in whole_text(made, hit["n"])
 
 
+@settings(deadline=None)
 @given(hostile, st.lists(hostile, min_size=1, max_size=4))
 def test_any_query_is_survived_and_every_hit_holds_it(query, texts):
     made = conversation(*(answered(thinker(text), iv.Text(text)) for text in texts))
@@ -85,6 +88,7 @@ def test_any_query_is_survived_and_every_hit_holds_it(query, texts):
         "".join([hit["before"], hit["hit"], hit["after"], hit["title"]]).encode()
 
 
+@settings(deadline=None)
 @given(st.text("abİßı ", min_size=1, max_size=12), st.text("xyİ ", max_size=20))
 def test_letters_that_grow_in_lower_case_are_found(word, around):
     made = conversation(answered(iv.Text(f"{around}{word}{around}")))

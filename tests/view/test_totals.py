@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import innervoice as iv
@@ -129,6 +129,7 @@ def test_a_summary_and_another_model_lose_no_cache():
 counts = st.none() | st.integers(0, 10**9)
 
 
+@settings(deadline=None)
 @given(st.lists(st.builds(iv.Usage, input_tokens=counts, output_tokens=counts, reasoning_tokens=counts, cached_input_tokens=counts), max_size=4))  # fmt: skip
 def test_any_counts_are_survived(usages):
     made = conversation(*(answered(iv.Text("x"), usage=usage) for usage in usages))

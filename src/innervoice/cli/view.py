@@ -6,6 +6,7 @@ import os
 import socket
 import sys
 import webbrowser
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
@@ -126,7 +127,7 @@ def _shelf(paths: tuple[str, ...]) -> Shelf:
             raise FileError(
                 "Name a file or a folder: there are no sessions of Claude Code, Codex, Gemini CLI or opencode in this home."
             )
-        click.echo(f"Looking at {', '.join(map(str, named))}.", err=True)
+        click.echo(f"Looking at {_joined(named)}.", err=True)
     for path in named:
         try:
             path.stat()
@@ -136,22 +137,33 @@ def _shelf(paths: tuple[str, ...]) -> Shelf:
         shelf = Shelf(named, standard_input().buffer.read() if "-" in paths else None)
     except InnervoiceError as error:
         raise FileError(f"standard input: {error}.\n{_formats()}") from None
-    listed = shelf.sources(limit=1)
+    # Only counted: a large file is opened when the page asks for it.
+    listed = shelf.sources(limit=0)
     if not listed["total"]:
-        seen = (
-            f" ({counted(listed['unknown'], 'file')} of no known format)"
-            if listed["unknown"]
-            else ""
-        )
-        raise FileError(
-            f"There is nothing to view in {', '.join(map(str, named))}{seen}.\n{_formats()}"
-        )
-    first = listed["sources"][0]
-    if listed["total"] == 1 and "problem" in first:
-        raise FileError(
-            f"{first['path']}: {first['problem']}.".replace("..", ".") + f"\n{_formats()}"
-        )
+        unknown = listed["unknown"]
+        seen = f" ({counted(unknown, 'file')} of no known format)" if unknown else ""
+        raise FileError(f"There is nothing to view in {_joined(named)}{seen}.\n{_formats()}")
+    if "-" not in paths:
+        _check_formats(named)
     return shelf
+
+
+def _check_formats(named: list[Path]) -> None:
+    """Raises what is wrong with the first file if nothing else was named."""
+    from innervoice.sources.opening import open_source, reader_of
+
+    try:
+        if any(path.is_dir() or reader_of(path) is not None for path in named):
+            return
+        open_source(named[0])
+    except InnervoiceError as error:
+        raise FileError(f"{named[0]}: {error}.\n{_formats()}") from None
+    except OSError as error:
+        raise FileError(f"Cannot read {error.filename or named[0]}: {error.strerror}.") from None
+
+
+def _joined(paths: list[Path]) -> str:
+    return ", ".join(map(str, paths))
 
 
 def _formats() -> str:
@@ -204,11 +216,15 @@ def _serve(
     listening = _listening(host, port)
     settings = guarded(Settings(policy=show, target=target), host)
     address = first_address(listening, settings)
+    listening.listen()  # whoever is fast waits instead of being refused
     click.echo(address)
+    if not settings.only_loopback:
+        said = "Other machines reach it by this machine's address or name, with the same port and token; whoever has the token sees everything."
+        click.echo(said, err=True)
     click.echo("Stop with Ctrl+C.", err=True)
     sys.stdout.flush()
     if not no_browser:
-        listening.listen()  # a fast browser waits instead of being refused
         webbrowser.open(address)
-    run(listening, shelf, settings)
+    with suppress(KeyboardInterrupt):
+        run(listening, shelf, settings)
     raise click.exceptions.Exit(INTERRUPTED)  # it serves until Ctrl+C

@@ -139,10 +139,14 @@ def _sealed(part: Thinking, asked: _Asked) -> Empty:
     if part.form == "summary" or show in ("summary", "full"):
         why = "The API was asked to show its reasoning, and sent this block with a seal and no text: it summarised it to nothing."
         return _empty("summarised", why)
+    kept = "The reasoning is in the seal, which only the provider opens"
     if show == "hidden":
-        why = 'The request asked to hide the reasoning; the seal keeps it for the next request. Ask with show="summary" to read it.'
+        why = f"{kept}; the request asked to hide it."
+    elif asked.is_known:
+        why = f"{kept}; the request did not ask for its text."
     else:
-        why = 'The reasoning is in the seal, which only the provider opens; the request did not ask for its text. Ask with show="summary" to read it.'
+        why = f"{kept}; no text came with it."
+    why += ' Ask with show="summary" to read more of what the model thinks.'
     return _empty("sealed only", why)
 
 
