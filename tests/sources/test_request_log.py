@@ -522,10 +522,27 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
+EVENTS = st.sampled_from(["part_start", "text_delta", "thinking_delta", "part_end", "recast", "tool_call_delta", "odd"])  # fmt: skip
+PLACES = st.integers(-1, 2) | JSON
+STEPS = st.lists(
+    st.fixed_dictionaries(
+        {"event": EVENTS},
+        optional={
+            "index": PLACES,
+            "type": st.sampled_from(["text", "thinking"]) | JSON,
+            "text": st.text(max_size=5) | JSON,
+            **dict.fromkeys(("part", "parts", "rest", "origin", "complete"), JSON),
+        },
+    )
+    | JSON,
+    max_size=6,
+)
+
+
 @settings(deadline=None)
 @given(
     request=st.fixed_dictionaries({}, optional=dict.fromkeys(("at", "base", "kept", "answer", "new", "settings", "session", "asked", "level"), JSON)),
-    steps=JSON,
+    steps=STEPS | JSON,
     end=st.fixed_dictionaries({}, optional=dict.fromkeys(("at", "response", "report"), JSON)),
     has_end=st.booleans(),
 )  # fmt: skip
@@ -539,6 +556,27 @@ def test_records_of_any_content(whole, request, steps, end, has_end):
     ]
     lines = [json.dumps(record, separators=(",", ":")).encode() + b"\n" for record in records]
     read_all(head + b"".join(lines))
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [{"event": "part_end"}],
+        [{"event": "part_end", "index": 5}],
+        [{"event": "text_delta", "index": 0, "text": "before its part"}],
+        [{"event": "text_delta"}],
+        [{"event": "text_delta", "index": [], "text": "x"}],
+        [{"event": "recast", "index": None}],
+        [3],
+    ],
+)
+def test_steps_that_are_none(whole, steps):
+    records = [{"record": "request", "id": "a"}, {"record": "growth", "id": "a", "steps": steps}]
+    lines = [json.dumps(record, separators=(",", ":")).encode() + b"\n" for record in records]
+    source = open_source(whole.splitlines(keepends=True)[0] + b"".join(lines))
+
+    with pytest.raises(DecodeError, match="expected the steps of an answer"):
+        source.conversation()
 
 
 def test_lines_of_the_terminal_are_shown(tmp_path):
@@ -623,8 +661,8 @@ def test_a_failing_disk_is_told_once_and_tried_again(tmp_path):
     for number in range(5):
         log.begin(asked(f"r{number}", [user("one")]), "full").end(answer("eins"))
         assert log.flush()
+        now[0] += 60.0
     place.unlink()
-    now[0] = 60.0
     log.begin(asked("late", [user("one")]), "full").end(answer("eins"))
     log.close()
     source = open_source(only_file(place))

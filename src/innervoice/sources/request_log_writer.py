@@ -187,6 +187,7 @@ class RequestLog:
         try:
             job()
         except OSError as error:
+            self._lost += 1
             self._fail(error)
         except Exception:  # noqa: BLE001 - whatever a caller sends, the next one's request is logged
             self._lost += 1
@@ -291,15 +292,16 @@ class RequestLog:
     def _write(self) -> None:
         if not self._lines:
             return
-        data, self._lines = b"".join(self._lines), []
         try:
-            self._files.write(data)
+            self._files.write(b"".join(self._lines))
         except OSError as error:
             self._fail(error)
+        self._lines = []
 
     def _fail(self, error: OSError) -> None:
         """A disk that fails costs the log, and nothing else."""
         self._files.close()
+        self._lost += len(self._lines)
         self._lines = []
         self._failed_at = self._clock()
         if not self._has_said:
