@@ -141,18 +141,23 @@ def test_a_tree_is_listed_by_its_main_sessions(tmp_path):
     assert [path] == list(paths_in([tmp_path]))
 
 
+@pytest.mark.parametrize("is_running", [True, False])
 @pytest.mark.parametrize("mode", ["DELETE", "WAL"])
-def test_nothing_is_written_beside_the_database(tmp_path, mode):
+def test_nothing_is_written_beside_the_database(tmp_path, mode, is_running):
+    """Not even a file that is gone again at the end: the folder would have another time."""
     path = tmp_path / "opencode.db"
     connection = opencode_database(path, mode=mode)
+    if not is_running:
+        connection.close()
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    time = tmp_path.stat().st_mtime_ns
     source = open_source(path)
     read = [source.conversation(entry.id) for entry in source.entries]
     after = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    connection.close()
 
-    assert before == after
+    assert (before, time) == (after, tmp_path.stat().st_mtime_ns)
     assert TURNS == shown(read[0].turns)
+    connection.close()
 
 
 def test_a_database_that_may_not_be_written_is_read(tmp_path):
@@ -336,6 +341,16 @@ def test_a_damaged_database_is_refused(tmp_path):
 
     with pytest.raises(DecodeError):
         open_source(bytes(data)).conversation()
+
+
+def test_a_schema_that_is_no_text_is_refused(tmp_path):
+    """SQLite quotes it in its error, and Python cannot decode that."""
+    path = tmp_path / "opencode.db"
+    opencode_database(path).close()
+    data = path.read_bytes().replace(b"CREATE TABLE part", b"CREATE \x80ABLE part")
+
+    with pytest.raises(DecodeError):
+        open_source(data)
 
 
 def test_parts_of_other_kinds_are_kept_as_they_are():

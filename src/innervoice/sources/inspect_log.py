@@ -159,14 +159,14 @@ def _open_json(data: Data) -> Opened:
     try:
         members = split_members(whole)
         evaluated = as_dict(load_json(bytes(members.get("eval", b"null"))))
-        samples = [bytes(sample) for sample in split_items(members.get("samples", b"[]"))]
+        samples = split_items(members.get("samples", b"[]"))  # views of the whole, not copies
     except ValueError as error:
         raise DecodeError(f"expected a log of inspect_ai in JSON: {error}") from None
     model = as_text(evaluated.get("model"))
     entries: dict[str, Entry] = {}
     troubles: list[Trouble] = []
     start = 0
-    for number, sample in enumerate(samples, 1):
+    for number, sample in enumerate(map(bytes, samples), 1):
         start = whole.index(sample, start)
         end = start + len(sample)
         try:

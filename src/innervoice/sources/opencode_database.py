@@ -81,7 +81,7 @@ class _Database:
                 yield connection
             finally:
                 connection.close()
-        except (sqlite3.Error, sqlite3.Warning, OverflowError) as error:
+        except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError) as error:
             raise DecodeError(f"expected a database of opencode: {error}") from None
 
     def _connect(self) -> sqlite3.Connection:

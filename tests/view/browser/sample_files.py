@@ -41,7 +41,9 @@ def _answer(history, number, *blocks, stop="end_turn", tokens=600):
         "usage": {"input_tokens": 1800 + 700 * number, "output_tokens": tokens},
     }  # fmt: skip
     history = [getattr(message, "message", message) for message in history]
-    return iv.decode(body, provider="anthropic", request=iv.Request(MODEL, history, reasoning="high"))
+    return iv.decode(
+        body, provider="anthropic", request=iv.Request(MODEL, history, reasoning="high")
+    )
 
 
 def conversation(edited=False):
@@ -50,33 +52,131 @@ def conversation(edited=False):
     history.append(_answer(history, 0, _thinks("first", FIRST), {"type": "text", "text": "I start with the timing report."}, _calls("toolu_1", "build/timing.txt"), stop="tool_use", tokens=612))  # fmt: skip
     history.append(iv.tool_result("toolu_1", TIMES))
     history.append(_answer(history, 1, _thinks("second", ""), {"type": "text", "text": "Resolving takes six and a half minutes; that is the change."}, _calls("toolu_2", "git.log"), stop="tool_use", tokens=540))  # fmt: skip
-    log = "\n".join(f"{number:3}  {number * 7919 % 65536:04x}  no change of the resolver" for number in range(40))
+    log = "\n".join(
+        f"{number:3}  {number * 7919 % 65536:04x}  no change of the resolver"
+        for number in range(40)
+    )
     history.append(iv.tool_result("toolu_2", log))
-    before = [*history[:-1], iv.tool_result("toolu_2", log + "\n 41  5f1c  delete requirements.lock")] if edited else history
-    history.append(_answer(before, 2, _thinks("third", LAST), {"type": "text", "text": ANSWER}, tokens=780))
+    before = (
+        [*history[:-1], iv.tool_result("toolu_2", log + "\n 41  5f1c  delete requirements.lock")]
+        if edited
+        else history
+    )
+    history.append(
+        _answer(before, 2, _thinks("third", LAST), {"type": "text", "text": ANSWER}, tokens=780)
+    )
     return [*history, iv.user("Thanks. How much faster will it be?")]
 
 
 def _line(uuid, parent, kind, message, second, **more):
     stamp = f"2026-11-16T10:12:{second:02}.000Z"
-    return {"type": kind, "uuid": uuid, "parentUuid": parent, "sessionId": "5e55", "timestamp": stamp, "cwd": "/work", "version": "2.1.0", "message": message, **more}
+    return {
+        "type": kind,
+        "uuid": uuid,
+        "parentUuid": parent,
+        "sessionId": "5e55",
+        "timestamp": stamp,
+        "cwd": "/work",
+        "version": "2.1.0",
+        "message": message,
+        **more,
+    }
 
 
 def session():
     """A session of Claude Code that starts a sub-agent: its file, and the sub-agent's."""
-    def claude(id_, *content, stop="end_turn"):
-        return {"id": id_, "type": "message", "role": "assistant", "model": "claude-opus-5-5", "content": list(content), "stop_reason": stop, "usage": {"input_tokens": 900, "output_tokens": 320}}
 
-    task = {"type": "tool_use", "id": "toolu_9", "name": "Task", "input": {"description": "Find the commit", "prompt": "Find the commit that changed the resolver."}}
+    def claude(id_, *content, stop="end_turn"):
+        return {
+            "id": id_,
+            "type": "message",
+            "role": "assistant",
+            "model": "claude-opus-5-5",
+            "content": list(content),
+            "stop_reason": stop,
+            "usage": {"input_tokens": 900, "output_tokens": 320},
+        }
+
+    task = {
+        "type": "tool_use",
+        "id": "toolu_9",
+        "name": "Task",
+        "input": {
+            "description": "Find the commit",
+            "prompt": "Find the commit that changed the resolver.",
+        },
+    }
     main = [
-        _line("u0", None, "user", {"role": "user", "content": "Why does the resolver run at every build?"}, 1),
-        _line("u1", "u0", "assistant", claude("msg_a", _thinks("task", "Somebody must look through the history; that is work for an agent of its own."), task, stop="tool_use"), 6),
-        _line("u2", "u1", "user", {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_9", "content": "Commit 5f1c deleted requirements.lock."}]}, 40, toolUseResult={"agentId": "a1"}),
-        _line("u3", "u2", "assistant", claude("msg_b", {"type": "text", "text": "Commit 5f1c deleted the lock file."}), 44),
+        _line(
+            "u0",
+            None,
+            "user",
+            {"role": "user", "content": "Why does the resolver run at every build?"},
+            1,
+        ),
+        _line(
+            "u1",
+            "u0",
+            "assistant",
+            claude(
+                "msg_a",
+                _thinks(
+                    "task",
+                    "Somebody must look through the history; that is work for an agent of its own.",
+                ),
+                task,
+                stop="tool_use",
+            ),
+            6,
+        ),
+        _line(
+            "u2",
+            "u1",
+            "user",
+            {
+                "role": "user",
+                "content": [
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": "toolu_9",
+                        "content": "Commit 5f1c deleted requirements.lock.",
+                    }
+                ],
+            },
+            40,
+            toolUseResult={"agentId": "a1"},
+        ),
+        _line(
+            "u3",
+            "u2",
+            "assistant",
+            claude("msg_b", {"type": "text", "text": "Commit 5f1c deleted the lock file."}),
+            44,
+        ),
     ]
     agent = [
-        _line("v0", None, "user", {"role": "user", "content": "Find the commit that changed the resolver."}, 10, isSidechain=True, agentId="a1"),
-        _line("v1", "v0", "assistant", claude("msg_c", _thinks("agent", "I look at the commits of last week, from new to old."), {"type": "text", "text": "Commit 5f1c deleted requirements.lock."}), 35, isSidechain=True, agentId="a1"),
+        _line(
+            "v0",
+            None,
+            "user",
+            {"role": "user", "content": "Find the commit that changed the resolver."},
+            10,
+            isSidechain=True,
+            agentId="a1",
+        ),
+        _line(
+            "v1",
+            "v0",
+            "assistant",
+            claude(
+                "msg_c",
+                _thinks("agent", "I look at the commits of last week, from new to old."),
+                {"type": "text", "text": "Commit 5f1c deleted requirements.lock."},
+            ),
+            35,
+            isSidechain=True,
+            agentId="a1",
+        ),
     ]
     return main, agent
 
@@ -99,7 +199,9 @@ def write(folder):
         "slow-build-edited.json": iv.to_json(conversation(edited=True)),
         "gpt.json": json.dumps(GPT).encode(),
         "claude/5e55.jsonl": "".join(json.dumps(line) + "\n" for line in main).encode(),
-        "claude/5e55/subagents/agent-a1.jsonl": "".join(json.dumps(line) + "\n" for line in agent).encode(),
+        "claude/5e55/subagents/agent-a1.jsonl": "".join(
+            json.dumps(line) + "\n" for line in agent
+        ).encode(),
     }.items():
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)

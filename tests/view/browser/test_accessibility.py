@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from conftest import MISSING
-from playwright.sync_api import expect
-from states import STATES, reach
+
+from view.browser.driving import MISSING, expect
+from view.browser.states import STATES, reach
 
 AXE = Path(__file__).parents[3] / ".npm-view" / "node_modules" / "axe-core" / "axe.min.js"
 
@@ -20,7 +20,10 @@ def test_axe(page, server, state, scheme):
     page.evaluate(AXE.read_text("utf-8"))
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
 
-    told = [f"{one['id']}: {one['help']}: {[node['html'][:120] for node in one['nodes'][:3]]}" for one in found["violations"]]
+    told = [
+        f"{one['id']}: {one['help']}: {[node['html'][:120] for node in one['nodes'][:3]]}"
+        for one in found["violations"]
+    ]
     assert told == []
 
 
@@ -29,7 +32,9 @@ def test_axe_would_find_something(page, server):
     if not AXE.is_file():
         pytest.skip(MISSING)
     reach(page, server.url, "timeline")
-    page.evaluate("document.getElementById('search').removeAttribute('aria-label'); document.getElementById('search').placeholder = ''")
+    page.evaluate(
+        "document.getElementById('search').removeAttribute('aria-label'); document.getElementById('search').placeholder = ''"
+    )
     page.evaluate(AXE.read_text("utf-8"))
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
 

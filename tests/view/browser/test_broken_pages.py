@@ -1,11 +1,12 @@
 """Pages that are broken on purpose: the tests of this folder would see it."""
 
 import pytest
-from hostile import ATTACKS
-from playwright.sync_api import expect
-from stand_in import ASSETS
-from test_hostile import HARMED, served
-from test_timeline import shown_texts
+
+from view.browser.driving import expect
+from view.browser.hostile import ATTACKS
+from view.browser.stand_in import ASSETS
+from view.browser.test_hostile import HARMED, served
+from view.browser.test_timeline import shown_texts
 
 BROKEN = {
     "markup": ("rows.js", "target.append(row.text.slice(end));", "target.innerHTML = row.text;"),
@@ -30,7 +31,9 @@ def test_rows_that_are_missing_or_moved(context, server, name):
     page.goto(server.url)
     page.locator("#n22").wait_for()
 
-    assert shown_texts(page) != [(row["n"], row["text"]) for row in server.conversations["s1.main"]["rows"]]
+    assert shown_texts(page) != [
+        (row["n"], row["text"]) for row in server.conversations["s1.main"]["rows"]
+    ]
 
 
 def test_markup(context):

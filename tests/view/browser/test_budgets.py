@@ -5,8 +5,9 @@ import statistics
 import time
 
 import pytest
-from sample_rows import Rows, fact, head, seal
-from stand_in import StandIn
+
+from view.browser.sample_rows import Rows, fact, head, seal
+from view.browser.stand_in import StandIn
 
 FIRST_ROWS = 300
 ALL_ROWS = 2_000
@@ -38,16 +39,31 @@ def computing(page):
 def long_session(parts=4_000):
     made = Rows()
     while len(made.rows) < parts:
-        made.turn("assistant", fact("claude-opus-5-5"), fact("10:12"), fact("1,204 tokens", "Reasoning is a part of the output."))
-        made.thought("The build became slow. " * 30, fact("612 tokens"), fact("4.1 s"), seals=[seal("fits")])
+        made.turn(
+            "assistant",
+            fact("claude-opus-5-5"),
+            fact("10:12"),
+            fact("1,204 tokens", "Reasoning is a part of the output."),
+        )
+        made.thought(
+            "The build became slow. " * 30, fact("612 tokens"), fact("4.1 s"), seals=[seal("fits")]
+        )
         made.part("call", 'read_file(path="a.txt")', '{"path": "a.txt"}', first="{")
         made.text("I look at the next file. " * 8)
         made.turn("user", title="tool result")
-        made.part("result", "result of read_file", "a line of a file\n" * 40, fact("680 characters"), first="a line of a file")
+        made.part(
+            "result",
+            "result of read_file",
+            "a line of a file\n" * 40,
+            fact("680 characters"),
+            first="a line of a file",
+        )
     return {"s1.main": {"head": head("s1.main", "A long session"), "rows": made.rows[:parts]}}
 
 
-@pytest.mark.parametrize(("rows", "budget"), [(60, FIRST_ROWS), (4_000, ALL_ROWS)], ids=["a screen", "all"])
+@pytest.mark.parametrize(
+    ("rows", "budget"), [(60, FIRST_ROWS), (4_000, ALL_ROWS)], ids=["a screen", "all"]
+)
 def test_a_long_session_is_drawn_in_time(page, computing, rows, budget):
     """A screen at once, the rest in pieces. The best of three runs counts."""
     runs = []
@@ -61,8 +77,12 @@ def test_a_long_session_is_drawn_in_time(page, computing, rows, budget):
             runs.append((computing() - began, clock))
     computed, clock = min(run[0] for run in runs), min(run[1] for run in runs)
     elements = page.evaluate("document.querySelectorAll('#timeline *').length")
-    folded = page.locator(".thinking").evaluate_all("all => Math.max(...all.map(row => row.querySelectorAll('*').length + 1))")
-    print(f"{rows:,} rows: {computed:.0f} ms of computing, {clock:.0f} ms by the clock, {elements:,} elements, {folded} in a folded part")
+    folded = page.locator(".thinking").evaluate_all(
+        "all => Math.max(...all.map(row => row.querySelectorAll('*').length + 1))"
+    )
+    print(
+        f"{rows:,} rows: {computed:.0f} ms of computing, {clock:.0f} ms by the clock, {elements:,} elements, {folded} in a folded part"
+    )
 
     assert folded <= ELEMENTS
     assert computed < budget
@@ -112,7 +132,9 @@ def test_a_delta_is_painted_in_time(page, computing):
             delays[state] = page.evaluate("delays")
     p95 = {state: statistics.quantiles(all_, n=20)[-1] for state, all_ in delays.items()}
     for state, value in p95.items():
-        print(f"delta to paint, {state}: p95 {value:.0f} ms by the clock, {computed[state]:.1f} ms of computing each")
+        print(
+            f"delta to paint, {state}: p95 {value:.0f} ms by the clock, {computed[state]:.1f} ms of computing each"
+        )
 
     assert all(value < DELTA for value in computed.values())
     if is_quiet():

@@ -3,13 +3,12 @@
 import json
 
 import pytest
-from conftest import watched
-from hostile import ATTACKS, LINKS
-from playwright.sync_api import expect
-from sample_rows import Rows, fact, head, seal, source
-from stand_in import StandIn
 
 from innervoice.view.export_html import page_with
+from view.browser.driving import expect, watched
+from view.browser.hostile import ATTACKS, LINKS
+from view.browser.sample_rows import Rows, fact, head, seal, source
+from view.browser.stand_in import StandIn
 
 HARMED = "[globalThis.harmed, {}.harmed, document.querySelectorAll('img, iframe, object, embed, svg, base, script:not([type])').length]"
 
@@ -25,9 +24,20 @@ def hostile(attack):
     made.part("thinking", attack, "", *facts, empty={"word": attack, "why": attack})
     for link in LINKS:
         made.part("media", attack, attack, image=link)
-    where = source() | {"title": attack, "path": attack, "kind": attack, "facts": facts, "problem": attack}
-    lanes = [{"id": "s1.main", "title": attack, "parent": attack, "facts": facts}, {"id": "s1.x", "title": attack, "parent": None, "facts": facts}]
-    top = head("s1.main", attack, lanes, source=where, facts=facts, cannot_know=[attack], troubles=[attack])
+    where = source() | {
+        "title": attack,
+        "path": attack,
+        "kind": attack,
+        "facts": facts,
+        "problem": attack,
+    }
+    lanes = [
+        {"id": "s1.main", "title": attack, "parent": attack, "facts": facts},
+        {"id": "s1.x", "title": attack, "parent": None, "facts": facts},
+    ]
+    top = head(
+        "s1.main", attack, lanes, source=where, facts=facts, cannot_know=[attack], troubles=[attack]
+    )
     return {"s1.main": {"head": top, "rows": made.rows}}
 
 
@@ -39,9 +49,25 @@ def served(attack):
     facts = [fact(attack, attack, "bad")]
     lines = [{"op": op, "text": attack} for op in ("same", "removed", "added")]
     mark = {"action": "stays", "label": attack, "rule": attack, "why": attack, "problems": facts}
-    server.plans["a/b"] = {"summary": facts, "marks": {str(row["n"]): [mark] for row in rows}, "request": lines, "compared": attack, "target": attack}
+    server.plans["a/b"] = {
+        "summary": facts,
+        "marks": {str(row["n"]): [mark] for row in rows},
+        "request": lines,
+        "compared": attack,
+        "target": attack,
+    }
     server.diff = {"left": attack, "right": attack, "facts": facts, "lines": lines}
-    server.hits = [{"id": "s1.main", "n": 1, "title": attack, "where": attack, "before": attack, "hit": attack, "after": attack}]
+    server.hits = [
+        {
+            "id": "s1.main",
+            "n": 1,
+            "title": attack,
+            "where": attack,
+            "before": attack,
+            "hit": attack,
+            "after": attack,
+        }
+    ]
     return server
 
 
@@ -53,12 +79,22 @@ def test_nothing_runs_and_nothing_leaves(page, name):
         expect(page.locator(".mark").first).to_be_attached()
         page.locator("input[value=full]").check()
         for summary in page.locator("summary:visible").all():
-            summary.click()
+            summary.evaluate("summary => summary.click()")
         for button in page.get_by_role("button", name="Show the image").all():
             button.click()
         server.tell("row", {**server.conversations["s1.main"]["rows"][1], "is_open": True})
-        server.tell("grow", {"n": 1, "at": len(attack.encode("utf-16-le", "surrogatepass")) // 2, "text": attack, "facts": [fact(attack)]})
-        expect(page.locator("#n1 .text")).to_have_text((attack + attack).strip(), use_inner_text=False) if attack.isascii() and attack.isprintable() else None
+        server.tell(
+            "grow",
+            {
+                "n": 1,
+                "at": len(attack.encode("utf-16-le", "surrogatepass")) // 2,
+                "text": attack,
+                "facts": [fact(attack)],
+            },
+        )
+        expect(page.locator("#n1 .text")).to_have_text(
+            (attack + attack).strip(), use_inner_text=False
+        ) if attack.isascii() and attack.isprintable() else None
         page.goto(f"{server.url}#c=s1.main&a=s1.main:0&b=s1.main:0")
         expect(page.locator("#compare-result ins.line")).to_have_count(1)
         page.locator("#search").fill(attack[:3])
@@ -86,8 +122,17 @@ def test_an_exported_file_is_harmless_too(context, tmp_path):
         if name == "surrogate":
             continue  # nothing that is encoded as UTF-8 has it
         page = watched(context)
-        about = {"version": "0", "policy": "full", "targets": [], "target": None, "is_live": False, "is_export": True}
-        conversations = {id_: {**one, "total": 1, "next": None} for id_, one in hostile(attack).items()}
+        about = {
+            "version": "0",
+            "policy": "full",
+            "targets": [],
+            "target": None,
+            "is_live": False,
+            "is_export": True,
+        }
+        conversations = {
+            id_: {**one, "total": 1, "next": None} for id_, one in hostile(attack).items()
+        }
         file = tmp_path / f"{name}.html"
         file.write_text(page_with(about, conversations), "utf-8")
         page.goto(file.as_uri())
@@ -106,6 +151,10 @@ def test_the_policy_of_the_page_refuses_what_the_page_never_does(context):
     with served("harmless") as server:
         page.goto(server.url)
         expect(page.locator("#n1")).to_be_attached()
-        for line in ("document.body.innerHTML = '<b>'", "document.write('<b>')", "document.createElement('script').text = '1'"):
-            with pytest.raises(Exception, match="TrustedHTML|TrustedScript"):
+        for line in (
+            "document.body.innerHTML = '<b>'",
+            "document.write('<b>')",
+            "document.createElement('script').text = '1'",
+        ):
+            with pytest.raises(Exception, match=r"TrustedHTML|TrustedScript"):
                 page.evaluate(f"() => {{ {line} }}")

@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from conftest import rows_of
-from playwright.sync_api import expect
-from sample_rows import Rows, conversations, fact
-from stand_in import StandIn, wait_until
+
+from view.browser.driving import expect, rows_of
+from view.browser.sample_rows import Rows, conversations, fact
+from view.browser.stand_in import StandIn, wait_until
 
 TEXT = "The first word comes alone, then the others follow: مرحبا, 你好, 🙂 and the end.\n"
 
@@ -60,9 +60,13 @@ def test_a_thought_grows_while_it_is_folded(page, live):
     node = page.locator(f"#n{row['n']} > .text").evaluate_handle("text => text.firstChild")
     grow(live, row, TEXT)
 
-    expect(page.locator(f"#n{row['n']} .facts")).to_have_text(f"{len((row['text'] + TEXT).encode('utf-16-le')) // 2} characters")
+    expect(page.locator(f"#n{row['n']} .facts")).to_have_text(
+        f"{len((row['text'] + TEXT).encode('utf-16-le')) // 2} characters"
+    )
     assert text_of(page, row["n"]) == row["text"] + TEXT
-    assert node.evaluate("(node, text) => node.isConnected && node.data === text", row["text"] + TEXT)
+    assert node.evaluate(
+        "(node, text) => node.isConnected && node.data === text", row["text"] + TEXT
+    )
     assert not page.locator(f"#n{row['n']}").evaluate("row => row.open")
     live.tell("row", {**row, "text": row["text"] + TEXT, "is_open": False})
     expect(page.locator(f"#n{row['n']} .badge.writing")).to_have_count(0)
@@ -95,7 +99,9 @@ def test_cut_at_every_byte(page, live):
     live.cuts = iter(())
     live.tell("grow", growth(row, 0, TEXT + "The end."))
 
-    expect(page.locator(f"#n{row['n']} > .text")).to_have_text(TEXT + "The end.", use_inner_text=False, timeout=20_000)
+    expect(page.locator(f"#n{row['n']} > .text")).to_have_text(
+        TEXT + "The end.", use_inner_text=False, timeout=20_000
+    )
     assert text_of(page, row["n"]) == TEXT + "The end."
     expect(page.locator(".row")).to_have_count(len(rows_of(live)) + 2)
     seen = [int(after.rpartition("-")[2]) for after in live.listeners]
@@ -114,7 +120,9 @@ def test_reload_in_the_middle_of_a_stream(page, live):
         page.reload()
         expect(page.locator("#status")).to_have_text("Live.")
         live.tell("grow", growth({**row, "text": text}, size, TEXT[cut:]))
-        expect(page.locator(f"#n{row['n']} .facts")).to_have_text(f"{len(TEXT.encode('utf-16-le')) // 2} characters")
+        expect(page.locator(f"#n{row['n']} .facts")).to_have_text(
+            f"{len(TEXT.encode('utf-16-le')) // 2} characters"
+        )
         assert text_of(page, row["n"]) == TEXT
         live.events.clear()
 
@@ -122,10 +130,17 @@ def test_reload_in_the_middle_of_a_stream(page, live):
 def test_an_event_that_the_rows_contain_already_does_no_harm(page, live):
     listening(page, live)
     head, row = new_thought(live, "Hm. ")
-    for name, data in [("row", head), ("row", row), *[("grow", growth(row, 4, "One.")) for _ in range(3)], ("grow", growth(row, 8, " Two."))]:
+    for name, data in [
+        ("row", head),
+        ("row", row),
+        *[("grow", growth(row, 4, "One.")) for _ in range(3)],
+        ("grow", growth(row, 8, " Two.")),
+    ]:
         live.tell(name, data)
 
-    expect(page.locator(f"#n{row['n']} > .text")).to_have_text("Hm. One. Two.", use_inner_text=False)
+    expect(page.locator(f"#n{row['n']} > .text")).to_have_text(
+        "Hm. One. Two.", use_inner_text=False
+    )
 
 
 def test_what_is_taken_back_is_said(page, live):
@@ -137,11 +152,16 @@ def test_what_is_taken_back_is_said(page, live):
     live.tell("gone", {"n": row["n"]})
     expect(page.locator(f"#n{row['n']} .facts")).to_contain_text("taken back")
     assert text_of(page, row["n"]) == "Is this a thought?"
-    live.tell("row", {**row, "kind": "text", "title": "Text", "text": "Is this a thought? No.", "facts": []})
+    live.tell(
+        "row",
+        {**row, "kind": "text", "title": "Text", "text": "Is this a thought? No.", "facts": []},
+    )
 
     expect(page.locator(f"#n{row['n']} .foot")).to_contain_text("read again")
     page.locator(f"#n{row['n']} .foot summary").click()
-    expect(page.locator(f"#n{row['n']} .whys")).to_contain_text("At first this was: Thinking. Is this a thought?")
+    expect(page.locator(f"#n{row['n']} .whys")).to_contain_text(
+        "At first this was: Thinking. Is this a thought?"
+    )
     assert text_of(page, row["n"]) == "Is this a thought? No."
 
 
@@ -182,7 +202,9 @@ def test_a_source_that_was_written_anew_is_read_anew(page, live):
 
 def test_the_status_line_does_not_read_token_by_token(page, live):
     listening(page, live)
-    page.evaluate("globalThis.said = []; new MutationObserver(() => said.push(document.getElementById('status').textContent)).observe(document.getElementById('status'), {childList: true})")
+    page.evaluate(
+        "globalThis.said = []; new MutationObserver(() => said.push(document.getElementById('status').textContent)).observe(document.getElementById('status'), {childList: true})"
+    )
     head, row = new_thought(live)
     live.tell("row", head)
     live.tell("row", row)
@@ -194,7 +216,7 @@ def test_the_status_line_does_not_read_token_by_token(page, live):
 
 
 def test_a_plan_is_made_again_when_the_conversation_went_on(page, live):
-    from sample_rows import plan
+    from view.browser.sample_rows import plan
 
     live.plans["openai/gpt-5.6"] = plan(rows_of(live))
     page.goto(f"{live.url}#for=openai/gpt-5.6")
