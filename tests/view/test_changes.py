@@ -53,6 +53,10 @@ def test_text_that_is_appended_is_sent_alone(old, more, data):
     new[place] = old[place] | {"text": old[place]["text"] + more}
     happened = [*between(old, new)]
     assert [("grow", more)] * bool(more) == [(name, event["text"]) for name, event in happened]
+    listener = Listener(Told({}, numbered(old), "x-0"))
+    for name, event in happened:
+        listener.apply(name, plain(event))
+    assert numbered(new) == listener.ordered
 
 
 @given(st.lists(rows, max_size=4))

@@ -221,6 +221,9 @@ def _serve(
     address = first_address(listening, settings)
     listening.listen()  # whoever is fast waits instead of being refused
     click.echo(address)
+    if not settings.only_loopback:
+        said = "Other machines reach it by this machine's address or name, with the same port and token; whoever has the token sees everything."
+        click.echo(said, err=True)
     click.echo("Stop with Ctrl+C.", err=True)
     sys.stdout.flush()
     if not no_browser:

@@ -103,10 +103,12 @@ class _Pages:
     async def sources(self, request: Request) -> Response:
         query = request.query_params
         start = _number(query.get("from"), 0)
-        listed = await self._threads.search(
-            self._shelf.sources, query.get("q", ""), start, _MOST_SOURCES
+        words = query.get("q", "")
+        return _json(
+            await self._threads.run(
+                "list", lambda: self._shelf.sources(words, start, _MOST_SOURCES)
+            )
         )
-        return _json(listed)
 
     async def rows(self, request: Request) -> Response:
         start = _number(request.query_params.get("from"), 0)
@@ -133,7 +135,7 @@ class _Pages:
                 raise NotOnShelfError(f"There is no row {n} in this conversation.")
             return Whole(text=whole_text(conversation, n))
 
-        return _json(await self._threads.read(whole))
+        return _json(await self._threads.run("read", whole))
 
     async def plan(self, request: Request) -> Response:
         target = request.query_params.get("for") or self._settings.target
@@ -144,7 +146,7 @@ class _Pages:
         def plan() -> PlanView:
             return plan_view(self._shelf.conversation(id_), target)
 
-        return _json(await self._threads.read(plan))
+        return _json(await self._threads.run("read", plan))
 
     async def diff(self, request: Request) -> Response:
         query = request.query_params
@@ -162,12 +164,12 @@ class _Pages:
                     raise NotOnShelfError(f"There is no turn {turn} in this conversation.")
             return compare(sides[0], left_turn, sides[1], right_turn)
 
-        return _json(await self._threads.read(diff))
+        return _json(await self._threads.run("read", diff))
 
     async def search(self, request: Request) -> Response:
         query = request.query_params
-        found = await self._threads.search(search, self._shelf, query.get("q", ""), query.get("in"))
-        return _json(found)
+        words, within = query.get("q", ""), query.get("in")
+        return _json(await self._threads.run("search", lambda: search(self._shelf, words, within)))
 
     async def live(self, request: Request) -> Response:
         after = request.headers.get("last-event-id") or request.query_params.get("after")
@@ -182,13 +184,12 @@ class _Pages:
 
     async def export(self, request: Request) -> Response:
         query = request.query_params
-        file = await self._threads.read(
-            export_file,
-            self._shelf,
+        id_, form, show = (
             request.path_params["id"],
             query.get("form", "html"),
             query.get("show", "full"),
         )
+        file = await self._threads.run("read", lambda: export_file(self._shelf, id_, form, show))
         headers = {"content-disposition": f'attachment; filename="{file.name}"'}
         return Response(file.data, media_type=file.media_type, headers=headers)
 

@@ -126,26 +126,34 @@ class Live:
         self._channels: OrderedDict[str, _Channel] = OrderedDict()
         self._refreshing = Lock()
         self._waiting: set[asyncio.Event] = set()
-        self._watching: asyncio.Task[None] | None = None
-        self._listening = 0
+        self._watching: list[asyncio.Task[None]] = []
         self._lists = 0
         """How often the list of sources has changed."""
         self._is_closed = False
-        self._next_scan = 0.0
-        self._pending = 0
 
     def rows(self, id: str) -> Told:  # noqa: A002 - the plain word
         """The rows of a conversation as they are now; blocks, so it is called in a thread."""
         with self._refreshing:
-            id = self._shelf.canonical_id(id)  # noqa: A001
-            channel = self._channels.get(id) or _Channel()
-            channel.stamp = self._shelf.stamp(id)
-            stamp, rows = self._shelf.stamped_rows(id)
-            channel.tell(stamp, head := self._shelf.head(id), rows)
-            self._channels[id] = channel
-            self._channels.move_to_end(id)
-            self._forget()
-            return Told(head, rows, channel.event)
+            return self._tell(id)[1]
+
+    def _tell(self, id: str) -> tuple[_Channel, Told]:  # noqa: A002
+        id = self._shelf.canonical_id(id)  # noqa: A001
+        channel = self._channels.get(id) or _Channel()
+        channel.stamp = self._shelf.stamp(id)
+        stamp, rows = self._shelf.stamped_rows(id)
+        head = self._shelf.head(id)
+        channel.tell(stamp, head, rows)
+        self._channels[id] = channel
+        self._channels.move_to_end(id)
+        self._forget()
+        return channel, Told(head, rows, channel.event)
+
+    def _join(self, id: str) -> _Channel:  # noqa: A002
+        """The channel of a conversation, which stays as long as somebody listens."""
+        with self._refreshing:
+            channel, _ = self._tell(id)
+            channel.listeners += 1
+            return channel
 
     def since(self, id: str, event: str) -> list[Happened] | None:  # noqa: A002
         """What happened behind an event, as the file is now; None if the event is too old, or of another time."""
@@ -158,7 +166,7 @@ class Live:
 
     async def told(self, id: str) -> Told:  # noqa: A002
         """The same, for the event loop; whoever listens hears of what was found."""
-        told = await self._threads.read(self.rows, id)
+        told = await self._threads.run("read", lambda: self.rows(id))
         self._wake()
         return told
 
@@ -166,20 +174,15 @@ class Live:
         """Server-sent events behind an event, for as long as somebody listens; without an id only those of the list."""
         channel = None
         if id is not None:
-            told = await self.told(id)
-            channel = self._channels[told.head["id"]]
-            channel.listeners += 1
-        self._listening += 1
+            channel = await self._threads.run("read", lambda: self._join(id))
         woken = asyncio.Event()
         self._waiting.add(woken)
-        if self._watching is None or self._watching.done():
-            self._watching = asyncio.create_task(self._watch())
+        self._watch()
         try:
             async for frame in self._frames(channel, after, woken):
                 yield frame
         finally:
             self._waiting.discard(woken)
-            self._listening -= 1
             if channel is not None:
                 channel.listeners -= 1
 
@@ -187,7 +190,6 @@ class Live:
         """Ends the streams of all listeners, because the server stops."""
         self._is_closed = True
         self._shelf.close()
-        self._threads.close()
         self._wake()
 
     async def _frames(
@@ -222,33 +224,43 @@ class Live:
                     yield b": still here\n\n"
             woken.clear()
 
-    async def _watch(self) -> None:
-        """Looks at the files while somebody listens."""
-        while self._listening and not self._is_closed:
+    def _watch(self) -> None:
+        """Looks at files and folders while somebody listens."""
+        if not self._watching or any(task.done() for task in self._watching):
+            for task in self._watching:
+                task.cancel()
+            watches = self._watch_files(), self._watch_folders()
+            self._watching = [asyncio.create_task(watch) for watch in watches]
+
+    async def _watch_files(self) -> None:
+        while self._waiting and not self._is_closed:
             began = monotonic()
-            if await self._threads.read(self._look):
+            if await self._threads.run("read", self._look_at_files):
                 self._wake()
             # A large file that grows must not take the whole machine.
             await asyncio.sleep(max(_FRAME, monotonic() - began))
 
-    def _look(self) -> bool:
-        """Looks once at all files; whether anything happened."""
-        is_new = False
-        with self._refreshing:
-            for id_, channel in [*self._channels.items()]:
-                if channel.listeners:
-                    is_new |= self._refresh(id_, channel)
-        began = monotonic()
-        if began >= self._next_scan:
-            was_pending = self._pending
-            changed = self._shelf.scan()
-            self._pending = self._shelf.examine(_FRAME)
-            if changed or (was_pending and not self._pending):
+    async def _watch_folders(self) -> None:
+        pending = 0
+        while self._waiting and not self._is_closed:
+            began = monotonic()
+            is_new, left = await self._threads.run("list", self._look_at_folders)
+            if is_new or (pending and not left):
                 self._lists += 1
-                is_new = True
-            took = monotonic() - began
-            self._next_scan = monotonic() + (_FRAME if self._pending else max(_SCAN, 20 * took))
-        return is_new
+                self._wake()
+            pending = left
+            await asyncio.sleep(_FRAME if left else max(_SCAN, 20 * (monotonic() - began)))
+
+    def _look_at_files(self) -> bool:
+        """Reads what changed; whether anything happened."""
+        with self._refreshing:
+            followed = [(id_, one) for id_, one in self._channels.items() if one.listeners]
+            happened = [self._refresh(id_, channel) for id_, channel in followed]
+            return any(happened)
+
+    def _look_at_folders(self) -> tuple[bool, int]:
+        """Whether files came or went, and how many were not opened yet."""
+        return self._shelf.scan(), self._shelf.examine(_FRAME)
 
     def _refresh(self, id: str, channel: _Channel) -> bool:  # noqa: A002
         """Reads a conversation again if its file changed; whether there are events."""

@@ -37,7 +37,7 @@ def guarded(settings: Settings, host: str) -> Settings:
     """The settings for a viewer at this address: with a token, and the names by which it may be called."""
     return settings.replace(
         token=new_token(),
-        hosts=("localhost",) if is_loopback(host) else ("localhost", host),
+        hosts=("localhost",) if is_loopback(host) else ("localhost", host, socket.gethostname()),
         only_loopback=is_loopback(host),
     )
 

@@ -1,23 +1,18 @@
 """One browser for the tests of this folder, and pages that are watched: what they ask for, and what goes wrong in them."""
 
 import shutil
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-import sample_rows
-from stand_in import StandIn
-
-MISSING = "the browser of the viewer's tests is not installed; scripts/browser does it"
+from view.browser import sample_rows
+from view.browser.stand_in import StandIn
 
 
 @pytest.fixture(scope="package")
 def browser():
     """Debian's Chromium; it ends with this folder, because an event loop of its own runs as long."""
-    playwright = pytest.importorskip("playwright.sync_api", reason=MISSING)
+    from view.browser.driving import MISSING, playwright
+
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip(MISSING)
@@ -40,36 +35,11 @@ def context(browser):
 @pytest.fixture
 def page(context):
     """A page that must have no error, no refused action and no foreign request when the test is over."""
+    from view.browser.driving import watched
+
     made = watched(context)
     yield made
     assert made.troubles == []
-
-
-def watched(context):
-    """A page whose `troubles` are errors, violations of its policy, dialogs and requests that leave its server."""
-    page = context.new_page()
-    page.troubles = []
-    page.on("pageerror", lambda error: page.troubles.append(f"error: {error}"))
-    page.on("dialog", lambda dialog: (page.troubles.append("dialog"), dialog.dismiss()))
-    page.on(
-        "console",
-        lambda said: (
-            page.troubles.append(f"console: {said.text}")
-            if said.type in ("error", "warning")
-            else None
-        ),
-    )
-    page.on("request", lambda request: _judge(page, request.url))
-    page.add_init_script(
-        "addEventListener('securitypolicyviolation', (event) => console.error('refused: ' + event.violatedDirective))"
-    )
-    return page
-
-
-def _judge(page, url):
-    own = page.url.split("#")[0].rsplit("/", 1)[0]
-    if not url.startswith(("http://127.0.0.1:", "data:", "about:", "file:", own)):
-        page.troubles.append(f"request: {url}")
 
 
 @pytest.fixture
@@ -85,7 +55,3 @@ def server():
             {"id": "s2.main", "n": 3, "title": "Thinking", "where": "thinking", "before": "may have ", "hit": "changed", "after": "."},
         ]  # fmt: skip
         yield server
-
-
-def rows_of(server, id_="s1.main"):
-    return server.conversations[id_]["rows"]

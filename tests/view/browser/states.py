@@ -1,6 +1,6 @@
 """Six states of the page, for what is checked and photographed in each of them."""
 
-from playwright.sync_api import expect
+from view.browser.driving import expect
 
 STATES = ("timeline", "open", "plan", "compare", "search", "help")
 

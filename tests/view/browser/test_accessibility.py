@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from conftest import MISSING
-from playwright.sync_api import expect
-from states import STATES, reach
+
+from view.browser.driving import MISSING, expect
+from view.browser.states import STATES, reach
 
 AXE = Path(__file__).parents[3] / ".npm-view" / "node_modules" / "axe-core" / "axe.min.js"
 

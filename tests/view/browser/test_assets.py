@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from stand_in import ASSETS
+
+from view.browser.stand_in import ASSETS
 
 FILES = sorted(ASSETS.iterdir())
 MODULES = [path for path in FILES if path.suffix == ".js"]

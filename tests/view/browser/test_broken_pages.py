@@ -1,11 +1,12 @@
 """Pages that are broken on purpose: the tests of this folder would see it."""
 
 import pytest
-from hostile import ATTACKS
-from playwright.sync_api import expect
-from stand_in import ASSETS
-from test_hostile import HARMED, served
-from test_timeline import shown_texts
+
+from view.browser.driving import expect
+from view.browser.hostile import ATTACKS
+from view.browser.stand_in import ASSETS
+from view.browser.test_hostile import HARMED, served
+from view.browser.test_timeline import shown_texts
 
 BROKEN = {
     "markup": ("rows.js", "target.append(row.text.slice(end));", "target.innerHTML = row.text;"),

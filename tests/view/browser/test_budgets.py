@@ -5,8 +5,9 @@ import statistics
 import time
 
 import pytest
-from sample_rows import Rows, fact, head, seal
-from stand_in import StandIn
+
+from view.browser.sample_rows import Rows, fact, head, seal
+from view.browser.stand_in import StandIn
 
 FIRST_ROWS = 300
 ALL_ROWS = 2_000

@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from conftest import rows_of
-from playwright.sync_api import expect
-from sample_rows import Rows, conversations, fact
-from stand_in import StandIn, wait_until
+
+from view.browser.driving import expect, rows_of
+from view.browser.sample_rows import Rows, conversations, fact
+from view.browser.stand_in import StandIn, wait_until
 
 TEXT = "The first word comes alone, then the others follow: مرحبا, 你好, 🙂 and the end.\n"
 
@@ -216,7 +216,7 @@ def test_the_status_line_does_not_read_token_by_token(page, live):
 
 
 def test_a_plan_is_made_again_when_the_conversation_went_on(page, live):
-    from sample_rows import plan
+    from view.browser.sample_rows import plan
 
     live.plans["openai/gpt-5.6"] = plan(rows_of(live))
     page.goto(f"{live.url}#for=openai/gpt-5.6")

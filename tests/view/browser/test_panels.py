@@ -2,9 +2,8 @@
 
 import re
 
-from conftest import rows_of
-from playwright.sync_api import expect
-from stand_in import StandIn
+from view.browser.driving import expect, rows_of
+from view.browser.stand_in import StandIn
 
 
 def test_sources_are_listed_and_searched(page, server):

@@ -4,19 +4,21 @@ import json
 import time
 
 import pytest
-import sample_files
-from conftest import watched
-from playwright.sync_api import expect
-from view.session_files import SEAL, SECRET, session, session_lines
 
-from innervoice.sources.opening import open_source
+from innervoice.emulator.core import Emulator
+from innervoice.emulator.embedded import emulated_client
+from innervoice.emulator.request_log import EmulatorLog
+from innervoice.sources.opening import _readers, open_source
 from innervoice.view.rows import rows_of
 from innervoice.view.server import ViewServer
 from innervoice.view.shelf import Shelf
+from sources.made_sessions import MADE, inspect_zip, opencode_database
 from sources.samples import SAMPLES
+from view.browser import sample_files
+from view.browser.driving import expect, watched
+from view.session_files import SEAL, SECRET, session, session_lines
 
 SHOWN = "rows => rows.map(row => [row.querySelector(':scope > h2, :scope > summary')?.firstChild.textContent ?? '', row.querySelector(':scope > .text')?.textContent ?? ''])"
-ALL = [(kind, name) for kind, files in SAMPLES.items() for name in files]
 
 
 @pytest.fixture
@@ -54,10 +56,24 @@ def expected(conversation):
     ]
 
 
+def write_every_format(folder):
+    """Files of all formats: those that the tests of the readers have, and a log that a client of the emulator leaves."""
+    contents = [(kind, content) for kind, files in SAMPLES.items() for content in files.values()]
+    contents += [*((kind, make()) for kind, make in MADE.items()), ("inspect", inspect_zip())]
+    for number, (kind, content) in enumerate(contents):
+        (folder / f"{number:03}.{kind}").write_bytes(content)
+    opencode_database(folder / "database.opencode").close()
+    log = EmulatorLog(folder / "logs")
+    emulated_client(Emulator(log=log)).ask(
+        sample_files.MODEL, "What is 15 * 23?", reasoning="high", max_tokens=8000
+    )
+    log.close()
+    return {file.name: file for file in folder.rglob("*") if file.is_file()}
+
+
 def test_every_format_opens(page, viewer, tmp_path):
     """All samples in one folder: each is in the list, and shows the parts of its main conversation in their order, with their texts."""
-    for number, (kind, name) in enumerate(ALL):
-        (tmp_path / f"{number:03}.{kind}").write_bytes(SAMPLES[kind][name])
+    files = write_every_format(tmp_path)
     server = viewer(tmp_path)
     expect(page.locator("#source-list a").first).to_be_visible()
     sources = {}
@@ -69,17 +85,21 @@ def test_every_format_opens(page, viewer, tmp_path):
         path = link.locator(".path, .title").last.inner_text()
         sources[path.rpartition("/")[2]] = link.get_attribute("href")
 
-    assert sources.keys() == {f"{number:03}.{kind}" for number, (kind, _) in enumerate(ALL)}
-    for number, (kind, name) in enumerate(ALL):
-        conversation = open_source(tmp_path / f"{number:03}.{kind}").conversation()
-        page.goto(server.url + "/" + sources[f"{number:03}.{kind}"])
-        page.locator(".path", has_text=f"{number:03}.{kind}").first.wait_for()
+    assert sources.keys() == files.keys()
+    kinds = set()
+    for name, file in files.items():
+        source = open_source(file)
+        kinds.add(source.kind)
+        page.goto(f"{server.url}/{sources[name]}")
+        page.locator("#head .path", has_text=name).wait_for()
         rows = page.locator(".row")
-        expect(rows).to_have_count(len(rows_of(conversation)))
-        assert [tuple(pair) for pair in rows.evaluate_all(SHOWN)] == expected(conversation), (
-            kind,
-            name,
-        )
+        expect(rows).to_have_count(len(rows_of(source.conversation())))
+        assert [tuple(pair) for pair in rows.evaluate_all(SHOWN)] == expected(
+            source.conversation()
+        ), name
+    assert {reader.kind for reader in _readers()} - kinds == {
+        "gateway-lines"
+    }  # notes without texts
 
 
 def test_no_seal_and_no_secret_reaches_the_page_or_a_file(page, viewer, tmp_path):

@@ -3,8 +3,8 @@
 import re
 
 import pytest
-from conftest import rows_of
-from playwright.sync_api import expect
+
+from view.browser.driving import expect, rows_of
 
 TEXTS = "rows => rows.map(row => [Number(row.id.slice(1)), row.querySelector(':scope > .text')?.textContent ?? ''])"
 

@@ -32,6 +32,7 @@ addEventListener("keydown", (event) => {
   else return;
   event.preventDefault();
 });
+addEventListener("click", ({ target }) => byId("export").contains(target) || (byId("export").open = false));
 byId("help-button").addEventListener("click", () => byId("help").showModal());
 byId("skip").addEventListener("click", () => byId("main").focus());
 byId("close-side").addEventListener("click", closePanel);
