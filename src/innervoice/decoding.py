@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
-from typing import Any, overload
+from typing import Any, NoReturn, overload
 
 from innervoice.canon.events import Event
 from innervoice.canon.jsontext import load_json
@@ -61,8 +61,10 @@ def read_answer(
 
 def checked(response: Response) -> Response:
     """The response, unless nothing of an answer came; raises what failed then."""
-    if response.parts or response.ended:
-        return response
+    return response if response.parts or response.ended else _failed(response)
+
+
+def _failed(response: Response) -> NoReturn:
     error = response.error
     if error and error.type not in ("DecodeError", "FrameError"):
         raise ProviderError(error.type, error.code, error.message)
