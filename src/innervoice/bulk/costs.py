@@ -6,6 +6,7 @@ million tokens, or the public ones of `innervoice[prices]`. A row without token 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 from innervoice.bulk.needs import column
@@ -37,20 +38,21 @@ def cost(price: Price | None = None, factor: float = 1.0) -> Step:
     if factor <= 0:
         raise UsageError(f"the factor of a price is a positive number, not {factor}")
 
-    def run(batch: Batch) -> Batch:
-        rows = [
-            _dollars(usage, model, price, factor)
-            for usage, model in zip(
-                column(batch, "usage", "cost"), column(batch, "model", "cost"), strict=True
-            )
-        ]
-        return {
-            **batch,
-            "cost": [row[0] for row in rows],
-            "reasoning_cost": [row[1] for row in rows],
-        }
+    return Step("cost", partial(_run, price=price, factor=factor), _ADDS)
 
-    return Step("cost", run, _ADDS)
+
+def _run(batch: Batch, *, price: Price | None, factor: float) -> Batch:
+    rows = [
+        _dollars(usage, model, price, factor)
+        for usage, model in zip(
+            column(batch, "usage", "cost"), column(batch, "model", "cost"), strict=True
+        )
+    ]
+    return {
+        **batch,
+        "cost": [row[0] for row in rows],
+        "reasoning_cost": [row[1] for row in rows],
+    }
 
 
 def _dollars(

@@ -71,6 +71,9 @@ class Filter:
         )
         """The columns that it reads."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return parse_filter, (self.expression,)
+
     def reasons(self, batch: Batch) -> list[str | None]:
         """For each row None if it is kept, else the reason why it is not."""
         for name in self.names:

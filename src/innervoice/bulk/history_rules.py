@@ -13,6 +13,7 @@ that of the tool loop that led to it, but not that of earlier turns.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from innervoice.bulk.needs import column, rows_in
@@ -84,16 +85,17 @@ def unroll() -> Step:
 
 
 def _step(name: str, rule: HistoryRule, meaning: str) -> Step:
-    def run(batch: Batch) -> Batch:
-        conversations = (conversation_of(batch, index) for index in range(rows_in(batch)))
-        last = batch.get("last") or [True] * rows_in(batch)
-        histories = [
-            _as_rows(by_rule(turns, rule)) if is_last or rule == "unroll" else None
-            for turns, is_last in zip(conversations, last, strict=True)
-        ]
-        return {**batch, "history": histories}
+    return Step(name, partial(_run, rule=rule), {"history": Column(_TURNS, meaning)})
 
-    return Step(name, run, {"history": Column(_TURNS, meaning)})
+
+def _run(batch: Batch, *, rule: HistoryRule) -> Batch:
+    conversations = (conversation_of(batch, index) for index in range(rows_in(batch)))
+    last = batch.get("last") or [True] * rows_in(batch)
+    histories = [
+        _as_rows(by_rule(turns, rule)) if is_last or rule == "unroll" else None
+        for turns, is_last in zip(conversations, last, strict=True)
+    ]
+    return {**batch, "history": histories}
 
 
 def conversation_of(batch: Batch, index: int) -> tuple[Turn, ...]:

@@ -50,22 +50,23 @@ _ADDS = {
 def language() -> Step:
     """The step; compare its columns in a filter: `reasoning_script == prompt_script`."""
 
-    def run(batch: Batch) -> Batch:
-        histograms = [scripts_of(text or "") for text in column(batch, "reasoning", "language")]
-        return {
-            **batch,
-            "reasoning_script": [script_of(histogram) for histogram in histograms],
-            "answer_script": [
-                script_of(scripts_of(text or "")) for text in column(batch, "answer", "language")
-            ],
-            "prompt_script": [
-                script_of(scripts_of(_last_question(prompt)))
-                for prompt in column(batch, "prompt", "language")
-            ],
-            "script_mixing": [mixing_of(histogram) for histogram in histograms],
-        }
+    return Step("language", _run, _ADDS)
 
-    return Step("language", run, _ADDS)
+
+def _run(batch: Batch) -> Batch:
+    histograms = [scripts_of(text or "") for text in column(batch, "reasoning", "language")]
+    return {
+        **batch,
+        "reasoning_script": [script_of(histogram) for histogram in histograms],
+        "answer_script": [
+            script_of(scripts_of(text or "")) for text in column(batch, "answer", "language")
+        ],
+        "prompt_script": [
+            script_of(scripts_of(_last_question(prompt)))
+            for prompt in column(batch, "prompt", "language")
+        ],
+        "script_mixing": [mixing_of(histogram) for histogram in histograms],
+    }
 
 
 def scripts_of(text: str) -> dict[str, float]:

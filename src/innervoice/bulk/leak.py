@@ -7,6 +7,7 @@ What counts as the final answer is what graders look for: the last `\boxed{...}`
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 from innervoice.bulk.loops import words_of
@@ -35,33 +36,33 @@ _BLANKS = re.compile(r"\s+")
 def leak(reference: str | None = None, shortest: int = 4) -> Step:
     """The step; an answer shorter than `shortest` characters is not looked for in the prompt, where a digit or a letter stands by chance."""
 
-    def run(batch: Batch) -> Batch:
-        answers = [text or "" for text in column(batch, "answer", "leak")]
-        thoughts = [text or "" for text in column(batch, "reasoning", "leak")]
-        prompts = column(batch, "prompt", "leak")
-        references = column(batch, reference, "leak") if reference else [None] * rows_in(batch)
-        finals = [
-            _reference(known) or final_answer(answer) or final_answer(thought)
-            for known, answer, thought in zip(references, answers, thoughts, strict=True)
-        ]
-        return {
-            **batch,
-            "final_answer": finals,
-            "answer_only_in_reasoning": [
-                _only_in_reasoning(final, answer, thought)
-                for final, answer, thought in zip(finals, answers, thoughts, strict=True)
-            ],
-            "answer_in_prompt": [
-                final is not None and len(final) >= shortest and _is_in(final, _said(prompt))
-                for final, prompt in zip(finals, prompts, strict=True)
-            ],
-            "copied_share": [
-                copied_share(answer, thought)
-                for answer, thought in zip(answers, thoughts, strict=True)
-            ],
-        }
+    return Step("leak", partial(_run, reference=reference, shortest=shortest), _ADDS)
 
-    return Step("leak", run, _ADDS)
+
+def _run(batch: Batch, *, reference: str | None, shortest: int) -> Batch:
+    answers = [text or "" for text in column(batch, "answer", "leak")]
+    thoughts = [text or "" for text in column(batch, "reasoning", "leak")]
+    prompts = column(batch, "prompt", "leak")
+    references = column(batch, reference, "leak") if reference else [None] * rows_in(batch)
+    finals = [
+        _reference(known) or final_answer(answer) or final_answer(thought)
+        for known, answer, thought in zip(references, answers, thoughts, strict=True)
+    ]
+    return {
+        **batch,
+        "final_answer": finals,
+        "answer_only_in_reasoning": [
+            _only_in_reasoning(final, answer, thought)
+            for final, answer, thought in zip(finals, answers, thoughts, strict=True)
+        ],
+        "answer_in_prompt": [
+            final is not None and len(final) >= shortest and _is_in(final, _said(prompt))
+            for final, prompt in zip(finals, prompts, strict=True)
+        ],
+        "copied_share": [
+            copied_share(answer, thought) for answer, thought in zip(answers, thoughts, strict=True)
+        ],
+    }
 
 
 def final_answer(text: str) -> str | None:

@@ -11,6 +11,7 @@ low is the user's to say, in a filter. Where a script has no blanks between word
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import NamedTuple
 
 from innervoice.bulk.needs import column
@@ -45,16 +46,17 @@ class LoopNumbers(NamedTuple):
 def loops(window: int = 4000, text: str = "reasoning") -> Step:
     """The step; `window` counts words, and `text` is the column to look at."""
 
-    def run(batch: Batch) -> Batch:
-        numbers = [loop_numbers(value or "", window) for value in column(batch, text, "loops")]
-        return {
-            **batch,
-            "loop_period": [row.period for row in numbers],
-            "loop_novelty": [row.novelty for row in numbers],
-            "loop_onset": [row.onset for row in numbers],
-        }
+    return Step("loops", partial(_run, window=window, text=text), _ADDS)
 
-    return Step("loops", run, _ADDS)
+
+def _run(batch: Batch, *, window: int, text: str) -> Batch:
+    numbers = [loop_numbers(value or "", window) for value in column(batch, text, "loops")]
+    return {
+        **batch,
+        "loop_period": [row.period for row in numbers],
+        "loop_novelty": [row.novelty for row in numbers],
+        "loop_onset": [row.onset for row in numbers],
+    }
 
 
 def loop_numbers(text: str, window: int = 4000) -> LoopNumbers:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from innervoice.bulk.language import scripts_of
@@ -46,35 +47,34 @@ _FORMULA = re.compile(
 def stats(tokens: Callable[[str], int] | None = None) -> Step:
     """The step; `tokens` counts the tokens of a text, e.g. `lambda text: len(tokenizer.encode(text))`."""
 
-    def run(batch: Batch) -> Batch:
-        answers = [text or "" for text in column(batch, "answer", "stats")]
-        thoughts = [text or "" for text in column(batch, "reasoning", "stats")]
-        usages = batch.get("usage") or [None] * len(answers)
-        calls = [_calls(parts) for parts in batch.get("parts") or [None] * len(answers)]
-        counted = [
-            _tokens(usage, thought, answer + call, tokens)
-            for usage, thought, answer, call in zip(usages, thoughts, answers, calls, strict=True)
-        ]
-        texts = [
-            f"{thought}\n\n{answer}" for thought, answer in zip(thoughts, answers, strict=True)
-        ]
-        return {
-            **batch,
-            "prompt_chars": [_prompt_chars(prompt) for prompt in column(batch, "prompt", "stats")],
-            "reasoning_chars": [len(text) for text in thoughts],
-            "answer_chars": [len(text) for text in answers],
-            "call_chars": [len(text) for text in calls],
-            "reasoning_tokens": [row[0] for row in counted],
-            "answer_tokens": [row[1] for row in counted],
-            "tokens_by": [row[2] for row in counted],
-            "reasoning_share": [row[0] / (row[0] + row[1]) if row[0] + row[1] else None for row in counted],
-            "steps": [len(_PARAGRAPH.split(text.strip())) if text.strip() else 0 for text in thoughts],
-            "reflections": [len(_REFLECTION.findall(text)) for text in thoughts],
-            "code_share": [_share(_FENCE, text) for text in texts],
-            "math_share": [_share(_FORMULA, text) for text in texts],
-        }  # fmt: skip
+    return Step("stats", partial(_run, tokens=tokens), _ADDS)
 
-    return Step("stats", run, _ADDS)
+
+def _run(batch: Batch, *, tokens: Callable[[str], int] | None) -> Batch:
+    answers = [text or "" for text in column(batch, "answer", "stats")]
+    thoughts = [text or "" for text in column(batch, "reasoning", "stats")]
+    usages = batch.get("usage") or [None] * len(answers)
+    calls = [_calls(parts) for parts in batch.get("parts") or [None] * len(answers)]
+    counted = [
+        _tokens(usage, thought, answer + call, tokens)
+        for usage, thought, answer, call in zip(usages, thoughts, answers, calls, strict=True)
+    ]
+    texts = [f"{thought}\n\n{answer}" for thought, answer in zip(thoughts, answers, strict=True)]
+    return {
+        **batch,
+        "prompt_chars": [_prompt_chars(prompt) for prompt in column(batch, "prompt", "stats")],
+        "reasoning_chars": [len(text) for text in thoughts],
+        "answer_chars": [len(text) for text in answers],
+        "call_chars": [len(text) for text in calls],
+        "reasoning_tokens": [row[0] for row in counted],
+        "answer_tokens": [row[1] for row in counted],
+        "tokens_by": [row[2] for row in counted],
+        "reasoning_share": [row[0] / (row[0] + row[1]) if row[0] + row[1] else None for row in counted],
+        "steps": [len(_PARAGRAPH.split(text.strip())) if text.strip() else 0 for text in thoughts],
+        "reflections": [len(_REFLECTION.findall(text)) for text in thoughts],
+        "code_share": [_share(_FENCE, text) for text in texts],
+        "math_share": [_share(_FORMULA, text) for text in texts],
+    }  # fmt: skip
 
 
 def estimated_tokens(text: str) -> int:
