@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from innervoice.canon.parts import Part, Text, Thinking, is_inline
 
-__all__ = ["BLANKS", "answer_of", "is_blank", "is_same", "kinds_of", "thinking_of"]
+__all__ = ["BLANKS", "answer_of", "is_blank", "is_same", "kinds_of", "thinking_of", "without_head"]
 
 BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\u200b\u200c\u200d\u2060\ufeff"
 """White space, zero-width characters and the byte order mark: nothing of an answer that a reader sees."""
@@ -40,7 +40,7 @@ def answer_of(parts: Iterable[Part]) -> str:
         runs[-1] = runs[-1].rstrip(BLANKS)
     if any(_is_cut(gap) for gap in gaps[: first + 1]):
         runs, gaps = runs[first:], [_NOTHING, *gaps[first + 1 :]]
-        runs[0] = _without_head(runs[0])
+        runs[0] = without_head(runs[0])
     return "".join(_joined(runs, gaps))
 
 
@@ -131,7 +131,7 @@ def _is_cut(gap: int) -> bool:
     return bool(gap & _CUT)
 
 
-def _without_head(run: str) -> str:
+def without_head(run: str) -> str:
     """The run without the white space at its head, but with the indentation of its first line."""
     body = run.lstrip(BLANKS)
     head = run[: len(run) - len(body)]
