@@ -1,5 +1,7 @@
 """Lengths, tokens and cheap signs, counted by part."""
 
+import json
+
 import pytest
 
 from bulk.batches import message, row
@@ -14,12 +16,12 @@ def added(**columns):
 
 
 def test_characters_by_part():
-    call = {"type": "tool_call", "text": '{"a": 1}', "state": "complete", "origin": None}
+    call = json.dumps([{"id": "c", "name": "f", "arguments": '{"a": 1}'}])
     found = added(
         prompt=[message("user", "abc"), message("assistant", None)],
         reasoning="abcde",
         answer="ab",
-        parts=[call],
+        calls=call,
     )
 
     assert (3, 5, 2, 8) == tuple(

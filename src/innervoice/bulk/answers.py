@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from innervoice.bulk.layouts import Layout, as_messages, pair_in
+from innervoice.bulk.messages import calls_in, prompt_message, reasoning_field, stored_message
 from innervoice.bulk.table import Table
 from innervoice.canon.messages import Message
+from innervoice.canon.parts import ToolCall
 from innervoice.canon.response import FinishReason, Response
 from innervoice.decoding import decode
 from innervoice.errors import DecodeError, InnervoiceError, ProviderError
@@ -26,11 +28,11 @@ class Answer(NamedTuple):
     """Reasoning that has a place of its own."""
     place: str = "field"
     """Which place that is: `field` or `column`."""
-    prompt: list[dict[str, str | None]] | None = None
+    prompt: list[dict[str, Any]] | None = None
     model: str | None = None
     finish: str | None = None
-    calls: bool = False
-    """Whether it calls tools."""
+    calls: tuple[ToolCall, ...] = ()
+    """Tool calls beside the text."""
     response: Response | None = None
     """For an answer in the form of an API, the answer itself."""
     trouble: str | None = None
@@ -56,10 +58,9 @@ _ROLES = {
     "bot": "assistant",
     "chatbot": "assistant",
     "ai": "assistant",
+    "function_call": "assistant",
+    "observation": "tool",
 }
-_FIELDS = ("reasoning_content", "reasoning", "thinking", "thought", "think", "analysis")
-# AM-DeepSeek-R1-Distilled has its answers split as well, beside the content.
-_NESTED_FIELDS = (("info", "think_content"),)
 
 
 def answers_in(table: Table, layout: Layout) -> Iterator[Answer]:
@@ -93,7 +94,7 @@ def answers_in(table: Table, layout: Layout) -> Iterator[Answer]:
 
 class _Context(NamedTuple):
     row: int
-    prompt: list[dict[str, str | None]] | None
+    prompt: list[dict[str, Any]] | None
     model: str | None
     finish: Any
 
@@ -106,9 +107,9 @@ class _Context(NamedTuple):
         return value if isinstance(value, str) else None
 
 
-def _prompt(table: Table, layout: Layout, row: int) -> list[dict[str, str | None]] | None:
+def _prompt(table: Table, layout: Layout, row: int) -> list[dict[str, Any]] | None:
     """What stands in columns before the answer."""
-    prompt: list[dict[str, str | None]] = []
+    prompt: list[dict[str, Any]] = []
     system = table.column(layout.system)[row] if layout.system else None
     if isinstance(system, str) and system:
         prompt.append({"role": "system", "content": system})
@@ -121,11 +122,11 @@ def _prompt(table: Table, layout: Layout, row: int) -> list[dict[str, str | None
     return prompt or None
 
 
-def _shown(message: dict[str, Any]) -> dict[str, str | None]:
-    """A message as the prompt has it: role and content."""
-    role = _role(message)
+def _shown(message: dict[str, Any]) -> dict[str, Any]:
+    """A message as the prompt has it."""
     content = _content(message)
-    return {"role": role, "content": content if isinstance(content, str) else _text_of(content)}
+    text = content if isinstance(content, str) else _text_of(content)
+    return prompt_message(_role(message), text, message)
 
 
 def _role(message: dict[str, Any]) -> str:
@@ -169,23 +170,16 @@ def _of_messages(table: Table, layout: Layout, context: _Context) -> Iterator[An
 def _of_message(message: dict[str, Any], context: _Context, turn: int, prompt: Any) -> Answer:
     content = _content(message)
     known = Answer(
-        context.row,
-        turn,
-        prompt=prompt,
-        model=context.model,
-        finish=context.finish_of(turn),
-        calls=bool(message.get("tool_calls")),
+        context.row, turn, prompt=prompt, model=context.model, finish=context.finish_of(turn)
     )
+    stored = stored_message(message)
+    if stored is not None:
+        response = Response(parts=stored.parts, ended=True, finish_reason=known.finish_reason)
+        return known._replace(response=response)
     if content is not None and not isinstance(content, str):
         return _of_blocks(message, known)
-    fields = (message.get(name) for name in _FIELDS)
-    nested = (
-        inner.get(name)
-        for outer, name in _NESTED_FIELDS
-        if isinstance(inner := message.get(outer), dict)
-    )
-    reasoning = next((value for value in (*fields, *nested) if isinstance(value, str)), None)
-    return known._replace(text=content or "", reasoning=reasoning)
+    text, calls = calls_in(message, content)
+    return known._replace(text=text or "", reasoning=reasoning_field(message), calls=calls)
 
 
 def _of_blocks(message: dict[str, Any], known: Answer) -> Answer:
@@ -308,7 +302,14 @@ def _of_answers(table: Table, layout: Layout, context: _Context) -> Iterator[Ans
         )
 
 
+def _of_rows(table: Table, layout: Layout, context: _Context) -> Iterator[Answer]:
+    """Rows that were split before are not split again."""
+    del table, layout
+    yield Answer(context.row, response=Response())
+
+
 _READERS = {
+    "rows": _of_rows,
     "answers": _of_answers,
     "generations": _of_generations,
     "messages": _of_messages,

@@ -25,9 +25,20 @@ def arrow_type(words: str) -> Any:
     if inner := re.fullmatch(r"list<(.*)>", words):
         return arrow.list_(arrow_type(inner[1]))
     if inner := re.fullmatch(r"struct<(.*)>", words):
-        fields = re.findall(r"(\w+): (\w+(?:<[^<>]*>)?)", inner[1])
+        fields = (field.split(": ", 1) for field in _fields(inner[1]))
         return arrow.struct([(name, arrow_type(kind)) for name, kind in fields])
     return arrow.type_for_alias(words)
+
+
+def _fields(words: str) -> list[str]:
+    """The fields of a struct, which commas divide, but not those inside of other types."""
+    depth, start, fields = 0, 0, []
+    for index, character in enumerate(words):
+        depth += {"<": 1, ">": -1}.get(character, 0)
+        if character == "," and not depth:
+            fields.append(words[start:index].strip())
+            start = index + 1
+    return [*fields, words[start:].strip()]
 
 
 def schema_of(columns: Mapping[str, Column], others: Mapping[str, Any] | None = None) -> Any:

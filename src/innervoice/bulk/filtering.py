@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from innervoice.bulk.needs import rows_in
 from innervoice.bulk.schema import Batch
+from innervoice.bulk.table import taken
 from innervoice.errors import UsageError
 
 __all__ = ["Filter", "Sorted", "parse_filter"]
@@ -316,7 +317,7 @@ def _shown(value: Any, name: str) -> str:  # noqa: PLR0911 - a return for each k
 
 
 def _taken(batch: Batch, indices: list[int]) -> Batch:
-    return {name: [values[index] for index in indices] for name, values in batch.items()}
+    return {name: taken(values, indices) for name, values in batch.items()}  # type: ignore[misc] # a column of Arrow stays one
 
 
 def _unknown_column(name: str, columns: Iterable[str]) -> UsageError:

@@ -105,7 +105,7 @@ def conversation_of(batch: Batch, index: int) -> tuple[Turn, ...]:
         "assistant",
         column(batch, "answer", "history")[index] or "",
         column(batch, "reasoning", "history")[index],
-        _calls_of_parts((batch.get("parts") or {index: None})[index]),
+        _calls_of((batch.get("calls") or {index: None})[index]),
     )
     return (*map(_turn, prompt), answer)
 
@@ -129,7 +129,7 @@ def _turn(message: dict[str, Any]) -> Turn:
         message["role"],
         message["content"] or "",
         message.get("reasoning"),
-        _calls_of_chat(message.get("calls")),
+        _calls_of(message.get("calls")),
         message.get("call_id"),
     )
 
@@ -149,11 +149,5 @@ def _as_rows(turns: Sequence[Turn]) -> list[dict[str, Any]]:
     ]
 
 
-def _calls_of_chat(text: str | None) -> tuple[Call, ...]:
+def _calls_of(text: str | None) -> tuple[Call, ...]:
     return tuple(Call(**call) for call in load_json(text)) if text else ()
-
-
-def _calls_of_parts(parts: list[dict[str, Any]] | None) -> tuple[Call, ...]:
-    return tuple(
-        Call(**load_json(part["text"])) for part in parts or () if part["type"] == "tool_call"
-    )

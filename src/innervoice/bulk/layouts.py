@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from innervoice.bulk.options import ReadOptions
+from innervoice.bulk.schema import COLUMNS
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.value import Value
 from innervoice.errors import InnervoiceError, UsageError
@@ -147,13 +148,17 @@ def _said(sample: list[dict[str, Any]], options: ReadOptions) -> Layout | None:
 
 def _with_context(layout: Layout, sample: list[dict[str, Any]], options: ReadOptions) -> Layout:
     """The layout with the columns beside what the model said."""
+    if layout.kind == "rows":
+        return layout
     taken = {*layout.columns, *layout.reasoning}
 
     def named(names: tuple[str, ...], fits: Callable[[Any], bool]) -> str | None:
         found = (name for name in _in_order(sample, names) if name not in taken)
         return next((name for name in found if _mostly(_values(sample, name), fits)), None)
 
-    holds_prompt = layout.kind not in ("messages", "interactions", "answers")
+    # A completion has its prompt beside it; a conversation holds it.
+    is_completion = layout.kind == "messages" and layout.columns[0].lower() == "completion"
+    holds_prompt = is_completion or layout.kind not in ("messages", "interactions", "answers")
     return layout.replace(
         prompt=options.prompt or (named(_PROMPTS, _is_prompt) if holds_prompt else None),
         system=named(_SYSTEMS, _is_text) if layout.kind != "answers" else None,
@@ -262,6 +267,17 @@ def _any_column(
 
 
 # ---- the kinds -----------------------------------------------------------------------------------------
+
+
+def _find_rows(sample: list[dict[str, Any]]) -> Layout | None:
+    """What `run` wrote: the columns of the schema are taken as they are."""
+    columns = dict.fromkeys(name for row in sample for name in row)
+    if (
+        not {"id", "source", "turn", "last", "answer", "reasoning", "status", "notes"}
+        <= columns.keys()
+    ):
+        return None
+    return Layout(kind="rows", columns=tuple(name for name in columns if name in COLUMNS))
 
 
 def _find_answers(sample: list[dict[str, Any]]) -> Layout | None:
@@ -385,6 +401,7 @@ _TAG = re.compile(
 )
 
 KINDS: dict[str, Kind] = {
+    "rows": Kind("rows that were split before", _find_rows),
     "answers": Kind("answers as APIs send them, on their own or in batch files", _find_answers),
     "generations": Kind("a list of texts, each an answer to the same prompt", _find_generations),
     "messages": Kind("messages of a conversation", _find_messages),

@@ -13,6 +13,7 @@ from innervoice.bulk.answers import Answer, answers_in
 from innervoice.bulk.fast_split import SplitText, TextSplitter, status_of
 from innervoice.bulk.layouts import Layout
 from innervoice.bulk.manifest import Trouble
+from innervoice.bulk.messages import calls_text, with_earlier_turns
 from innervoice.bulk.options import ReadOptions
 from innervoice.bulk.schema import COLUMNS, Batch
 from innervoice.bulk.table import Table, taken
@@ -27,6 +28,8 @@ __all__ = ["UNREADABLE", "RowReader", "kept_names", "schema_columns"]
 UNREADABLE = "unreadable"
 """The status of a row that could not be read; `notes` says why, by a code."""
 _MOST_TROUBLES = 100
+_CONVERSATIONS = frozenset(("messages", "interactions"))
+"""Layouts whose rows are conversations, each answer of which follows those before it."""
 _NOTHING = SplitText(None, None, UNREADABLE, ("row_unreadable",))
 _FAILED = SplitText(None, None, "interrupted", ("request_failed",))
 
@@ -64,6 +67,8 @@ class RowReader:
     def batch(self, table: Table) -> Batch:
         """The rows of a table in the schema, with the columns that are passed on."""
         layout, options = self._layout, self._options
+        if layout.kind == "rows":
+            return self._own_rows(table)
         answers = list(answers_in(table, layout))
         split = [self._split(answer) for answer in answers]
         for answer in answers:
@@ -72,13 +77,23 @@ class RowReader:
         rows = [answer.row for answer in answers]
         places = [table.place(row) for row in rows] if not layout.id else None
         ids = table.column(layout.id) if layout.id else ()
+        counted = layout.kind in _CONVERSATIONS
         batch: Batch = {
             "id": places or [_id(ids[row], table, row) for row in rows],
             "source": [table.source] * len(rows),
             "model": [answer.model for answer in answers],
             "turn": [answer.turn for answer in answers],
-            "prompt": [answer.prompt for answer in answers],
+            "last": _last(rows) if counted else [True] * len(rows),
+            "prompt": with_earlier_turns(
+                [answer.prompt for answer in answers],
+                rows,
+                [answer.turn for answer in answers],
+                split,
+                self._splitter,
+                counted=counted,
+            ),
             "answer": [one.answer for one in split],
+            "calls": [_calls(answer) for answer in answers],
             "reasoning": [one.reasoning for one in split],
             "status": [one.status for one in split],
             "finish": [answer.finish for answer in answers],
@@ -94,6 +109,23 @@ class RowReader:
         batch = {name: batch[name] for name in self._columns}
         for name, new in kept_names(list(table.columns), layout, options).items():
             batch[new] = taken(table.columns[name], rows)  # type: ignore[assignment] # a column of Arrow stays one
+        return batch
+
+    def _own_rows(self, table: Table) -> Batch:
+        """The rows of a table that has the schema already."""
+        for row, why in table.unreadable.items():
+            self._troubles.append(Trouble(table.place(row), why))
+        kept = kept_names(list(table.columns), self._layout, self._options)
+        batch: Batch = {name: table.column(name) for name in (*self._columns, *kept)}  # type: ignore[misc] # a column of Arrow stays one
+        if table.unreadable:
+            batch["id"] = [
+                table.place(row) if row in table.unreadable else own
+                for row, own in enumerate(batch["id"])
+            ]
+            batch["status"] = [
+                UNREADABLE if row in table.unreadable else own
+                for row, own in enumerate(batch["status"])
+            ]
         return batch
 
     def _split(self, answer: Answer) -> SplitText:
@@ -123,7 +155,7 @@ class RowReader:
                 notes = (*notes, *inline)
                 field = "\n\n".join(filter(None, (field, split.reasoning)))
         answered = bool(said.strip())
-        status = status_of(answer.finish_reason, answered=answered, calls=answer.calls)
+        status = status_of(answer.finish_reason, answered=answered, calls=bool(answer.calls))
         if status == "empty":
             notes = (*notes, "answer_in_reasoning")
         return SplitText(said, field, status, notes, place)
@@ -132,7 +164,8 @@ class RowReader:
         status = status_of(
             answer.finish_reason, answered=bool((split.answer or "").strip()), calls=True
         )
-        return split._replace(status=status)
+        notes = tuple(note for note in split.notes if note != "answer_in_reasoning")
+        return split._replace(status=status, notes=notes)
 
     def _parts(self, answer: Answer, split: SplitText) -> tuple[Part, ...]:
         if answer.trouble:
@@ -140,11 +173,13 @@ class RowReader:
         if answer.response is not None:
             return answer.response.parts
         if answer.reasoning is None or is_blank(answer.reasoning):
-            return self._splitter.response(answer.text or "", answer.finish_reason).parts
+            split_parts = self._splitter.response(answer.text or "", answer.finish_reason).parts
+            return (*split_parts, *answer.calls)
         parts: tuple[Part, ...] = (Thinking(answer.reasoning),)
         if "inline_repeated" in split.notes:
-            return (*parts, Text(split.answer or ""))
-        return (*parts, *self._splitter.response(answer.text or "", elsewhere=True).parts)
+            return (*parts, Text(split.answer or ""), *answer.calls)
+        said = self._splitter.response(answer.text or "", elsewhere=True).parts
+        return (*parts, *said, *answer.calls)
 
 
 def _columns_of(response: Response, answer: Answer) -> SplitText:
@@ -158,6 +193,15 @@ def _columns_of(response: Response, answer: Answer) -> SplitText:
 
 def _id(value: Any, table: Table, row: int) -> str:
     return table.place(row) if value is None else str(value)
+
+
+def _calls(answer: Answer) -> str | None:
+    return calls_text(answer.response.tool_calls if answer.response else answer.calls)
+
+
+def _last(rows: Sequence[int]) -> list[bool]:
+    """Of the answers of one row, the last one."""
+    return [row != following for row, following in zip(rows, [*rows[1:], None], strict=True)]
 
 
 def _usage(response: Response | None) -> dict[str, int | None] | None:

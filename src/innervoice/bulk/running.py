@@ -204,6 +204,10 @@ def run_piece(job: Job, number: int, piece: Piece, reports: Reports) -> dict[str
 
 def _open(job: Job, name: str, number: int) -> PartFile:
     schema = job.schema
-    if name and job.form and schema is not None:
+    if name and schema is not None:
+        # Rows of another output are rows of the schema, with a column of its name that says why they are there.
+        from innervoice.bulk.arrow import schema_of  # noqa: PLC0415 - only for files with a schema
+
         schema = _schema(job._replace(form=None))
+        schema = schema.append(schema_of({name: Column("string", "")}).field(name))
     return PartFile(job.output.part_path(name, number), job.output.ending, schema)

@@ -14,6 +14,7 @@ from typing import Any
 from innervoice.bulk.language import scripts_of
 from innervoice.bulk.needs import column
 from innervoice.bulk.schema import Batch, Column, Step
+from innervoice.canon.jsontext import load_json
 
 __all__ = ["estimated_tokens", "stats"]
 
@@ -54,7 +55,7 @@ def _run(batch: Batch, *, tokens: Callable[[str], int] | None) -> Batch:
     answers = [text or "" for text in column(batch, "answer", "stats")]
     thoughts = [text or "" for text in column(batch, "reasoning", "stats")]
     usages = batch.get("usage") or [None] * len(answers)
-    calls = [_calls(parts) for parts in batch.get("parts") or [None] * len(answers)]
+    calls = [_arguments(text) for text in batch.get("calls") or [None] * len(answers)]
     counted = [
         _tokens(usage, thought, answer + call, tokens)
         for usage, thought, answer, call in zip(usages, thoughts, answers, calls, strict=True)
@@ -94,8 +95,8 @@ def _tokens(
     return count(thought), count(said), "tokenizer" if tokens else "estimate"
 
 
-def _calls(parts: list[dict[str, Any]] | None) -> str:
-    return "".join(part["text"] or "" for part in parts or () if part["type"] == "tool_call")
+def _arguments(calls: str | None) -> str:
+    return "".join(call["arguments"] for call in load_json(calls)) if calls else ""
 
 
 def _prompt_chars(prompt: list[dict[str, Any]] | None) -> int:

@@ -21,7 +21,7 @@ JSON lines need no extra package; Parquet and Arrow need those of innervoice[bul
 class BulkGroup(LazyGroup):
     """The subcommands, by the names of their modules."""
 
-    modules = ("split",)
+    modules = ("split", "map", "convert", "report")
     prefix = "bulk_"
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from innervoice.bulk.history_rules import Call, Turn
 from innervoice.bulk.leak import final_answer
+from innervoice.bulk.schema import Column
 from innervoice.bulk.training.targets import Family, FormName, Target
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
@@ -14,7 +15,7 @@ from innervoice.canon.parts import Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.storage import to_json
 from innervoice.errors import UsageError
 
-__all__ = ["FORMS", "Extras", "Writing", "tagged"]
+__all__ = ["FORMS", "Extras", "Writing", "form_columns", "tagged"]
 
 
 class Extras(NamedTuple):
@@ -107,9 +108,8 @@ def _sharegpt(turns: Sequence[Turn], extras: Extras, writing: Writing) -> dict[s
     example: dict[str, Any] = {
         "id": extras.id,
         "conversations": [_spoken(turn, writing.family) for turn in said],
+        "system": "\n\n".join(system),
     }
-    if system:
-        example["system"] = "\n\n".join(system)
     if extras.tools is not None:
         example["tools"] = (
             extras.tools if isinstance(extras.tools, str) else dump_json(extras.tools).decode()
@@ -197,3 +197,48 @@ FORMS: dict[FormName, Callable[[Sequence[Turn], Extras, Writing], dict[str, Any]
     "json": _json,
     "verl": _verl,
 }
+
+
+def form_columns(form: FormName, writing: Writing, *, tools: bool) -> dict[str, Column]:
+    """The columns of the examples of a form, with their types for files that have a schema."""
+    columns = {
+        name: Column(kind.replace("{message}", _message_type(writing)), "")
+        for name, kind in _COLUMNS[form].items()
+    }
+    if tools and form in ("messages", "prompt_completion", "sharegpt", "json"):
+        columns["tools"] = Column("string", "")
+    return columns
+
+
+_CALL = "struct<id: string, type: string, function: struct<name: string, arguments: string>>"
+_PLAIN = "list<struct<role: string, content: string>>"
+_COLUMNS: dict[FormName, dict[str, str]] = {
+    "messages": {"id": "string", "messages": "list<{message}>"},
+    "prompt_completion": {
+        "id": "string",
+        "prompt": "list<{message}>",
+        "completion": "list<{message}>",
+    },
+    "sharegpt": {
+        "id": "string",
+        "conversations": "list<struct<from: string, value: string>>",
+        "system": "string",
+    },
+    "text": {"id": "string", "prompt": _PLAIN, "text": "string"},
+    "columns": {"id": "string", "prompt": _PLAIN, "reasoning": "string", "answer": "string"},
+    "json": {"id": "string", "messages": "string"},
+    "verl": {
+        "data_source": "string",
+        "prompt": _PLAIN,
+        "ability": "string",
+        "reward_model": "struct<style: string, ground_truth: string>",
+        "extra_info": "struct<index: string, answer: string, reasoning: string>",
+    },
+}
+
+
+def _message_type(writing: Writing) -> str:
+    trained = (
+        f", {writing.target.trained}: bool" if writing.unrolled and writing.target.trained else ""
+    )
+    return f"struct<role: string, content: string, {writing.family.field}: string, tool_calls: list<{_CALL}>, tool_call_id: string{trained}>"

@@ -31,6 +31,8 @@ class Family(NamedTuple):
     source: str
     tags: tuple[str, str] = ("<think>\n", "\n</think>\n\n")
     """What it puts around reasoning; LLaMA-Factory has the same as `thought_words` of its template of this name."""
+    markup: tuple[str, ...] = ()
+    """The rows of `inline/formats.py` that read these tags, if they are not among the usual ones."""
     template: str = ""
     """The name of LLaMA-Factory's template."""
     reserved: tuple[str, ...] = ()
@@ -75,6 +77,7 @@ _FAMILIES = (
         keeps="last_turn",
         source="trl/chat_templates/gptoss.jinja: raises for channel tags and for text beside thinking in a turn with calls, reads tool_calls[0]",
         tags=("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+        markup=("harmony",),
         template="gpt",
         reserved=("<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>"),
         arguments="object",
