@@ -17,6 +17,7 @@ from innervoice.errors import InnervoiceError
 from innervoice.history.decisions import Decision
 from innervoice.history.plan import planned
 from innervoice.history.recover import recover
+from innervoice.show.secrets import redacted
 from innervoice.show.visible import one_line
 from innervoice.sources.conversation import Conversation
 from innervoice.view.row_types import Badge
@@ -209,14 +210,16 @@ class Seals:
         return self._refusals
 
     def _find_refusals(self) -> Iterator[tuple[int, str]]:
+        told: list[tuple[int, str]] = []
         for number, turn in enumerate(self._conversation.turns):
             notes = turn.answer.notes if turn.answer else ()
-            texts = [note.detail or "" for note in notes if note.code == "recovered_after_refusal"]
+            told += [(number, note.detail or "") for note in notes if note.code == _RECOVERED]
             if "api_error" in turn.marks:
-                texts.append(turn.message.text)
-            for text in texts:
-                for refused in self._turns_refused(number, text):
-                    yield refused, one_line(text, 200)
+                told.append((number, turn.message.text))
+        # Each costs a plan; a refusal long ago says nothing that later ones do not.
+        for number, text in told[-_MOST_REFUSALS:]:
+            for refused in self._turns_refused(number, text):
+                yield refused, one_line(redacted(text[:1000]), 200)
 
     def _turns_refused(self, turn: int, refusal: str) -> Iterator[int]:
         """The turns that a request has to do without after a refusal."""
@@ -239,6 +242,8 @@ class Seals:
                 yield number
 
 
+_RECOVERED = "recovered_after_refusal"
+_MOST_REFUSALS = 20
 _UNBOUND = "It is bound to everything before it; the source does not say what that was when it was written."
 _UNCHECKED = {
     "no": "It is not bound to what is before it.",
