@@ -6,13 +6,13 @@ import glob
 import gzip
 import os
 import re
-import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
+from innervoice.bulk.standard_input import standard_input
 from innervoice.errors import UsageError
 
 __all__ = [
@@ -132,7 +132,7 @@ def _fsspec() -> Any:
 def open_file(file: InputFile) -> BinaryIO:
     """Opens a file for reading, decompressed."""
     if file.path == STANDARD_INPUT:
-        return cast("BinaryIO", sys.stdin.buffer)
+        return cast("BinaryIO", standard_input())
     if _ADDRESS.match(file.path):
         stream: BinaryIO = _fsspec().open(file.path, "rb").open()
     else:

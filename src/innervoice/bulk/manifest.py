@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, NamedTuple
 
 from innervoice.bulk.files import STANDARD_INPUT, InputFile, open_file
@@ -91,7 +92,7 @@ def fingerprint(file: InputFile) -> dict[str, Any]:
     """A file by its size and the digest of its beginning and end: reading all of it would take as long as the run."""
     known: dict[str, Any] = {"path": file.path, "size": file.size}
     if file.path == STANDARD_INPUT:
-        return known
+        return {**known, "run": token_hex(8)}  # never the same as another
     with open_file(file._replace(compression=None)) as stream:
         digest = hashlib.sha256(stream.read(_ENDS))
         stream.seek(max((file.size or 0) - _ENDS, 0))

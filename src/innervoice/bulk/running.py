@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from innervoice.bulk import manifest as records
+from innervoice.bulk.files import STANDARD_INPUT
 from innervoice.bulk.finding import Finding, find
 from innervoice.bulk.manifest import Counts
 from innervoice.bulk.options import ReadOptions
@@ -82,6 +83,8 @@ def run(
     """
     options = options or ReadOptions()
     finding = finding or find(paths, options)
+    if any(file.path == STANDARD_INPUT for file in finding.files):
+        processes = 1  # another process has another one
     place = Output.at(output, format, finding.files[0])
     names = [step.name for step in steps]
     plan = _plan(

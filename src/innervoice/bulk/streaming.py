@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from typing import BinaryIO
 
 from innervoice.bulk.fast_split import TextSplitter
 from innervoice.bulk.finding import Finding, find
+from innervoice.bulk.manifest import Counts
 from innervoice.bulk.options import ReadOptions
 from innervoice.bulk.reading import pieces_of, tables_of
 from innervoice.bulk.rows import RowReader
-from innervoice.bulk.schema import Batch
+from innervoice.bulk.schema import Batch, Step
+from innervoice.bulk.writing import json_lines
 
-__all__ = ["read", "split_batch"]
+__all__ = ["read", "split_batch", "write_lines"]
 
 
 def read(
@@ -28,6 +31,18 @@ def read(
     for piece in pieces_of(finding.files):
         for table in tables_of(piece):
             yield reader.batch(table)
+
+
+def write_lines(batches: Iterable[Batch], stream: BinaryIO, steps: Sequence[Step] = ()) -> Counts:
+    """Writes batches as JSON lines to an open stream; gives the counts."""
+    counts = Counts()
+    for batch in batches:
+        for step in steps:
+            batch = step.run(batch)  # noqa: PLW2901 - one batch, step by step
+        counts.add(batch, ())
+        stream.write(json_lines(batch))
+    stream.flush()
+    return counts
 
 
 def split_batch(

@@ -16,7 +16,7 @@ from innervoice.bulk.schema import Batch
 from innervoice.canon.jsontext import dump_json
 from innervoice.errors import UsageError
 
-__all__ = ["OUTPUTS", "PartFile", "Written", "hashed_copy", "output_format"]
+__all__ = ["OUTPUTS", "PartFile", "Written", "hashed_copy", "json_lines", "output_format"]
 
 OUTPUTS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet", ".arrow")
 """The formats that can be written, by the end of the name."""
@@ -85,6 +85,15 @@ class PartFile:
 
     def __exit__(self, *error: object) -> None:
         self.discard()
+
+
+def json_lines(batch: Batch) -> bytes:
+    """The rows of a batch as JSON, a line each."""
+    names = list(batch)
+    rows = zip(*batch.values(), strict=True)
+    lines = [dump_json(dict(zip(names, row, strict=True))) for row in rows]
+    lines.append(b"")
+    return b"\n".join(lines)
 
 
 def hashed_copy(sources: list[Path], target: Path) -> Written:
@@ -172,11 +181,7 @@ class _LinesWriter:
         self._is_plain = stream is file
 
     def write(self, batch: Batch) -> None:
-        names = list(batch)
-        rows = zip(*batch.values(), strict=True)
-        lines = [dump_json(dict(zip(names, row, strict=True))) for row in rows]
-        lines.append(b"")
-        self._stream.write(b"\n".join(lines))
+        self._stream.write(json_lines(batch))
 
     def close(self) -> None:
         if not self._is_plain:

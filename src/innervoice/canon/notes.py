@@ -38,6 +38,8 @@ SENTENCES: dict[str, str] = {
     "inline_repeated": "The text contains the same reasoning as the reasoning field; the field is kept.",
     "field_thinking": "The reasoning was received in a separate field.",
     # the response as a whole
+    "content_not_logged": "The log says that there was an answer, and not what it said.",
+    "model_replaced": "Another model than the one that was asked for gave the answer.",
     "answer_in_reasoning": "The response has reasoning but no answer; the answer may be part of the reasoning.",
     "call_candidate": "The reasoning, or the text where it broke off, contains a tool call that the model did not make; it was not run.",
     # rows of data sets

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
 
 from innervoice.bulk.finding import find
 from innervoice.bulk.running import Result, run
+from innervoice.bulk.streaming import read, write_lines
 from innervoice.cli.bulk_options import (
     output_options,
     read_options_of,
@@ -47,6 +49,11 @@ def command(
         click.echo(visible(str(finding)), err=True)
         if dry_run:
             return
+        if output == "-":
+            summarize(
+                write_lines(read(paths, options, finding=finding), sys.stdout.buffer).as_json()
+            )
+            return
         result = run(
             paths,
             output,
@@ -56,16 +63,16 @@ def command(
             processes=processes,
             overwrite=overwrite,
         )
-    summarize(result)
+    summarize(result.manifest["counts"], result)
 
 
-def summarize(result: Result) -> None:
+def summarize(counts: dict[str, Any], result: Result | None = None) -> None:
     """Says on standard error what came out."""
-    counts = result.manifest["counts"]
     statuses = ", ".join(f"{count:,} {status}" for status, count in counts["status"].items())
     click.echo(f"{counts['rows']:,} rows: {statuses or 'none'}", err=True)
-    if result.reused:
+    if result and result.reused:
         click.echo(f"{result.reused:,} parts were there already", err=True)
     for place, why in counts["troubles"][:5]:
         click.echo(visible(f"  {place}: {why}"), err=True)
-    click.echo(f"manifest: {result.path}", err=True)
+    if result:
+        click.echo(f"manifest: {result.path}", err=True)

@@ -10,8 +10,9 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
 from innervoice.canon.storage import to_json
-from innervoice.cli.files import read_file, write_file
-from innervoice.cli.lint import problem_line, problems_of, read_history
+from innervoice.cli.files import write_file
+from innervoice.cli.lint import problem_line, problems_of
+from innervoice.cli.sources import FORMATS, history_of, open_file
 from innervoice.errors import DecodeError, InnervoiceError
 from innervoice.history.lint import Problem
 from innervoice.history.repair import repair
@@ -19,11 +20,12 @@ from innervoice.repairing.changes import mend
 from innervoice.repairing.langchain import repair_langchain
 from innervoice.repairing.transcripts import repair_session
 from innervoice.sessions.foreign import History, history_from
+from innervoice.sources.opening import Source
 from innervoice.wire.dialects import DIALECTS, dialect_named
 
 __all__ = ["command"]
 
-_EPILOG = """\
+_EPILOG = f"""\
 \b
 Examples:
   innervoice repair history.json --for openai/gpt-5.6 -o repaired.json
@@ -31,6 +33,7 @@ Examples:
 
 Prints a line for each change: where, what and why.
 
+{FORMATS}
 Exits with 0 if the target accepts what was written, 1 if a problem is left that only you can fix, 2 if the file
 or the target cannot be used.
 """
@@ -50,16 +53,21 @@ _FILLED = {"signature_filled", "reasoning_filled", "calls_moved"}
 def command(*, file: str, target: str, output: str, force: bool) -> None:
     """Write the history in FILE, with the smallest change that the target accepts, to another file.
 
-    It comes back in its own format. Of a session file of Claude Code or Codex, lines that need no change keep every
+    Histories, bodies of requests and session files of Claude Code and Codex come back in their own format; of any other
+    source, the main conversation is written as innervoice stores it. Of a session file of Claude Code or Codex, lines that need no change keep every
     byte, a block that would be refused is removed, and a call without a result gets one that says so. The
     input file is never overwritten.
     """
     if _is_same(file, output):
         raise click.UsageError("The output must not be the input file; choose another name.")
-    data = read_file(file)
-    history = read_history(file, data)
     try:
-        written, changes = _repaired(data, history, target)
+        source = open_file(file)
+        data = source.content()
+        own = history_of(source, data)
+        history = own or History([turn.message for turn in source.conversation().sent], source.kind)
+        written, changes = _repaired(data, history, target, is_own=own is not None)
+    except DecodeError as error:
+        raise click.UsageError(f"{file}: {error}") from None
     except InnervoiceError as error:
         raise click.UsageError(str(error)) from None
     write_file(output, written, force=force)
@@ -81,6 +89,8 @@ def command(*, file: str, target: str, output: str, force: bool) -> None:
     ]
     for problem in lasting:
         click.echo(f"left: {problem}")
+    if own is None:
+        click.echo(_foreign(source))
     count = f"{len(changes)} change{'' if len(changes) == 1 else 's'}" if changes else "no change"
     click.echo(f"{count} for {target}, written to {output}")
     raise click.exceptions.Exit(1 if lasting else 0)
@@ -101,7 +111,16 @@ def _left(written: bytes, target: str) -> list[tuple[int | None, Problem]]:
         return []
 
 
-def _repaired(data: bytes, history: History, target: str) -> tuple[bytes, list[str]]:
+def _foreign(source: Source) -> str:
+    """Says what was written of a file whose format cannot be written."""
+    more = len(source.entries) - 1
+    others = f"; {more} other conversation{'' if more == 1 else 's'} of the file left out" if more else ""  # fmt: skip
+    return f"{source.name} is not written in its own format: the output is the repaired main conversation as innervoice stores it{others}"
+
+
+def _repaired(
+    data: bytes, history: History, target: str, *, is_own: bool
+) -> tuple[bytes, list[str]]:
     if history.session:
         return repair_session(data, target)
     if history.kind == "langchain" and history.items is not None:
@@ -114,7 +133,7 @@ def _repaired(data: bytes, history: History, target: str) -> tuple[bytes, list[s
         for change in mend(history.messages, target)
     ]
     repaired = tuple(repair(history.messages, target))
-    if list(repaired) == history.messages:
+    if is_own and list(repaired) == history.messages:
         return data, changes
     return _written(history, Request("x/x", repaired)), changes
 

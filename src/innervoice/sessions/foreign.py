@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
+from innervoice.canon.request import Request
 from innervoice.canon.response import Response
 from innervoice.canon.storage import from_json
 from innervoice.errors import DecodeError
@@ -34,6 +35,8 @@ class History(NamedTuple):
     """The list as it was stored."""
     session: SessionFile | None = None
     """The session file; the messages are its main conversation."""
+    request: Request | None = None
+    """What the body asked for; None for a list on its own, and for LangChain."""
 
 
 def history_from(data: bytes | str | dict[str, Any] | Sequence[Any]) -> History:
@@ -84,7 +87,9 @@ def _from_value(value: Any) -> History:
         )
     found = dialect_named(dialect)
     read = found.request_reader(body or {found.history: items})
-    return History(list(read.messages), dialect, body, items)
+    return History(
+        list(read.messages), dialect, body, items, request=None if body is None else read
+    )
 
 
 def _is_ours(value: Any) -> bool:
