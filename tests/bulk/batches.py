@@ -33,7 +33,7 @@ def message(role, content, reasoning=None, calls=None, call_id=None):
 
 
 @st.composite
-def rows(draw, min_size=0, max_size=8):
+def rows(draw, min_size=0, max_size=5):
     """A batch with the columns that every reader gives."""
     size = draw(st.integers(min_size, max_size))
     many = lambda values: draw(st.lists(values, min_size=size, max_size=size))  # noqa: E731

@@ -3,7 +3,7 @@
 import contextlib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bulk.batches import rows
@@ -137,6 +137,7 @@ def test_wrong_types_are_said(expression):
         parse_filter(expression, BATCH).reasons(BATCH)
 
 
+@settings(deadline=None)
 @given(
     rows(),
     st.sampled_from(["len(answer) > 5", "reasoning != None", '"rethought" in notes', "not finish"]),
@@ -149,6 +150,7 @@ def test_no_row_is_lost(batch, expression):
     assert all(rejected["rejected"])
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_is_a_filter_or_an_error_of_ours(text):
     with contextlib.suppress(UsageError):

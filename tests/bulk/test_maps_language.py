@@ -1,7 +1,7 @@
 """The script of reasoning and answer, without a model."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bulk.batches import message, row
@@ -59,6 +59,7 @@ def test_blocks_are_in_order_and_apart():
     assert sorted(bounds) == bounds
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_every_text_has_a_histogram(text):
     letters = scripts_of(text)

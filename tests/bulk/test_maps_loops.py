@@ -2,7 +2,7 @@
 
 import random
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bulk.batches import row
@@ -22,6 +22,7 @@ def slow_period(text):
     return -best[1] if best else None
 
 
+@settings(deadline=None)
 @given(
     st.text("ab", max_size=12),
     st.text("ab", min_size=1, max_size=9),

@@ -42,7 +42,7 @@ def example(batch, *arguments, **options):
 
 
 @pytest.mark.parametrize(("target", "family", "history"), EVERY)
-@settings(max_examples=5)
+@settings(max_examples=5, deadline=None)
 @given(conversations())
 def test_every_target_family_and_rule_reads_back(target, family, history, batch):
     """The conversation in an example is the one that was written, for all rows that are written."""
@@ -59,6 +59,7 @@ def test_every_target_family_and_rule_reads_back(target, family, history, batch)
             assert problem is None, "there is nothing to compare"
 
 
+@settings(deadline=None)
 @given(
     conversations(),
     st.sampled_from(["trl", "axolotl", "json"]),
@@ -187,6 +188,7 @@ def test_unknown_names_are_refused_with_those_that_there_are(arguments):
         recipe(*arguments)
 
 
+@settings(deadline=None)
 @given(conversations(), st.integers(1, 3))
 def test_examples_do_not_depend_on_the_size_of_batches(batch, size):
     step = to("trl", "qwen3")

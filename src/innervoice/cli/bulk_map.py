@@ -127,7 +127,7 @@ def divided_settings(divider: Divider) -> dict[str, Any]:
 
 def summarize_division(result: Result) -> None:
     """Says on standard error what came out, and how many rows were kept out."""
-    summarize(result)
+    summarize(result.manifest["counts"], result)
     written: Counter[str] = Counter()
     for part in result.manifest["parts"]:
         written.update({name: file["rows"] for name, file in part.items()})
