@@ -1,6 +1,7 @@
 """Every engine gives what the steps give on a batch."""
 
 import importlib.util
+import pickle
 
 import pytest
 
@@ -101,3 +102,25 @@ def test_duckdb(expected, table):
 
     assert [(1,)] == duckdb.sql("select count(*) from found where loop_period = 6").fetchall()
     assert expected == {**found.to_pydict(), "n": expected["n"]}
+
+
+@needs("pyarrow")
+def test_ray_gets_a_function_of_tables_that_can_be_pickled(expected, table):
+    """The real one is tested by `scripts/test engines`."""
+    from innervoice.bulk import on_ray
+
+    class Dataset:
+        def map_batches(self, function, *, batch_format, **options):
+            assert ("pyarrow", {"num_cpus": 2}) == (batch_format, options)
+            return pickle.loads(pickle.dumps(function))(table)
+
+    assert expected == on_ray.mapped(Dataset(), *STEPS, num_cpus=2).to_pydict()
+
+
+@needs("pyarrow")
+def test_tables_without_rows_have_the_columns_of_all_others(table):
+    from innervoice.bulk.tables import mapped_schema, mapped_table
+
+    whole, none = mapped_table(table, STEPS), mapped_table(table.slice(0, 0), STEPS)
+
+    assert whole.schema == none.schema == mapped_schema(table.schema, STEPS)

@@ -30,7 +30,11 @@ class Expressions:
         markup: Iterable[str] = (),
     ) -> pl.Expr:
         """Splits texts: a struct of answer, reasoning, status, notes and markup; the hints are those of `innervoice.split`."""
-        hints: dict[str, Any] = {"model": model, "prefix_open": prefix_open, "markup": tuple(markup)}
+        hints: dict[str, Any] = {
+            "model": model,
+            "prefix_open": prefix_open,
+            "markup": tuple(markup),
+        }
         kind = pl.Struct({name: _polars_type(COLUMNS[name].type) for name in _SPLIT})
 
         def run(series: pl.Series) -> pl.Series:

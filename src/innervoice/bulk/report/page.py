@@ -17,6 +17,7 @@ from innervoice.bulk.report.tallies import (
     Tallies,
 )
 from innervoice.canon.notes import SENTENCES
+from innervoice.show.visible import visible
 
 __all__ = ["PERCENTILES", "render_page"]
 
@@ -41,6 +42,7 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate; mar
 
 def render_page(tallies: Tallies, title: str = "Reasoning in a data set") -> str:
     """The page."""
+    title = visible(title)
     body = "\n".join(_body(tallies, title))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'

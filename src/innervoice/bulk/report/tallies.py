@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from innervoice.bulk.needs import rows_in
 from innervoice.bulk.schema import Batch
+from innervoice.show.secrets import redacted
 from innervoice.show.visible import visible
 
 __all__ = [
@@ -146,7 +147,7 @@ class Tallies:
             if name in batch:
                 self._add_words(name, batch[name])
         for codes in batch.get("notes", ()):
-            self.notes.update(set(codes or ()))
+            self.notes.update({visible(code) for code in codes or ()})
         for name in LENGTHS:
             if name in batch:
                 self._add_lengths(name, batch[name])
@@ -210,7 +211,7 @@ class Tallies:
             return
         notes = batch.get("notes") or [()] * rows_in(batch)
         for index, (status, codes) in enumerate(zip(batch["status"], notes, strict=True)):
-            for reason in (str(status), *(codes or ())):
+            for reason in map(visible, (str(status), *(codes or ()))):
                 held = self.examples.setdefault(reason, [])
                 if len(held) < _EXAMPLES:
                     held.append(_example(batch, index, reason))
@@ -218,13 +219,16 @@ class Tallies:
 
 def _short(name: str, value: Any) -> str:
     # What follows the condition is the value of one row.
-    return str(value).split(": ", 1)[0] if name == "rejected" else str(value)[:100]
+    return visible(str(value).split(": ", 1)[0] if name == "rejected" else str(value)[:100])
 
 
 def _example(batch: Batch, index: int, reason: str) -> Example:
     id_ = batch["id"][index] if "id" in batch else index
     return Example(
-        str(id_), reason, _excerpt(batch["reasoning"][index]), _excerpt(batch["answer"][index])
+        visible(str(id_)),
+        reason,
+        _excerpt(batch["reasoning"][index]),
+        _excerpt(batch["answer"][index]),
     )
 
 
@@ -232,6 +236,8 @@ def _excerpt(text: str | None) -> str:
     """The head and the end of a text, without keys and control characters."""
     if not text:
         return ""
+    # Before it is cut: half of a key is not found.
+    text = redacted(text)
     if len(text) > _EXCERPT:
         half = _EXCERPT // 2
         text = f"{text[:half]}\n[{len(text) - 2 * half:,} characters]\n{text[-half:]}"
