@@ -329,14 +329,15 @@ def _find_columns(sample: list[dict[str, Any]]) -> Layout | None:
     columns = list(dict.fromkeys(name for row in sample for name in row))
     texts = [name for name in columns if _mostly(_values(sample, name), _is_thought)]
     pairs: list[tuple[str, str, str]] = []
-    for prefix in dict.fromkeys(filter(None.__ne__, map(_prefix, texts))):
+    prefixes = dict.fromkeys(prefix for name in texts if (prefix := _prefix(name)) is not None)
+    for prefix in prefixes:
         own = {
-            name.lower().removeprefix(prefix or ""): name
+            name.lower().removeprefix(prefix): name
             for name in texts
-            if name.lower().startswith(prefix or "")
+            if name.lower().startswith(prefix)
         }
         if pair := pair_in(list(own)):
-            pairs.append((prefix or "", own[pair[0]], own[pair[1]]))
+            pairs.append((prefix, own[pair[0]], own[pair[1]]))
     if not pairs:
         return None
     return Layout(
@@ -385,6 +386,8 @@ _TAG = re.compile(
 )
 
 KINDS: dict[str, Kind] = {
+    # `sessions.py` makes these rows; no file has them.
+    "sessions": Kind("sessions of a program, with a row for each answer", lambda _: None),
     "answers": Kind("answers as APIs send them, on their own or in batch files", _find_answers),
     "generations": Kind("a list of texts, each an answer to the same prompt", _find_generations),
     "messages": Kind("messages of a conversation", _find_messages),

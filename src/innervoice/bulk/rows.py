@@ -41,7 +41,11 @@ def schema_columns(options: ReadOptions) -> list[str]:
 def kept_names(columns: Sequence[str], layout: Layout, options: ReadOptions) -> dict[str, str]:
     """Which columns of the rows are passed on, and under which name: one that the schema has gets `row_` before it."""
     if options.keep is None:
-        chosen = [name for name in columns if name not in layout.read and layout.kind != "answers"]
+        chosen = [
+            name
+            for name in columns
+            if name not in layout.read and layout.kind not in ("answers", "sessions")
+        ]
     else:
         chosen = [name for name in columns if name in options.keep]
     return {name: f"row_{name}" if name in COLUMNS else name for name in chosen}
