@@ -308,8 +308,23 @@ def _of_rows(table: Table, layout: Layout, context: _Context) -> Iterator[Answer
     yield Answer(context.row, response=Response())
 
 
+def _of_sessions(table: Table, layout: Layout, context: _Context) -> Iterator[Answer]:
+    del layout
+    row = table.row(context.row)
+    answer: Response = row["answer"]
+    yield Answer(
+        context.row,
+        row["turn"],
+        prompt=row["prompt"],
+        model=row["model"],
+        finish=answer.finish_reason,
+        response=answer,
+    )
+
+
 _READERS = {
     "rows": _of_rows,
+    "sessions": _of_sessions,
     "answers": _of_answers,
     "generations": _of_generations,
     "messages": _of_messages,

@@ -13,7 +13,9 @@ from innervoice.bulk.markup import FoundMarkup, find_markup
 from innervoice.bulk.options import SAMPLE_ROWS, ReadOptions
 from innervoice.bulk.reading import sample_of
 from innervoice.bulk.rows import kept_names
+from innervoice.bulk.sessions import as_sessions
 from innervoice.bulk.table import Table
+from innervoice.errors import UsageError
 
 __all__ = ["Finding", "find"]
 
@@ -57,7 +59,22 @@ def find(
 ) -> Finding:
     """Looks at a sample of the files; raises `UsageError` if there are none, or their layout is not known."""
     files = input_files([paths] if isinstance(paths, (str, os.PathLike)) else paths)
-    return find_in(files, sample_of(files, SAMPLE_ROWS), options)
+    is_said = options.messages or options.generations or options.text or options.answer
+    sessions = None if is_said else as_sessions(files)
+    if sessions:
+        return _of_sessions(sessions)
+    sample = sample_of(files, SAMPLE_ROWS)
+    try:
+        return find_in(files, sample, options)
+    except UsageError:
+        sessions = None if is_said else as_sessions(files, any_source=True)
+        if not sessions:
+            raise
+        return _of_sessions(sessions)
+
+
+def _of_sessions(files: list[InputFile]) -> Finding:
+    return Finding(files, Layout(kind="sessions", id="id"), FoundMarkup(0, {}, {}), 0, [], {}, 0)
 
 
 def find_in(

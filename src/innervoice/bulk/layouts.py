@@ -70,16 +70,8 @@ class Kind(NamedTuple):
 # ---- names of columns --------------------------------------------------------------------------------
 
 _MESSAGES = (
-    "messages",
-    "conversations",
-    "conversation",
-    "chat",
-    "dialog",
-    "dialogue",
-    "turns",
-    "trajectory",
-    "completion",
-)
+    "messages", "conversations", "conversation", "chat", "dialog", "dialogue", "turns", "trajectory", "completion",
+)  # fmt: skip
 _GENERATIONS = ("generations", "responses", "completions", "outputs", "samples")
 _TEXTS = (
     "response", "llm_response", "model_response", "model_output", "output", "completion", "generated_text", "generation", "r1_solution",
@@ -98,9 +90,7 @@ _IDS = ("id", "uuid", "custom_id", "problem_id", "row_id", "_id", "uid")
 _MODELS = ("model", "generator", "model_name", "teacher", "generated_by")
 _FINISHES = ("finish_reasons", "finish_reason", "stop_reason", "finish")
 # A column `reasoning` that only says whether there was any.
-_SWITCHES = frozenset(
-    ("on", "off", "true", "false", "yes", "no", "low", "medium", "high", "none", "")
-)
+_SWITCHES = frozenset(("on", "off", "true", "false", "yes", "no", "low", "medium", "high", "none", ""))  # fmt: skip
 _NUMBERED = re.compile(r"(.+?)_?\d+")
 
 
@@ -196,7 +186,7 @@ def _has_answer(value: Any) -> bool:
     )
 
 
-ASSISTANTS = frozenset(("assistant", "gpt", "model", "bot", "chatbot", "ai"))
+ASSISTANTS = frozenset(("assistant", "gpt", "model", "bot", "chatbot", "ai", "function_call"))
 
 
 def _is_text(value: Any) -> bool:
@@ -288,19 +278,9 @@ def _find_answers(sample: list[dict[str, Any]]) -> Layout | None:
 
 
 _AROUND = ("response", "result", "modelOutput", "body")
-_ANSWER_MEMBERS = frozenset(
-    (
-        "choices",
-        "candidates",
-        "output",
-        "content",
-        "parts",
-        "message",
-        "error",
-        "custom_id",
-        "recordId",
-    )
-)
+_ANSWER_MEMBERS = frozenset((
+    "choices", "candidates", "output", "content", "parts", "message", "error", "custom_id", "recordId",
+))  # fmt: skip
 
 
 def _may_be_answer(row: dict[str, Any]) -> bool:
@@ -345,14 +325,15 @@ def _find_columns(sample: list[dict[str, Any]]) -> Layout | None:
     columns = list(dict.fromkeys(name for row in sample for name in row))
     texts = [name for name in columns if _mostly(_values(sample, name), _is_thought)]
     pairs: list[tuple[str, str, str]] = []
-    for prefix in dict.fromkeys(filter(None.__ne__, map(_prefix, texts))):
+    prefixes = dict.fromkeys(prefix for name in texts if (prefix := _prefix(name)) is not None)
+    for prefix in prefixes:
         own = {
-            name.lower().removeprefix(prefix or ""): name
+            name.lower().removeprefix(prefix): name
             for name in texts
-            if name.lower().startswith(prefix or "")
+            if name.lower().startswith(prefix)
         }
         if pair := pair_in(list(own)):
-            pairs.append((prefix or "", own[pair[0]], own[pair[1]]))
+            pairs.append((prefix, own[pair[0]], own[pair[1]]))
     if not pairs:
         return None
     return Layout(
@@ -402,6 +383,8 @@ _TAG = re.compile(
 
 KINDS: dict[str, Kind] = {
     "rows": Kind("rows that were split before", _find_rows),
+    # `sessions.py` makes these rows; no file has them.
+    "sessions": Kind("sessions of a program, with a row for each answer", lambda _: None),
     "answers": Kind("answers as APIs send them, on their own or in batch files", _find_answers),
     "generations": Kind("a list of texts, each an answer to the same prompt", _find_generations),
     "messages": Kind("messages of a conversation", _find_messages),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from innervoice.bulk.fast_split import TextSplitter
 from innervoice.bulk.split_text import SplitText
@@ -21,7 +21,11 @@ __all__ = [
     "reasoning_field",
     "stored_message",
     "with_earlier_turns",
+    "with_whole_prompts",
 ]
+
+if TYPE_CHECKING:
+    from innervoice.bulk.answers import Answer
 
 _FIELDS = ("reasoning_content", "reasoning", "thinking", "thought", "think", "analysis")
 # AM-DeepSeek-R1-Distilled has its answers split as well, beside the content.
@@ -149,6 +153,24 @@ def with_earlier_turns(
             else:
                 changed.append(_apart(message, earlier.pop() if earlier else None, splitter))
         done.append(changed[::-1])
+    return done
+
+
+def with_whole_prompts(answers: Sequence[Answer]) -> list[Answer]:
+    """The answers of one conversation, each with all that was said before it instead of what is new."""
+    said: list[dict[str, Any]] = []
+    done = []
+    for answer in answers:
+        said = [*said, *(answer.prompt or ())]
+        done.append(answer._replace(prompt=said or None))
+        if answer.response is not None:
+            response = answer.response
+            said = [
+                *said,
+                _member_message(
+                    "assistant", response.text, response.thinking, response.tool_calls, None
+                ),
+            ]
     return done
 
 

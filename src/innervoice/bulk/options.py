@@ -35,5 +35,7 @@ class ReadOptions(Value, frozen=True, kw_only=True):
     """Columns of the rows that are passed on; None for all that are not read."""
     parts: bool = False
     """Whether the column `parts` is filled."""
+    whole_prompts: bool = False
+    """Whether the prompt of an answer in a session is the whole conversation before it; without, what came since the answer before."""
     raw: bool = False
     """Whether the column `raw` is filled."""

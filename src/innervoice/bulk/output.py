@@ -15,7 +15,13 @@ from innervoice.errors import UsageError
 
 __all__ = ["Output"]
 
-_ENDINGS = {"jsonl": ".jsonl", "json": ".jsonl", "parquet": ".parquet", "arrow": ".arrow"}
+_ENDINGS = {
+    "jsonl": ".jsonl",
+    "json": ".jsonl",
+    "session": ".jsonl",
+    "parquet": ".parquet",
+    "arrow": ".arrow",
+}
 
 
 class Output(NamedTuple):

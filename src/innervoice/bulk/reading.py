@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
 from innervoice.bulk.files import DAMAGED, STANDARD_INPUT, InputFile, open_file, with_arrow
+from innervoice.bulk.sessions import session_tables
 from innervoice.bulk.table import LazyColumn, Table
 from innervoice.canon.jsontext import dump_json, load_json
 
@@ -69,6 +70,8 @@ def tables_of(piece: Piece, columns: Sequence[str] | None = None) -> Iterator[Ta
         return _arrow_tables(piece, columns)
     if piece.file.format == "json":
         return _json_tables(piece)
+    if piece.file.format == "session":
+        return session_tables(piece.file)
     return _line_tables(piece)
 
 

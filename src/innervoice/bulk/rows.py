@@ -13,7 +13,7 @@ from innervoice.bulk.answers import Answer, answers_in
 from innervoice.bulk.fast_split import TextSplitter
 from innervoice.bulk.layouts import Layout
 from innervoice.bulk.manifest import Trouble
-from innervoice.bulk.messages import calls_text, with_earlier_turns
+from innervoice.bulk.messages import calls_text, with_earlier_turns, with_whole_prompts
 from innervoice.bulk.options import ReadOptions
 from innervoice.bulk.schema import COLUMNS, Batch
 from innervoice.bulk.split_text import SplitText, status_of
@@ -44,7 +44,11 @@ def schema_columns(options: ReadOptions) -> list[str]:
 def kept_names(columns: Sequence[str], layout: Layout, options: ReadOptions) -> dict[str, str]:
     """Which columns of the rows are passed on, and under which name: one that the schema has gets `row_` before it."""
     if options.keep is None:
-        chosen = [name for name in columns if name not in layout.read and layout.kind != "answers"]
+        chosen = [
+            name
+            for name in columns
+            if name not in layout.read and layout.kind not in ("answers", "sessions")
+        ]
     else:
         chosen = [name for name in columns if name in options.keep]
     return {name: f"row_{name}" if name in COLUMNS else name for name in chosen}
@@ -79,12 +83,18 @@ class RowReader:
         places = [table.place(row) for row in rows] if not layout.id else None
         ids = table.column(layout.id) if layout.id else ()
         counted = layout.kind in _CONVERSATIONS
+        # The answers of a session are a table of their own, in order.
+        grown = layout.kind == "sessions" and options.whole_prompts
+        if grown:
+            answers = with_whole_prompts(answers)
         batch: Batch = {
             "id": places or [_id(ids[row], table, row) for row in rows],
             "source": [table.source] * len(rows),
             "model": [answer.model for answer in answers],
             "turn": [answer.turn for answer in answers],
-            "last": _last(rows) if counted else [True] * len(rows),
+            "last": _last([0] * len(rows) if grown else rows)
+            if counted or grown
+            else [True] * len(rows),
             "prompt": with_earlier_turns(
                 [answer.prompt for answer in answers],
                 rows,

@@ -173,7 +173,7 @@ def run_piece(job: Job, number: int, piece: Piece, reports: Reports) -> dict[str
     """Reads a piece and writes its part; gives the files and the counts."""
     reader = RowReader(job.finding.layout, job.options, tuple(job.finding.markup.rows))
     needed = None if job.options.raw else [*job.finding.layout.read, *job.finding.kept]
-    if job.finding.layout.kind == "answers":
+    if job.finding.layout.kind in ("answers", "sessions"):
         needed = None
     counts = Counts()
     files: dict[str, PartFile] = {"": _open(job, "", number)}

@@ -88,7 +88,7 @@ def command(
     reference: str | None, incomplete: bool, check: bool, template: str | None, maps: tuple[str, ...], where: str | None, **values: Any
 ) -> None:  # fmt: skip
     """Write the rows of PATHS as examples for a trainer."""
-    options = read_options_of(values)
+    options = read_options_of(values).replace(whole_prompts=True)
     with usage_errors():
         made = recipe(target, family, history, reference, incomplete=incomplete)
         finding = find(paths, options)

@@ -44,7 +44,7 @@ def reading_options(function: F) -> F:
 
 def read_options_of(values: dict[str, Any]) -> ReadOptions:
     """Takes the options of `reading_options` out of the values that a command got."""
-    taken = {name: values.pop(name) for name in ReadOptions.__struct_fields__}
+    taken = {name: values.pop(name) for name in ReadOptions.__struct_fields__ if name in values}
     markup, keep = taken["markup"], taken["keep"]
     taken["markup"] = None if markup is None else _names([markup])
     taken["keep"] = _names(keep) if keep else None
