@@ -29,10 +29,10 @@ _STYLE = """
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --quiet: #9aa3ad; --line: #3a4048; --paper: #16181b; --bar: #7aa7e0; --mark: #e59a66; } }
 body { margin: 0 auto; padding: 2rem 1rem 4rem; max-width: 46rem; font: 1rem/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .4rem; border-bottom: 1px solid var(--line); }
-p, dd, td, summary { overflow-wrap: anywhere; } .quiet { color: var(--quiet); }
+p, dd, summary { overflow-wrap: anywhere; } .quiet { color: var(--quiet); }
 svg { width: 100%; height: auto; font: 12px system-ui, sans-serif; } svg text { fill: var(--quiet); }
 .bar { fill: var(--bar); } .mark { stroke: var(--mark); stroke-width: 2; } .axis { stroke: var(--quiet); }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; } th, td { text-align: right; padding: .1rem .8rem .1rem 0; font-weight: normal; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; } th, td { text-align: right; padding: .1rem .8rem .1rem 0; font-weight: normal; white-space: nowrap; } tbody th { text-align: left; }
 .scroll { overflow-x: auto; } th { color: var(--quiet); } dt { font-family: ui-monospace, monospace; margin-top: .4rem; } dd { margin: 0 0 0 1.5rem; color: var(--quiet); }
 details { margin: .4rem 0; } summary { cursor: pointer; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate; margin: .4rem 0 .4rem .4rem; padding-left: .8rem; border-left: 3px solid var(--line); font: inherit; }

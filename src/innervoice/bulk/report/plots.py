@@ -39,7 +39,7 @@ def length_plot(title: str, histogram: Histogram) -> str:
     buckets = histogram.buckets
     if not buckets:
         return ""
-    last = max(*buckets, 1)
+    last = max(*buckets, bucket_of(100))
     most = max(buckets.values())
     step = _WIDTH / (last + 1)
     drawn = [

@@ -44,7 +44,7 @@ LENGTHS: dict[str, str] = {
     "answer": "Characters of the answer",
     "reasoning_tokens": "Tokens of reasoning",
     "answer_tokens": "Tokens of the answer",
-    "loop_period": "Period of a loop at the end, in characters",
+    "loop_period": "Period of a loop, in characters",
     "steps": "Paragraphs of reasoning",
     "reflections": "Words that turn back",
 }
@@ -57,9 +57,9 @@ SHARES: dict[str, str] = {
 }
 """Columns of numbers from 0 to 1."""
 FLAGS: dict[str, str] = {
-    "answer_only_in_reasoning": "The final answer is only in the reasoning",
-    "answer_in_prompt": "The final answer is in the prompt",
-    "secrets": "A key or a password is in the row",
+    "answer_only_in_reasoning": "Final answer only in reasoning",
+    "answer_in_prompt": "Final answer in the prompt",
+    "secrets": "Key or password in the row",
 }
 """Columns that are counted where they are true, or not empty."""
 _SUMS = ("cost", "reasoning_cost")
