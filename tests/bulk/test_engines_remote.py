@@ -41,6 +41,7 @@ def test_ray(expected, monkeypatch):
 
     # Ray gives itself 30 seconds to start, whatever it is told; on a busy machine it needs minutes.
     monkeypatch.setattr(node, "time", SlowClock())
+    monkeypatch.setenv("RAY_agent_register_timeout_ms", "240000")
     ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, configure_logging=False)
     try:
         rows = on_ray.mapped(
