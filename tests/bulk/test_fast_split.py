@@ -4,11 +4,12 @@ import json
 import random
 from pathlib import Path
 
-import innervoice as iv
 import pytest
-from bulk.texts import FINISHES, MARKUP, PIECES, drawn
 from hypothesis import given
 from hypothesis import strategies as st
+
+import innervoice as iv
+from bulk.texts import FINISHES, MARKUP, PIECES, drawn
 from inline.cases import CASES
 from innervoice.bulk.fast_split import TextSplitter
 from innervoice.bulk.marker_scan import scan

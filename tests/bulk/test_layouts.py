@@ -4,6 +4,7 @@ import json
 from typing import Any, NamedTuple
 
 import pytest
+
 from innervoice import bulk
 from innervoice.errors import UsageError
 

@@ -59,18 +59,18 @@ def find(
 ) -> Finding:
     """Looks at a sample of the files; raises `UsageError` if there are none, or their layout is not known."""
     files = input_files([paths] if isinstance(paths, (str, os.PathLike)) else paths)
-    is_said = options.messages or options.generations or options.text or options.answer
-    sessions = None if is_said else as_sessions(files)
-    if sessions:
-        return _of_sessions(sessions)
     sample = sample_of(files, SAMPLE_ROWS)
     try:
-        return find_in(files, sample, options)
+        finding = find_in(files, sample, options)
     except UsageError:
+        is_said = options.messages or options.generations or options.text or options.answer
         sessions = None if is_said else as_sessions(files, any_source=True)
         if not sessions:
             raise
         return _of_sessions(sessions)
+    # A line of a session log may look like an answer of an API.
+    sessions = as_sessions(files) if finding.layout.kind == "answers" else None
+    return _of_sessions(sessions) if sessions else finding
 
 
 def _of_sessions(files: list[InputFile]) -> Finding:
