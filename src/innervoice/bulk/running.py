@@ -120,7 +120,7 @@ def run(
         "parts": files,
     }
     place.seal(whole)
-    return Result(whole, place.manifest, reused)
+    return Result(records.load(place.manifest), place.manifest, reused)
 
 
 def _plan(
