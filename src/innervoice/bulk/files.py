@@ -21,6 +21,7 @@ __all__ = [
     "STANDARD_INPUT",
     "InputFile",
     "input_files",
+    "is_address",
     "open_file",
     "with_arrow",
 ]
@@ -129,17 +130,34 @@ def _fsspec() -> Any:
         ) from None
 
 
+def is_address(path: str) -> bool:
+    """Whether a path is an address that fsspec opens, as `s3://bucket/a.parquet`."""
+    return _ADDRESS.match(path) is not None
+
+
 def open_file(file: InputFile) -> BinaryIO:
     """Opens a file for reading, decompressed."""
     if file.path == STANDARD_INPUT:
         return cast("BinaryIO", standard_input())
-    if _ADDRESS.match(file.path):
+    if is_address(file.path):
         stream: BinaryIO = _fsspec().open(file.path, "rb").open()
     else:
         stream = Path(file.path).open("rb")  # noqa: SIM115 - the caller closes it
     if file.compression == "gzip":
-        return cast("BinaryIO", gzip.GzipFile(fileobj=stream))
+        return cast("BinaryIO", _GzipFile(stream))
     return _zstd(stream) if file.compression == "zstd" else stream
+
+
+class _GzipFile(gzip.GzipFile):
+    """A gzip file that closes the file it reads, too."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._compressed = stream
+        super().__init__(fileobj=stream)
+
+    def close(self) -> None:
+        super().close()
+        self._compressed.close()
 
 
 def _zstd(stream: BinaryIO) -> BinaryIO:

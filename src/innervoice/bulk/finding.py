@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from innervoice.bulk.answers import answers_in
+from innervoice.bulk.fast_split import TextSplitter
 from innervoice.bulk.files import STANDARD_INPUT, InputFile, input_files
 from innervoice.bulk.layouts import Layout, find_layout
 from innervoice.bulk.markup import FoundMarkup, find_markup
@@ -59,18 +60,24 @@ def find(
 ) -> Finding:
     """Looks at a sample of the files; raises `UsageError` if there are none, or their layout is not known."""
     files = input_files([paths] if isinstance(paths, (str, os.PathLike)) else paths)
-    is_said = options.messages or options.generations or options.text or options.answer
-    sessions = None if is_said else as_sessions(files)
-    if sessions:
-        return _of_sessions(sessions)
     sample = sample_of(files, SAMPLE_ROWS)
     try:
-        return find_in(files, sample, options)
+        finding = find_in(files, sample, options)
     except UsageError:
+        is_said = (
+            options.messages
+            or options.generations
+            or options.text
+            or options.answer
+            or options.reasoning
+        )
         sessions = None if is_said else as_sessions(files, any_source=True)
         if not sessions:
             raise
         return _of_sessions(sessions)
+    # A line of a session log may look like an answer of an API.
+    sessions = as_sessions(files) if finding.layout.kind == "answers" else None
+    return _of_sessions(sessions) if sessions else finding
 
 
 def _of_sessions(files: list[InputFile]) -> Finding:
@@ -81,6 +88,9 @@ def find_in(
     files: list[InputFile], sample: Sequence[dict[str, Any]], options: ReadOptions
 ) -> Finding:
     """What is found in this sample."""
+    TextSplitter(
+        options.model, options.prefix_open, options.markup or ()
+    )  # wrong hints are said before anything is done
     layout = find_layout(sample, options)
     table = Table.of_rows(files[0].path if files else STANDARD_INPUT, list(sample))
     answers = [answer for answer in answers_in(table, layout) if answer.response is None]

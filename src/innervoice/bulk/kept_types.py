@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from innervoice.bulk.arrow_files import schema_in
 from innervoice.bulk.files import with_arrow
 from innervoice.bulk.finding import Finding
 from innervoice.bulk.options import SAMPLE_ROWS
-from innervoice.bulk.reading import sample_of, schema_in
+from innervoice.bulk.reading import sample_of
 
 __all__ = ["kept_types"]
 

@@ -8,8 +8,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+from innervoice.bulk.piece import Piece
 from innervoice.bulk.progress import Progress
-from innervoice.bulk.reading import Piece
 from innervoice.errors import UsageError
 
 __all__ = ["Reports", "in_processes"]

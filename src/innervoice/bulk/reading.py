@@ -9,53 +9,38 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
-from innervoice.bulk.files import DAMAGED, STANDARD_INPUT, InputFile, open_file, with_arrow
+from innervoice.bulk.arrow_files import arrow_pieces, arrow_tables, parquet_pieces, parquet_tables
+from innervoice.bulk.files import DAMAGED, STANDARD_INPUT, InputFile, open_file
+from innervoice.bulk.piece import TABLE_BYTES, Piece
 from innervoice.bulk.sessions import session_tables
-from innervoice.bulk.table import LazyColumn, Table
-from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.bulk.table import Table
+from innervoice.canon.jsontext import load_json
 
 __all__ = [
     "PIECE_BYTES",
     "Piece",
     "pieces_of",
     "sample_of",
-    "schema_in",
-    "table_of_batch",
     "tables_of",
 ]
 
 PIECE_BYTES = 64_000_000
 """About how much of a file is one piece, and so what one part file is made of."""
-_TABLE_BYTES = 4_000_000
-"""About how much is in memory at a time."""
 _SAMPLE_TABLES = 16
 """How many tables a sample is made of at most, where rows are large."""
 _READ = 1 << 20
 _ORDER_MARK = b"\xef\xbb\xbf"
 
 
-class Piece(NamedTuple):
-    """A part of a file that is read on its own."""
-
-    file: InputFile
-    start: int = 0
-    end: int | None = None
-    """A range of bytes, row groups or record batches; None for the rest of the file."""
-    first: int = 0
-    """How many lines or rows stand before it in the file."""
-    size: int = 0
-    """In bytes of the file, for the progress."""
-
-
 def pieces_of(files: Iterable[InputFile], size: int = PIECE_BYTES) -> Iterator[Piece]:
     """The pieces of files, in order. Lines are counted as the pieces are asked for, so that reading can begin at once."""
     for file in files:
         if file.format == "parquet":
-            yield from _row_groups(file, size)
+            yield from parquet_pieces(file, size)
         elif file.format == "arrow":
-            yield from _record_batches(file, size)
+            yield from arrow_pieces(file, size)
         elif file.format == "jsonl" and file.compression is None and file.path != STANDARD_INPUT:
             yield from _line_ranges(file, size)
         else:
@@ -65,9 +50,9 @@ def pieces_of(files: Iterable[InputFile], size: int = PIECE_BYTES) -> Iterator[P
 def tables_of(piece: Piece, columns: Sequence[str] | None = None) -> Iterator[Table]:
     """The rows of a piece, a table at a time; `columns` are those that are needed, None for all."""
     if piece.file.format == "parquet":
-        return _parquet_tables(piece, columns)
+        return parquet_tables(piece, columns)
     if piece.file.format == "arrow":
-        return _arrow_tables(piece, columns)
+        return arrow_tables(piece, columns)
     if piece.file.format == "json":
         return _json_tables(piece)
     if piece.file.format == "session":
@@ -154,7 +139,7 @@ def _of_lines(piece: Piece, stream: BinaryIO) -> Iterator[Table]:
         lines.append(line.removeprefix(_ORDER_MARK) if number == 1 else line)
         numbers.append(number)
         size += len(line)
-        if size >= _TABLE_BYTES:
+        if size >= TABLE_BYTES:
             yield _of_json_lines(piece.file, lines, numbers, size)
             lines, numbers, size = [], [], 0
     if lines:
@@ -210,118 +195,3 @@ def _json_tables(piece: Piece) -> Iterator[Table]:
         objects = [row if isinstance(row, dict) else {} for row in some]
         numbers = range(start + 1, start + len(some) + 1)
         yield Table.of_rows(piece.file.path, objects, numbers=numbers, unreadable=unreadable)
-
-
-# ---- Parquet and Arrow -----------------------------------------------------------------------------------
-
-
-def _row_groups(file: InputFile, size: int) -> Iterator[Piece]:
-    """Runs of row groups of about `size` bytes in memory."""
-    metadata = _parquet_file(file).metadata
-    groups = metadata.num_row_groups
-    whole = sum(metadata.row_group(group).total_byte_size for group in range(groups)) or 1
-    start = first = rows = held = 0
-    for group in range(groups):
-        facts = metadata.row_group(group)
-        rows, held = rows + facts.num_rows, held + facts.total_byte_size
-        if held >= size or group == groups - 1:
-            yield Piece(file, start, group + 1, first, (file.size or 0) * held // whole)
-            start, first, held = group + 1, rows, 0
-    if not groups:
-        yield Piece(file, 0, 0)
-
-
-def _parquet_file(file: InputFile) -> Any:
-    with_arrow(f"Parquet ({file.path})")
-    from pyarrow import parquet  # noqa: PLC0415 - only where there is a file of it
-
-    return parquet.ParquetFile(open_file(file), pre_buffer=False, buffer_size=_READ)
-
-
-def _parquet_tables(piece: Piece, columns: Sequence[str] | None) -> Iterator[Table]:
-    file = _parquet_file(piece.file)
-    groups = list(range(piece.start, piece.end or 0))
-    size = sum(file.metadata.row_group(group).total_byte_size for group in groups)
-    count = sum(file.metadata.row_group(group).num_rows for group in groups)
-    rows = max(1, min(8_192, _TABLE_BYTES * count // max(size, 1)))
-    wanted = (
-        None if columns is None else [name for name in columns if name in file.schema_arrow.names]
-    )
-    first = piece.first
-    for batch in file.iter_batches(
-        batch_size=rows, row_groups=groups, columns=wanted, use_threads=False
-    ):
-        yield table_of_batch(
-            batch, piece.file.path, first, piece.size * batch.num_rows // max(count, 1)
-        )
-        first += batch.num_rows
-
-
-def table_of_batch(batch: Any, source: str, first: int = 0, size: int = 0) -> Table:
-    """The table of an Arrow record batch."""
-    columns: dict[str, Sequence[Any]] = {
-        name: LazyColumn(batch.column(name)) for name in batch.schema.names
-    }
-
-    def raw(index: int) -> str:
-        return dump_json({name: column[index] for name, column in columns.items()}).decode()
-
-    return Table(source, range(first + 1, first + batch.num_rows + 1), columns, {}, raw, size)
-
-
-def _record_batches(file: InputFile, size: int) -> Iterator[Piece]:
-    """Runs of record batches of about `size` bytes; a stream of Arrow is one piece."""
-    reader = _arrow_file(file)
-    if not hasattr(reader, "num_record_batches"):
-        yield Piece(file, size=file.size or 0)
-        return
-    batches = reader.num_record_batches
-    start = first = rows = held = 0
-    for number in range(batches):
-        batch = reader.get_batch(number)
-        rows, held = rows + batch.num_rows, held + batch.nbytes
-        if held >= size or number == batches - 1:
-            yield Piece(
-                file, start, number + 1, first, (file.size or 0) * (number + 1 - start) // batches
-            )
-            start, first, held = number + 1, rows, 0
-    if not batches:
-        yield Piece(file, 0, 0)
-
-
-def _arrow_file(file: InputFile) -> Any:
-    with_arrow(f"Arrow ({file.path})")
-    from pyarrow import ArrowInvalid, ipc, memory_map  # noqa: PLC0415 - only where there is a file of it
-
-    stream: Any = open_file(file) if "://" in file.path else memory_map(file.path)
-    try:
-        return ipc.open_file(stream)
-    except ArrowInvalid:
-        stream.seek(0)
-        return ipc.open_stream(stream)
-
-
-def _arrow_tables(piece: Piece, columns: Sequence[str] | None) -> Iterator[Table]:
-    reader = _arrow_file(piece.file)
-    if hasattr(reader, "num_record_batches"):
-        batches: Iterator[Any] = map(reader.get_batch, range(piece.start, piece.end or 0))
-    else:
-        batches = iter(reader)
-    first = piece.first
-    for batch in batches:
-        rows = max(1, _TABLE_BYTES * batch.num_rows // max(batch.nbytes, 1))
-        wanted = (
-            batch
-            if columns is None
-            else batch.select([name for name in columns if name in batch.schema.names])
-        )
-        for start in range(0, batch.num_rows, rows):
-            yield table_of_batch(wanted.slice(start, rows), piece.file.path, first + start)
-        first += batch.num_rows
-
-
-def schema_in(file: InputFile) -> Any:
-    """The Arrow schema of a file; None for one of JSON."""
-    if file.format == "parquet":
-        return _parquet_file(file).schema_arrow
-    return _arrow_file(file).schema if file.format == "arrow" else None

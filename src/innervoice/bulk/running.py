@@ -17,9 +17,10 @@ from innervoice.bulk.finding import Finding, find
 from innervoice.bulk.manifest import Counts
 from innervoice.bulk.options import ReadOptions
 from innervoice.bulk.output import Output
+from innervoice.bulk.piece import Piece
 from innervoice.bulk.pool import Reports, in_processes
 from innervoice.bulk.progress import Progress
-from innervoice.bulk.reading import PIECE_BYTES, Piece, pieces_of, tables_of
+from innervoice.bulk.reading import PIECE_BYTES, pieces_of, tables_of
 from innervoice.bulk.rows import RowReader, schema_columns
 from innervoice.bulk.schema import COLUMNS, Batch, Column, Step
 from innervoice.bulk.writing import PartFile
@@ -119,7 +120,7 @@ def run(
         "parts": files,
     }
     place.seal(whole)
-    return Result(whole, place.manifest, reused)
+    return Result(records.load(place.manifest), place.manifest, reused)
 
 
 def _plan(

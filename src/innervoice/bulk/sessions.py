@@ -18,8 +18,10 @@ from innervoice.sources.opening import open_source, reader_of
 
 __all__ = ["as_sessions", "session_tables"]
 
-_LINES = frozenset(("batch", "litellm", "captured", "stored"))
+_LINES = frozenset(("batch", "litellm", "stored"))
 """Sources whose lines are independent of each other: they are read as rows, a piece at a time."""
+_ANYTHING = "captured"
+"""The source that nearly everything looks like."""
 
 
 def as_sessions(files: Sequence[InputFile], *, any_source: bool = False) -> list[InputFile] | None:
@@ -27,7 +29,7 @@ def as_sessions(files: Sequence[InputFile], *, any_source: bool = False) -> list
     if not files or not all(_is_local(file) for file in files):
         return None
     reader = reader_of(Path(files[0].path))
-    if reader is None or (reader.kind in _LINES and not any_source):
+    if reader is None or reader.kind == _ANYTHING or (reader.kind in _LINES and not any_source):
         return None
     return [file._replace(format="session") for file in files]
 
