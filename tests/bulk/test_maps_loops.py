@@ -63,6 +63,16 @@ def test_a_loop_with_a_counter_has_no_period_but_little_novelty():
     assert numbers.onset < 3 * len(said)
 
 
+def test_a_repetition_that_was_left_again_is_no_onset():
+    """The problem is often quoted twice; what counts is from where on nothing new comes."""
+    quoted = " ".join(f"given{n}" for n in range(100))
+    went_on = " ".join(f"step{n}" for n in range(500))
+    head = f"{quoted} {quoted} {went_on}"
+
+    assert loop_numbers(head).onset is None
+    assert loop_numbers(head + " and so on and on it goes as it always did" * 90).onset > len(head)
+
+
 def test_script_without_blanks_is_counted_by_characters():
     numbers = loop_numbers("首先我们考虑这个问题的其他方面" + "再检查一遍答案是否正确。" * 60)
 
