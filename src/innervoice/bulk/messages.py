@@ -10,7 +10,7 @@ from innervoice.bulk.fast_split import TextSplitter
 from innervoice.bulk.split_text import SplitText
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import ToolCall, ToolResult
+from innervoice.canon.parts import Text, ToolCall, ToolResult
 from innervoice.canon.storage import from_json
 from innervoice.errors import DecodeError
 
@@ -18,6 +18,7 @@ __all__ = [
     "calls_in",
     "calls_text",
     "prompt_message",
+    "prompt_of_message",
     "reasoning_field",
     "stored_message",
     "with_earlier_turns",
@@ -94,21 +95,32 @@ def prompt_message(role: str, content: str | None, message: dict[str, Any]) -> d
     """A message as the prompt has it; members without a value are left out."""
     stored = stored_message(message)
     if stored is not None:
-        results = [part for part in stored.parts if isinstance(part, ToolResult)]
-        said = [part.content for part in results if isinstance(part.content, str)]
-        return _member_message(
-            stored.role,
-            "\n".join(said) if results else stored.text,
-            stored.thinking,
-            stored.tool_calls,
-            results[0].call_id if results else None,
-        )
+        return prompt_of_message(stored)
     content, calls = calls_in(message, content)
     call_id = message.get("tool_call_id")
     reasoning = reasoning_field(message) if role == "assistant" else None
     return _member_message(
         role, content, reasoning, calls, None if call_id is None else str(call_id)
     )
+
+
+def prompt_of_message(message: Message) -> dict[str, Any]:
+    """One of our messages as the prompt has it."""
+    results = [part for part in message.parts if isinstance(part, ToolResult)]
+    said = [_result_text(part) for part in results]
+    return _member_message(
+        message.role,
+        "\n\n".join(said) if results else message.text,
+        message.thinking,
+        message.tool_calls,
+        results[0].call_id if results else None,
+    )
+
+
+def _result_text(result: ToolResult) -> str:
+    if isinstance(result.content, str):
+        return result.content
+    return "\n\n".join(part.text for part in result.content if isinstance(part, Text))
 
 
 def _member_message(

@@ -10,6 +10,7 @@ from innervoice.bulk.dividing import Divider
 from innervoice.bulk.finding import find
 from innervoice.bulk.history_rules import HISTORY
 from innervoice.bulk.output import Output
+from innervoice.bulk.requests import requests as join_requests
 from innervoice.bulk.running import run
 from innervoice.bulk.training.examples import examples_form, recipe
 from innervoice.bulk.training.targets import FAMILIES, TARGETS
@@ -33,7 +34,7 @@ __all__ = ["command"]
 _EPILOG = """\
 \b
 Examples:
-  innervoice bulk convert batch_output.jsonl -o train.jsonl --to trl --for qwen3
+  innervoice bulk convert batch_output.jsonl -o train.jsonl --to trl --for qwen3 --requests batch_input.jsonl
   innervoice bulk convert data/*.parquet -o train.parquet --to axolotl --for gpt-oss
   innervoice bulk convert rows.jsonl -o train.jsonl --to llama-factory --for qwen3 --where 'status == "answered" and loop_novelty > 0.1'
   innervoice bulk convert rows.jsonl -o rl.parquet --to verl --reference ground_truth
@@ -66,6 +67,11 @@ train.rejected.jsonl, with the reason. What the trainer has to be told is printe
 )
 @click.option("--reference", metavar="COLUMN", help="Column with the right answer, for verl.")
 @click.option(
+    "--requests",
+    metavar="FILE",
+    help="The requests of a batch, as lines: joined to the answers by their ids.",
+)
+@click.option(
     "--incomplete",
     is_flag=True,
     help="Write answers that broke off, or that are missing, too.",
@@ -85,7 +91,7 @@ train.rejected.jsonl, with the reason. What the trainer has to be told is printe
 @reading_options
 def command(
     *, paths: tuple[str, ...], output: str, format: str | None, processes: int, overwrite: bool, target: str, family: str | None, history: Any,  # noqa: A002
-    reference: str | None, incomplete: bool, check: bool, template: str | None, maps: tuple[str, ...], where: str | None, **values: Any
+    reference: str | None, incomplete: bool, requests: str | None, check: bool, template: str | None, maps: tuple[str, ...], where: str | None, **values: Any
 ) -> None:  # fmt: skip
     """Write the rows of PATHS as examples for a trainer."""
     options = read_options_of(values).replace(whole_prompts=True)
@@ -95,6 +101,13 @@ def command(
         click.echo(visible(str(finding)), err=True)
         made = made._replace(text_arguments=Output.at(output, format, finding.files[0]).has_schema)
         steps, expression = steps_and_filter(maps, where, finding, options)
+        if requests is not None:
+            steps.insert(0, join_requests(requests))
+        elif finding.layout.kind == "answers":
+            click.echo(
+                "answers of a batch come without their prompts: --requests FILE, the file that was sent, adds them",
+                err=True,
+            )
         divider = Divider(expression, made, check, load_template(template) if template else None)
         result = run(
             paths,
@@ -102,9 +115,9 @@ def command(
             options,
             steps=steps,
             divide=divider,
-            form=examples_form(made, tools="tools" in finding.kept.values()),
+            form=examples_form(made, tools=bool(requests) or "tools" in finding.kept.values()),
             format=format,
-            settings=divided_settings(divider),
+            settings={**divided_settings(divider), "requests": requests},
             processes=processes,
             overwrite=overwrite,
             finding=finding,

@@ -185,7 +185,9 @@ def _verl(turns: Sequence[Turn], extras: Extras, writing: Writing) -> dict[str, 
 
 
 def _tools(extras: Extras) -> dict[str, Any]:
-    return {} if extras.tools is None else {"tools": extras.tools}
+    if extras.tools is None:
+        return {}
+    return {"tools": _object(extras.tools) if isinstance(extras.tools, str) else extras.tools}
 
 
 FORMS: dict[FormName, Callable[[Sequence[Turn], Extras, Writing], dict[str, Any]]] = {
