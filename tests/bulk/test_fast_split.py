@@ -5,7 +5,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import innervoice as iv
@@ -65,6 +65,7 @@ def test_drawn_texts_are_split_as_by_the_splitter(seed):
         assert of_splitter(text, markup, finish) == SPLITTERS[markup].split(text, finish)[:4], text
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(
     st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=12).map("".join),
     st.sampled_from(MARKUP),
@@ -74,6 +75,7 @@ def test_any_text_is_split_as_by_the_splitter(text, markup, finish):
     assert of_splitter(text, markup, finish) == SPLITTERS[markup].split(text, finish)[:4]
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join), st.sampled_from(MARKUP))
 def test_both_ways_name_the_same_markup(text, markup):
     splitter = SPLITTERS[markup]

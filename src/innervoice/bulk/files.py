@@ -135,10 +135,10 @@ def is_address(path: str) -> bool:
     return _ADDRESS.match(path) is not None
 
 
-def open_file(file: InputFile) -> BinaryIO:
-    """Opens a file for reading, decompressed."""
+def open_file(file: InputFile, *, is_last: bool = False) -> BinaryIO:
+    """Opens a file for reading, decompressed; `is_last` says that it will not be opened again, which matters for standard input."""
     if file.path == STANDARD_INPUT:
-        return cast("BinaryIO", standard_input())
+        return cast("BinaryIO", standard_input(is_last=is_last))
     if is_address(file.path):
         stream: BinaryIO = _fsspec().open(file.path, "rb").open()
     else:

@@ -51,16 +51,25 @@ def find_markup(texts: Iterable[str]) -> FoundMarkup:
     ]
     usual = vocabulary(DEFAULT_TAGS)
     tags = Counter(found["name"].lower() for text in looked_at if (found := usual.find(text, 0)))
-    rows = {name: count for name, row in ROWS.items() if (count := _count(row, looked_at))}
+    beginnings = {needle[:2] for row in ROWS.values() for needle in _needles(row)}
+    having = {
+        two: {number for number, text in enumerate(looked_at) if two in text} for two in beginnings
+    }
+    rows = {name: count for name, row in ROWS.items() if (count := _count(row, looked_at, having))}
     return FoundMarkup(len(looked_at), dict(tags.most_common()), rows)
 
 
-def _count(row: Format, texts: Sequence[str]) -> int:
-    """In how many texts a row marks reasoning; 0 if that is not enough to switch it on."""
+def _count(row: Format, texts: Sequence[str], having: dict[str, set[int]]) -> int:
+    """In how many texts a row marks reasoning; 0 if that is not enough to switch it on.
+
+    `having` says which texts have the first two characters of a needle: most have those of few, so that few are searched for all.
+    """
     needles = _needles(row)
-    suspects = (
-        [text for text in texts if any(needle in text for needle in needles)] if needles else texts
-    )
+    numbers = sorted(set().union(*(having[needle[:2]] for needle in needles)))
+    suspects: Sequence[str] = texts
+    if needles:
+        some = (texts[number] for number in numbers)
+        suspects = [text for text in some if any(needle in text for needle in needles)]
     if row.name in _WRAPPERS:
         count = sum(_is_wrapped(row, text) for text in suspects)
         return count if 2 * count >= len(texts) else 0
@@ -76,7 +85,9 @@ def _needles(row: Format) -> tuple[str, ...]:
         return ("<",)
     markers = (*row.opens, *row.headers, *row.wrappers, *row.heads, *row.closes)
     needles = {marker.partition("{")[0] for marker in markers}
-    return () if "" in needles or row.bare_heads else tuple(needles)
+    if row.bare_header:
+        needles.add("assistant")  # what is left between two channels without their tokens
+    return () if "" in needles else tuple(needles)
 
 
 def _is_wrapped(row: Format, text: str) -> bool:

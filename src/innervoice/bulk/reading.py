@@ -28,7 +28,7 @@ __all__ = [
 
 PIECE_BYTES = 64_000_000
 """About how much of a file is one piece, and so what one part file is made of."""
-_SAMPLE_TABLES = 16
+_SAMPLE_TABLES = 8
 """How many tables a sample is made of at most, where rows are large."""
 _READ = 1 << 20
 _ORDER_MARK = b"\xef\xbb\xbf"
@@ -47,8 +47,10 @@ def pieces_of(files: Iterable[InputFile], size: int = PIECE_BYTES) -> Iterator[P
             yield Piece(file, size=file.size or 0)
 
 
-def tables_of(piece: Piece, columns: Sequence[str] | None = None) -> Iterator[Table]:
-    """The rows of a piece, a table at a time; `columns` are those that are needed, None for all."""
+def tables_of(
+    piece: Piece, columns: Sequence[str] | None = None, *, is_sample: bool = False
+) -> Iterator[Table]:
+    """The rows of a piece, a table at a time; `columns` are those that are needed, None for all. After a sample it can be read again."""
     if piece.file.format == "parquet":
         return parquet_tables(piece, columns)
     if piece.file.format == "arrow":
@@ -57,7 +59,7 @@ def tables_of(piece: Piece, columns: Sequence[str] | None = None) -> Iterator[Ta
         return _json_tables(piece)
     if piece.file.format == "session":
         return session_tables(piece.file)
-    return _line_tables(piece)
+    return _line_tables(piece, is_sample=is_sample)
 
 
 def sample_of(files: Sequence[InputFile], rows: int) -> list[dict[str, Any]]:
@@ -69,7 +71,7 @@ def sample_of(files: Sequence[InputFile], rows: int) -> list[dict[str, Any]]:
         objects = (
             table.row(index)
             for piece in islice(pieces_of([file]), 1)
-            for table in islice(tables_of(piece), _SAMPLE_TABLES)
+            for table in islice(tables_of(piece, is_sample=True), _SAMPLE_TABLES)
             for index in range(len(table.numbers))
             if index not in table.unreadable
         )
@@ -101,8 +103,8 @@ def _line_ranges(file: InputFile, size: int) -> Iterator[Piece]:
             yield Piece(file, start, position, first, position - start)
 
 
-def _line_tables(piece: Piece) -> Iterator[Table]:
-    stream = open_file(piece.file)
+def _line_tables(piece: Piece, *, is_sample: bool) -> Iterator[Table]:
+    stream = open_file(piece.file, is_last=not is_sample)
     try:
         if piece.start:
             stream.seek(piece.start)
