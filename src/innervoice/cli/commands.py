@@ -15,8 +15,8 @@ class LazyGroup(click.Group):
     """A group whose subcommands are modules; only the module of the one that runs is imported."""
 
     modules: ClassVar[tuple[str, ...]] = (
-        "ask", "chat", "run", "serve", "keys", "store", "demo", "emulate", "split", "bulk", "inspect", "lint", "repair", "models",
-        "completion",
+        "ask", "chat", "run", "serve", "keys", "store", "demo", "emulate", "split", "bulk", "inspect", "lint", "repair", "view",
+        "models", "completion",
     )  # fmt: skip
     prefix: ClassVar[str] = ""
     """What the names of the modules begin with."""
@@ -39,6 +39,7 @@ Examples:
   innervoice chat                                        a session; /model switches to another model
   innervoice split answer.txt                            reasoning out of a text
   innervoice lint session.jsonl --for anthropic/claude-opus-5-5
+  innervoice view ~/.claude/projects                     sessions and logs in the browser: what was thought, and what became of it
   innervoice emulate --port 8808                         a local server that emulates the providers
   innervoice serve --emulated                            a gateway: any client, any model
   innervoice run claude -m gemini/gemini-3.5-flash       a client with a gateway of its own

@@ -116,7 +116,8 @@ def _answers(file: str, source: Source, conversation: Conversation) -> Iterator[
         lane = f" ({conversation.id})" if len(source.entries) > 1 else ""
         place = f"{lane}, turn {number}"
         if turn.line is not None:
-            place = f":{turn.line}" + (lane if conversation.parent else "")
+            # The line of a subagent may be that of another file.
+            place = f"{lane}, line {turn.line}" if conversation.parent else f":{turn.line}"
         yield f"{file}{'' if is_only else place}", turn
 
 
@@ -129,7 +130,7 @@ def _report(title: str, turn: Turn, *, hide_thinking: bool) -> Iterator[str]:
     response = turn.answer
     origin = response.origin
     who = [response.provider, response.model, origin.dialect if origin else None]
-    yield f"{title}: {', '.join(item for item in who if item)}"
+    yield ": ".join(filter(None, (title, ", ".join(item for item in who if item))))
     reason = f" ({response.wire_finish_reason})" if response.wire_finish_reason else ""
     yield f"  status   {response.status}{reason}"
     if turn.marks:

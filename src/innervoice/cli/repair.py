@@ -9,14 +9,14 @@ import click
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
-from innervoice.canon.storage import to_json
+from innervoice.canon.storage import from_json, to_json
 from innervoice.cli.files import write_file
 from innervoice.cli.lint import problem_line, problems_of
 from innervoice.cli.sources import FORMATS, history_of, open_file
 from innervoice.errors import DecodeError, InnervoiceError
-from innervoice.history.lint import Problem
+from innervoice.history.lint import Problem, lint
 from innervoice.history.repair import repair
-from innervoice.repairing.changes import mend
+from innervoice.repairing.changes import NEXT, Change, mend
 from innervoice.repairing.langchain import repair_langchain
 from innervoice.repairing.transcripts import repair_session
 from innervoice.sessions.foreign import History, history_from
@@ -65,13 +65,13 @@ def command(*, file: str, target: str, output: str, force: bool) -> None:
         data = source.content()
         own = history_of(source, data)
         history = own or History([turn.message for turn in source.conversation().sent], source.kind)
-        written, changes = _repaired(data, history, target, is_own=own is not None)
+        written, changes = _repaired(data, own, target) if own else _repaired_messages(history, target)  # fmt: skip
     except DecodeError as error:
         raise click.UsageError(f"{file}: {error}") from None
     except InnervoiceError as error:
         raise click.UsageError(str(error)) from None
     write_file(output, written, force=force)
-    left = _left(written, target)
+    left = _left(written, target) if own else _left_of(from_json(written), target)
     if not history.session:
         # What the target requires in addition to the parts, where the format has a place for it.
         missing = {problem.code for _, problem in left}
@@ -103,6 +103,11 @@ def _is_same(file: str, output: str) -> bool:
         return False
 
 
+def _left_of(messages: list[Message], target: str) -> list[tuple[int | None, Problem]]:
+    """The problems that are left of a conversation that goes on."""
+    return [(None, problem) for problem in lint([*messages, NEXT], target)]
+
+
 def _left(written: bytes, target: str) -> list[tuple[int | None, Problem]]:
     """The problems that are left for the target."""
     try:
@@ -118,22 +123,27 @@ def _foreign(source: Source) -> str:
     return f"{source.name} is not written in its own format: the output is the repaired main conversation as innervoice stores it{others}"
 
 
-def _repaired(
-    data: bytes, history: History, target: str, *, is_own: bool
-) -> tuple[bytes, list[str]]:
+def _repaired_messages(history: History, target: str) -> tuple[bytes, list[str]]:
+    """The conversation of any source, repaired for the request that follows it."""
+    changes = [_described(change) for change in mend(history.messages, target, goes_on=True)]
+    *repaired, _ = repair([*history.messages, NEXT], target)
+    return to_json(repaired), changes
+
+
+def _described(change: Change) -> str:
+    part = "" if change.part is None else f", part {change.part}"
+    return change.described(f"message {change.message}{part}")
+
+
+def _repaired(data: bytes, history: History, target: str) -> tuple[bytes, list[str]]:
     if history.session:
         return repair_session(data, target)
     if history.kind == "langchain" and history.items is not None:
         items, changes = repair_langchain(history.items, target)
         return (_in_body(history, items) if changes else data), changes
-    changes = [
-        change.described(
-            f"message {change.message}" + ("" if change.part is None else f", part {change.part}")
-        )
-        for change in mend(history.messages, target)
-    ]
+    changes = [_described(change) for change in mend(history.messages, target)]
     repaired = tuple(repair(history.messages, target))
-    if is_own and list(repaired) == history.messages:
+    if list(repaired) == history.messages:
         return data, changes
     return _written(history, Request("x/x", repaired)), changes
 

@@ -17,7 +17,7 @@ from innervoice.canon.storage import from_json
 from innervoice.errors import DecodeError
 from innervoice.sessions.langchain import from_object, is_langchain, read_langchain
 from innervoice.sessions.transcripts import SessionFile, read_session
-from innervoice.wire.dialects import HISTORY_MEMBERS, dialect_named, history_dialect_of
+from innervoice.wire.dialects import DIALECTS, HISTORY_MEMBERS, dialect_named, history_dialect_of
 from innervoice.wire.objects import json_of
 
 __all__ = ["History", "history_from"]
@@ -86,9 +86,14 @@ def _from_value(value: Any) -> History:
             "expected messages with a role, contents with parts, or items with a type"
         )
     found = dialect_named(dialect)
+    if body is not None and body.get(found.history) is not items:
+        # Messages with nothing but a role and a text look alike; the member that holds them does not.
+        found = next(
+            other for other in map(dialect_named, DIALECTS) if body.get(other.history) is items
+        )
     read = found.request_reader(body or {found.history: items})
     return History(
-        list(read.messages), dialect, body, items, request=None if body is None else read
+        list(read.messages), found.name, body, items, request=None if body is None else read
     )
 
 

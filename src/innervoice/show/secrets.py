@@ -23,12 +23,16 @@ _KEY = re.compile(rf"{_WORD_START}(?:(?P<sure>{_SURE})|{_LIKELY}){_BODY}{{12,}}+
 _PEM = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:[^-]|-(?!----))*+(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?"
 )
-# A name that says what its value is: in the environment, in JSON, in a header, in a query. Only the value is taken.
-_NAMED = re.compile(
-    r"""(?P<name>(?:api[_-]?key|access[_-]?key|secret|token|password|passwd|credentials?|signature|encrypted_content)
-        \\?["']?[ \t]{0,3}[:=][ \t]{0,3}(?:\\?["'])?)(?P<value>[A-Za-z0-9+/_.~%$!-]{8,}+=*+)""",
-    re.IGNORECASE | re.VERBOSE,
+# A name that says what its value is: in the environment, in JSON, in a header, in a query. Only the value is taken. What separates the two is
+# rarer than letters, so it is looked for first.
+_VALUE = re.compile(
+    r"""(?P<name>[:=][ \t]{0,3}(?:\\?["'])?)(?P<value>[A-Za-z0-9+/_.~%$!-]{8,}+=*+)"""
 )
+_NAME = re.compile(
+    r"""(?:api[_-]?key|access[_-]?key|secret|token|password|passwd|credentials?|signature|encrypted_content)\\?["']?[ \t]{0,3}\Z""",
+    re.IGNORECASE,
+)
+_LONGEST_NAME = 40
 _SCHEME = re.compile(
     r"(?P<name>\b(?:Bearer|Basic)[ \t]{1,3})(?P<value>[A-Za-z0-9+/_.~-]{12,}+=*+)",
     re.IGNORECASE,
@@ -105,13 +109,18 @@ def _is_key(found: re.Match[str]) -> bool:
     return bool(found["sure"]) or any(character.isdigit() for character in found[0])
 
 
+def _is_named(found: re.Match[str]) -> bool:
+    before = found.string[max(found.start() - _LONGEST_NAME, 0) : found.start()]
+    return _NAME.search(before) is not None and _is_value(found["value"])
+
+
 def _has_value(found: re.Match[str]) -> bool:
     return _is_value(found["value"])
 
 
 def _is_value(value: str) -> bool:
     """Whether what stands behind a name is no word of a sentence or a program."""
-    return any(character.isdigit() for character in value) and not value.isdigit()
+    return any(character.isdigit() for character in value)
 
 
 def _unless_plain(found: re.Match[str]) -> str:
@@ -138,9 +147,9 @@ _PATTERNS: tuple[_Pattern, ...] = (
     _Pattern("authorization", _SCHEME, "value", _has_value, ("bearer", "basic")),
     _Pattern(
         "named value",
-        _NAMED,
+        _VALUE,
         "value",
-        _has_value,
+        _is_named,
         ("key", "secret", "token", "passw", "credential", "signature", "encrypted_content"),
     ),
     _Pattern("password in a URL", _IN_URL, "value", _has_value, ("://",)),

@@ -17,10 +17,10 @@ from innervoice.sources.stored import is_history
 from innervoice.sources.turns import answer_turn, request_turns, with_title
 from innervoice.wire.json_access import as_dict, as_text
 
-__all__ = ["READER"]
+__all__ = ["READER", "batch_form_of"]
 
 
-class _Form(NamedTuple):
+class BatchForm(NamedTuple):
     """One form of lines."""
 
     id: str | None
@@ -32,14 +32,16 @@ class _Form(NamedTuple):
 
 
 _FORMS = (
-    _Form("custom_id", frozenset({"response", "error", "result"}), ("body", "params", "request")),
-    _Form("recordId", frozenset({"modelOutput", "error"}), ("modelInput",)),
-    _Form("key", frozenset({"response", "error"}), ("request",)),
-    _Form(None, frozenset({"response", "status", "error"}), ("request",)),
+    BatchForm(
+        "custom_id", frozenset({"response", "error", "result"}), ("body", "params", "request")
+    ),
+    BatchForm("recordId", frozenset({"modelOutput", "error"}), ("modelInput",)),
+    BatchForm("key", frozenset({"response", "error"}), ("request",)),
+    BatchForm(None, frozenset({"response", "status", "error"}), ("request",)),
 )
 
 
-def _form_of(value: Any) -> _Form | None:
+def batch_form_of(value: Any) -> BatchForm | None:
     """The form of a line; None if it is not a line of a batch."""
     line = as_dict(value)
     for form in _FORMS:
@@ -54,13 +56,13 @@ def _form_of(value: Any) -> _Form | None:
 
 
 def _recognizes(_: Data, beginning: bytes) -> bool:
-    return any(_form_of(value) for value in first_dicts(beginning)[:1])
+    return any(batch_form_of(value) for value in first_dicts(beginning)[:1])
 
 
 def _open(data: Data) -> Opened:
     log = LineLog(data)
     for line in json_lines(data, log.troubles):
-        form = _form_of(line.value)
+        form = batch_form_of(line.value)
         if form is None:
             log.skip(line, "not a line of a batch")
             continue
@@ -70,7 +72,7 @@ def _open(data: Data) -> Opened:
 
 
 def _conversation(data: Data, entry: Entry, line: Any) -> Conversation:
-    form = _form_of(line) or _FORMS[0]
+    form = batch_form_of(line) or _FORMS[0]
     body = next((line[name] for name in form.requests if line.get(name)), None)
     turns, request = request_turns(body)
     if not form.answers.isdisjoint(as_dict(line)):

@@ -14,6 +14,8 @@ from innervoice.canon.jsontext import load_json
 __all__ = ["first_dicts", "first_values"]
 
 _MOST_LINES = 64
+_DEEPEST = 1000
+"""How deep a value may be nested: each bracket costs the time of all that are open."""
 _BOM = b"\xef\xbb\xbf"
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _HALF_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
@@ -75,6 +77,8 @@ def _closed(text: str) -> str:
             break  # a string without an end
         word, end = token[0], token.end()
         if word in _CLOSERS:
+            if len(open_brackets) == _DEEPEST:
+                break
             open_brackets.append(_CLOSERS[word])
         elif word in ("}", "]"):
             if not open_brackets or open_brackets.pop() != word:

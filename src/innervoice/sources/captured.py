@@ -14,12 +14,16 @@ from innervoice.decoding import StreamDecoder, checked, read_answer
 from innervoice.errors import ProviderError
 from innervoice.frames.eventstream import EventStream
 from innervoice.frames.frame import FrameError
+from innervoice.sources.batch_file import batch_form_of
 from innervoice.sources.beginning import first_values
 from innervoice.sources.conversation import Conversation
 from innervoice.sources.json_lines import LineLog, is_json_lines, json_lines
+from innervoice.sources.litellm_log import is_record
 from innervoice.sources.reader import NO_HINTS, Data, Entry, Hints, Opened, Reader
-from innervoice.sources.turns import answer_turn
+from innervoice.sources.stored import is_history
+from innervoice.sources.turns import answer_turn, request_turns, with_title
 from innervoice.wire.dialects import ENVELOPE_MEMBERS, dialect_of
+from innervoice.wire.json_access import as_dict
 
 __all__ = ["READER", "is_answer", "is_stream", "read_captured"]
 
@@ -35,7 +39,12 @@ _PRELUDE = 12
 def _recognizes(data: Data, beginning: bytes) -> bool:
     if data.hints.provider or data.hints.dialect:
         return bool(beginning.strip())
-    return is_stream(beginning) or any(map(is_answer, first_values(beginning)[:1]))
+    return is_stream(beginning) or any(map(_is_captured, first_values(beginning)[:1]))
+
+
+def _is_captured(value: Any) -> bool:
+    """Whether a value is an answer and not a line of another format that holds one."""
+    return is_answer(value) and not batch_form_of(value) and not is_record(value)
 
 
 def is_stream(beginning: bytes) -> bool:
@@ -51,9 +60,7 @@ def is_stream(beginning: bytes) -> bool:
 
 def is_answer(value: Any) -> bool:
     """Whether a value is an answer, or a message of a stream."""
-    return (
-        dialect_of(value) is not None or (isinstance(value, dict) and _is_whole(value))
-    )  # fmt: skip
+    return dialect_of(value) is not None or (isinstance(value, dict) and _is_whole(value))
 
 
 def read_captured(body: Any, hints: Hints = NO_HINTS) -> Response:
@@ -75,14 +82,23 @@ def _checked(response: Response) -> Response:
 def _open(data: Data) -> Opened:
     log = LineLog(data)
     if not _is_log(data):
-        return Opened([Entry("answer")], lambda entry: _conversation(entry, _whole(data)))
+        return Opened([Entry("answer")], lambda entry: _whole(entry, data))
     for line in json_lines(data, log.troubles):
         value = _unwrap(line.value)
         model = value.get("model") if isinstance(value, dict) else None
         log.add(line, str(line.number), model=model if isinstance(model, str) else None)
-    return log.opened(
-        lambda entry, value: _conversation(entry, read_captured(_unwrap(value), data.hints))
-    )
+    return log.opened(lambda entry, value: _logged(entry, value, data.hints))
+
+
+def _logged(entry: Entry, value: Any, hints: Hints) -> Conversation:
+    """A line of a log; some keep the request beside the answer."""
+    answer = read_captured(_unwrap(value), hints)
+    asked = value if is_history(value) else as_dict(value).get("request")
+    if not is_history(asked):
+        return _conversation(entry, answer)
+    turns, request = request_turns(asked)
+    numbered = [turn.replace(line=entry.line) for turn in [*turns, answer_turn(answer)]]
+    return with_title(Conversation(id=entry.id, turns=tuple(numbered), request=request))
 
 
 def _conversation(entry: Entry, answer: Response) -> Conversation:
@@ -96,15 +112,15 @@ def _is_log(data: Data) -> bool:
     return any(_is_whole(_unwrap(line.value)) for line in islice(json_lines(data, []), 1))
 
 
-def _whole(data: Data) -> Response:
+def _whole(entry: Entry, data: Data) -> Conversation:
     beginning = data.piece(0, _PIECE)
     if not beginning.lstrip(_BLANKS).startswith((b"{", b"[")):
-        return _streamed(data)
+        return _conversation(entry, _streamed(data))
     try:
         value = load_json(data.piece().lstrip(_BLANKS))
     except ValueError:
-        return _streamed(data)
-    return read_captured(_unwrap(value), data.hints)
+        return _conversation(entry, _streamed(data))
+    return _logged(entry, value, data.hints)
 
 
 def _streamed(data: Data) -> Response:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from copy import copy
 from typing import Any
 
+from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message, user
 from innervoice.canon.parts import Text
 from innervoice.canon.request import Request
@@ -77,6 +78,15 @@ class _Settings:
             self.model = as_text(payload.get("model")) or self.model
             asked = {"effort": payload.get("effort"), "summary": payload.get("summary")}
             self._reasoning = {name: word for name, word in asked.items() if isinstance(word, str)}
+
+    def lines(self) -> list[bytes]:
+        """Lines that say who answers from here on, for a piece of a file that begins behind those that said it."""
+        made: list[dict[str, Any]] = []
+        if self.provider:
+            made.append({"type": "session_meta", "payload": {"model_provider": self.provider}})
+        if self.model:
+            made.append({"type": "turn_context", "payload": {"model": self.model}})
+        return [dump_json(line) + b"\n" for line in made]
 
     def request(self) -> Request | None:
         """The settings of the last request."""
@@ -150,21 +160,24 @@ def _is_injected(messages: tuple[Message, ...]) -> bool:
 
 
 def _read(content: bytes, lane: Lane, settings: _Settings) -> Conversation:
-    session = read_session(content)
+    head = settings.lines()
+    first_line = lane.line - len(head)
+    session = read_session(b"".join(head) + content)
     entries = [as_dict(line.entry) for line in session.lines]
     turns = session.threads[0].turns
     counts = _counts(turns, entries)
     made: list[tuple[int, Turn]] = []
     models: dict[int, tuple[str | None, str | None]] = {}
     for number, entry in enumerate(entries):
-        settings.take(entry.get("type"), as_dict(entry.get("payload")))
+        if number >= len(head):
+            settings.take(entry.get("type"), as_dict(entry.get("payload")))
         models[number] = settings.provider, settings.model
-        made += [(number, turn) for turn in _own_turns(entry, lane.line + number)]
+        made += [(number, turn) for turn in _own_turns(entry, first_line + number)]
     for place, turn in enumerate(turns):
         following = turns[place + 1].lines[0] if place + 1 < len(turns) else len(entries)
         first, last = turn.lines[0], turn.lines[-1]
         at = seconds_of(entries[first].get("timestamp"))
-        known: dict[str, Any] = {"at": at, "line": lane.line + first}
+        known: dict[str, Any] = {"at": at, "line": first_line + first}
         if turn.message.role != "assistant":
             is_injected = turn.message.role == "user" and _is_injected((turn.message,))
             marks: tuple[Mark, ...] = ("injected",) if is_injected else ()

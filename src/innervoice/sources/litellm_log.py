@@ -22,7 +22,7 @@ from innervoice.sources.stored import load_whole
 from innervoice.sources.turns import answer_turn, request_turns, seconds_of, with_title
 from innervoice.wire.json_access import as_count, as_dict, as_list, as_text, parsed
 
-__all__ = ["READER"]
+__all__ = ["READER", "is_record"]
 
 _INNER = "standard_logging_object"
 _TIMES = {"startTime", "endTime"}
@@ -32,17 +32,18 @@ _FAILURE = ("status", "error_str", "error_information")
 
 
 def _recognizes(_: Data, beginning: bytes) -> bool:
-    return any(_is_record(record) for value in first_values(beginning)[:1] for record in _records(value)[:1])  # fmt: skip
+    return any(is_record(record) for value in first_values(beginning)[:1] for record in _records(value)[:1])  # fmt: skip
 
 
 def _records(value: Any) -> list[Any]:
     """The records of a file that is one value."""
-    if isinstance(value, dict) and isinstance(value.get("data"), list) and not _is_record(value):
+    if isinstance(value, dict) and isinstance(value.get("data"), list) and not is_record(value):
         return as_list(value["data"])
     return value if isinstance(value, list) else [value]
 
 
-def _is_record(value: Any) -> bool:
+def is_record(value: Any) -> bool:
+    """Whether a value is a record of litellm."""
     record = _unwrapped(value)
     return bool(_TIMES & record.keys()) and len(_SIGNS & record.keys()) >= 2
 
@@ -57,7 +58,7 @@ def _open(data: Data) -> Opened:
     if not is_json_lines(data):
         return _opened_whole(data)
     for line in json_lines(data, log.troubles):
-        if _is_record(line.value):
+        if is_record(line.value):
             entry = _entry(_unwrapped(line.value), line.number)
             log.add(line, entry.id, model=entry.model, at=entry.at)
         else:
@@ -70,7 +71,7 @@ def _opened_whole(data: Data) -> Opened:
     entries: list[Entry] = []
     troubles: list[Trouble] = []
     for number, value in enumerate(_records(load_whole(data)), 1):
-        if not _is_record(value):
+        if not is_record(value):
             troubles.append(Trouble(None, f"item {number} is not a record of litellm"))
             continue
         entry = _entry(_unwrapped(value), number)

@@ -17,8 +17,14 @@ from innervoice.wire.json_access import members_of
 __all__ = ["READERS", "Source", "open_source", "paths_in", "reader_of"]
 
 READERS: tuple[str, ...] = (
+    "request_log",
+    "gateway_lines",
+    "opencode",
+    "inspect_log",
+    "gemini_cli",
     "codex",
     "claude_code",
+    "otel",
     "har",
     "batch_file",
     "litellm_log",
@@ -136,7 +142,12 @@ def _kind_of(beginning: bytes) -> str:
     if values := first_values(beginning):
         first = values[0]
         if not first:
-            return "an empty JSON list" if isinstance(first, list) else "an empty JSON object"
+            kind = "list" if isinstance(first, list) else "object"
+            return (
+                f"an empty JSON {kind}"
+                if b"".join(text.split()) in (b"{}", b"[]")
+                else "damaged JSON"
+            )
         if isinstance(first, list):
             return f"a JSON list of something else: of its first item, {members_of(first[0])}"
         return f"JSON of something else: {members_of(first)}"

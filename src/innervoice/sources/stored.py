@@ -35,6 +35,8 @@ def _recognizes(_: Data, beginning: bytes) -> bool:
 
 
 def _is_stored(value: Any) -> bool:
+    if isinstance(value, dict) and "response" in value:
+        return False  # a log has the answer beside the request
     return _is_ours(value) or _is_saved(value) or is_history(value) or _is_message(value)
 
 

@@ -71,7 +71,9 @@ def seconds_of(value: Any) -> float | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, (int, float)):
-        return value / 1000 if value > _YEAR_2100 else float(value) if value > 0 else None
+        if not 0 < value < 1e15:
+            return None
+        return value / 1000 if value > _YEAR_2100 else float(value)
     if not isinstance(value, str) or not value[:1].isdigit():
         return None
     try:

@@ -17,6 +17,7 @@ __all__ = ["diff_lines"]
 _CONTEXT = 3
 _MOST_COMPARED = 3000
 _MOST_SHOWN = 4000
+_MOST_AT_AN_END = 900
 _LONGEST = 2000
 
 
@@ -38,8 +39,8 @@ def _compared(left: Sequence[str], right: Sequence[str]) -> Iterator[DiffLine]:
 
 def _middle(left: Sequence[str], right: Sequence[str]) -> Iterator[DiffLine]:
     if not left or not right or max(len(left), len(right)) > _MOST_COMPARED:
-        yield from _lines("removed", left)
-        yield from _lines("added", right)
+        yield from _ends("removed", left)
+        yield from _ends("added", right)
         return
     for word, one, other, third, fourth in SequenceMatcher(None, left, right).get_opcodes():
         if word == "equal":
@@ -47,6 +48,17 @@ def _middle(left: Sequence[str], right: Sequence[str]) -> Iterator[DiffLine]:
         else:
             yield from _lines("removed", left[one:other])
             yield from _lines("added", right[third:fourth])
+
+
+def _ends(op: Literal["removed", "added"], lines: Sequence[str]) -> Iterator[DiffLine]:
+    """The beginning and the end of many lines, so that both sides are seen."""
+    if len(lines) <= 2 * _MOST_AT_AN_END:
+        yield from _lines(op, lines)
+        return
+    left_out = len(lines) - 2 * _MOST_AT_AN_END
+    yield from _lines(op, lines[:_MOST_AT_AN_END])
+    yield {"op": op, "text": f"… {left_out:,} more lines …"}
+    yield from _lines(op, lines[-_MOST_AT_AN_END:])
 
 
 def _lines(op: Literal["same", "removed", "added"], lines: Sequence[str]) -> Iterator[DiffLine]:

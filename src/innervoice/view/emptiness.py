@@ -87,9 +87,9 @@ def _of_turn(conversation: Conversation, turn: Turn) -> Iterator[Empty]:
         why = f"{used} before the token limit was reached; raise max_tokens or lower the effort."
         yield _empty("budget_exhausted", why)
     row = _row_of(turn, answer)
-    if tokens:
-        yield _uncarried(tokens, row)
     asked = _asked(conversation, turn)
+    if tokens:
+        yield _uncarried(tokens, row, asked)
     if row and row.reasons and asked.is_known and _is_off(asked.reasoning, row.default):
         why = "Reasoning was switched off for this request."
         if asked.reasoning is None or asked.reasoning.effort is None:
@@ -100,14 +100,24 @@ def _of_turn(conversation: Conversation, turn: Turn) -> Iterator[Empty]:
         yield _empty("none", why)
 
 
-def _uncarried(tokens: int, row: ModelRow | None) -> Empty:
+def _uncarried(tokens: int, row: ModelRow | None, asked: _Asked) -> Empty:
     """Reasoning that was counted, and of which nothing came."""
     said = f"{counted(tokens, 'token')} of reasoning were counted"
-    if row is not None and row.shown == "hidden":
-        why = f"{said}, and this API sends none of it{_how_to_ask(row.showable)}."
-        return _empty("summarised", why)
-    why = f"{said}, but no block came: something between the model and here removed it."
-    return _empty("stripped by a gateway", why)
+    shown = asked.reasoning.show if asked.reasoning else None
+    if shown == "hidden":
+        return _empty("never asked", f"{said}; the request asked to leave them out of the answer.")
+    if row is None or row.shown != "hidden":
+        where = "something" if row else "this API, or something"
+        why = f"{said}, but no block came: {where} between the model and here left it out."
+        return _empty("stripped by a gateway", why)
+    word = next((word for word in ("full", "summary") if word in row.showable), None)
+    if word is None:
+        return _empty("summarised", f"{said}, and this API never sends any of it.")
+    if asked.is_known and shown is None:
+        why = f'{said}; this API shows them only if it is asked to (show="{word}"), and the request did not ask.'
+        return _empty("never asked", why)
+    why = f'{said}, and this API sends none of it unless it is asked to (show="{word}").'
+    return _empty("summarised", why)
 
 
 _REDACTED = "The provider encrypted this reasoning for safety; nobody but the provider can read it, and it goes back as it came."
@@ -129,10 +139,14 @@ def _sealed(part: Thinking, asked: _Asked) -> Empty:
     if part.form == "summary" or show in ("summary", "full"):
         why = "The API was asked to show its reasoning, and sent this block with a seal and no text: it summarised it to nothing."
         return _empty("summarised", why)
+    kept = "The reasoning is in the seal, which only the provider opens"
     if show == "hidden":
-        why = 'The request asked to hide the reasoning; the seal keeps it for the next request. Ask with show="summary" to read it.'
+        why = f"{kept}; the request asked to hide it."
+    elif asked.is_known:
+        why = f"{kept}; the request did not ask for its text."
     else:
-        why = 'The reasoning is in the seal, which only the provider opens; the request did not ask for its text. Ask with show="summary" to read it.'
+        why = f"{kept}; no text came with it."
+    why += ' Ask with show="summary" to read more of what the model thinks.'
     return _empty("sealed only", why)
 
 
@@ -203,11 +217,6 @@ def _asked(conversation: Conversation, turn: Turn) -> _Asked:
         return _Asked(report.effective or report.requested, is_known=True)
     request = conversation.request
     return _Asked(request.reasoning if request else None, is_known=request is not None)
-
-
-def _how_to_ask(showable: tuple[str, ...]) -> str:
-    word = next((word for word in ("full", "summary") if word in showable), None)
-    return f' unless it is asked to (show="{word}")' if word else ""
 
 
 def _empty(word: Word, why: str) -> Empty:

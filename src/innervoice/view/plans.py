@@ -68,10 +68,10 @@ def plan_view(conversation: Conversation, target: str) -> PlanView:
         lines = encoded_lines(made)
         view["request"] = diff_lines(last.lines if last else [], lines)
         view["compared"] = last.words if last else "Nothing was sent before: all of it is new."
-        view["summary"] = _summary(made, problems, last)
+        view["summary"] = _summary(conversation, made, problems, last, sent)
     except Exception as error:  # noqa: BLE001 - whatever a file holds, the page shows the rest
         view["error"] = trouble(error)
-        view["summary"] = _summary(made, problems, None)
+        view["summary"] = _summary(conversation, made, problems, None, sent)
     return view
 
 
@@ -178,15 +178,13 @@ class _Marks:
 
     def _report(self, row: int, problem: Problem) -> None:
         """Puts a finding on the mark that it explains, or on one of its own."""
-        told = fact(
-            problem.code.replace("_", " "),
-            f"{problem.why}. To do: {problem.fix}.",
-            "bad" if problem.severity == "refused" else "warn",
-        )
+        code = problem.code.replace("_", " ")
+        why = f"{problem.why}. To do: {problem.fix}."
         for mark in self._made.get(str(row), []):
             if mark["why"] == _sentence(problem.why):
-                mark["problems"].append(told)
+                mark["problems"].append(fact(code, why, "warn"))  # the plan does what is to do
                 return
+        told = fact(code, why, "bad" if problem.severity == "refused" else "warn")
         label = "would be refused" if problem.severity == "refused" else "goes, with less effect"
         self._add(
             row,
@@ -223,12 +221,21 @@ def _unsent(marks: tuple[str, ...]) -> PlanMark:
     return {"action": "stays", "label": _LABELS["stays"], "rule": "", "why": why, "problems": []}
 
 
-def _summary(made: Planned, problems: list[Problem], last: _Last | None) -> list[Fact]:
+def _summary(
+    conversation: Conversation,
+    made: Planned,
+    problems: list[Problem],
+    last: _Last | None,
+    sent: Sent,
+) -> list[Fact]:
     plan, fitted = made.plan, made.fitted
     facts = []
     if not fitted.target.is_known:
         why = "No row says what it accepts; the defaults of its API are used."
         facts.append(fact("unknown model", why, "warn"))
+    if conversation.request is None:
+        why = "The source does not say which system prompt, tools and settings were sent; the request is written without them."
+        facts.append(fact("settings not known", why, "warn"))
     for word, action in _ACTIONS.items():
         count = sum(decision.action == word for decision in plan.decisions)
         if count:
@@ -239,23 +246,30 @@ def _summary(made: Planned, problems: list[Problem], last: _Last | None) -> list
         facts.append(fact(counted(refused, "problem"), why, "warn"))
     facts.append(fact(f"reasoning {plan.setting}", "The reasoning setting that would be sent."))
     if last is not None:
-        effect = cache_effect(last.plan, plan)
-        tone: Literal["good", "warn"] = "good" if effect.message is None else "warn"
-        words = (
-            "cache reusable"
-            if effect.message is None
-            else "cache partly lost"
-            if effect.message
-            else "cache lost"
-        )
-        facts.append(fact(words, f"The prompt cache is {effect}.", tone))
+        facts.append(_cache_fact(last, plan, sent))
     noted = {decision.note for decision in plan.decisions}
     facts += [
-        fact(note.code, str(note), "warn")
+        fact(note.code, note.sentence + (f" ({note.detail})" if note.detail else ""), "warn")
         for note in fitted.notebook.notes()
         if note.code not in noted
     ]
     return facts
+
+
+def _cache_fact(last: _Last, plan: Plan, sent: Sent) -> Fact:
+    """What the prompt cache of the last request is still good for."""
+    effect = cache_effect(last.plan, plan)
+    if effect.message is None:
+        why = f"All of the last request can be reused from the prompt cache: {effect.why}."
+        return fact("cache reusable", why, "good")
+    if effect.message == 0:
+        return fact(
+            "cache lost", f"Nothing of the prompt cache can be reused: {effect.why}.", "warn"
+        )
+    known = effect.message < len(sent.numbers)
+    place = f"turn {sent.numbers[effect.message]}" if known else "the end"
+    why = f"The prompt cache can be reused up to {place}: {effect.why}."
+    return fact("cache partly lost", why, "warn")
 
 
 def _verb(action: _Action, count: int) -> str:

@@ -10,8 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from innervoice.canon.jsontext import dump_json, load_json
-from innervoice.canon.messages import Message
+from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import (
     Media,
     Opaque,
@@ -25,33 +24,37 @@ from innervoice.canon.parts import (
 from innervoice.history.pairs import pairs_of
 from innervoice.show.lines import line_of
 from innervoice.show.policy import (
-    Answer,
-    Block,
     Item,
     Remark,
-    Result,
-    ShownCall,
     Thought,
     counted,
     view_of,
 )
-from innervoice.show.visible import one_line, visible
+from innervoice.show.visible import one_line
 from innervoice.sources.conversation import Conversation, Turn
 from innervoice.view.emptiness import why_empty, why_no_thought
-from innervoice.view.indenting import indented
+from innervoice.view.part_view import (
+    block_title,
+    call_title,
+    first_line,
+    image_of,
+    is_reasoning,
+    media_facts,
+    opening_of,
+    part_text,
+    result_facts,
+    shown_item,
+)
 from innervoice.view.row_types import Fact, Row
 from innervoice.view.seals import Seals
 from innervoice.view.totals import Prices, sums
 from innervoice.view.turn_facts import turn_facts, turn_notes
 from innervoice.view.wording import duration, fact, size
 
-__all__ = ["LONGEST", "head_facts", "heads_of", "part_text", "rows_of", "whole_text"]
+__all__ = ["LONGEST", "head_facts", "heads_of", "rows_of", "whole_text"]
 
 LONGEST = 20_000
 """Characters of a text that a row has; the whole is fetched when it is asked for."""
-_FIRST = 160
-_IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
-_LARGEST_IMAGE = 2_000_000
 
 
 def rows_of(conversation: Conversation) -> list[Row]:
@@ -155,15 +158,15 @@ class _Timeline:
         row = self._add(number, None, turn, "turn", _speaker(turn), "")
         row["facts"] = turn_facts(number, turn, self._prices)
         row["notes"] = turn_notes(turn)
-        if not any(_is_reasoning(part) for part in turn.message.parts) and (
+        if not any(is_reasoning(part) for part in turn.message.parts) and (
             empty := why_no_thought(self._conversation, turn)
         ):
             row["empty"] = empty
 
     def _parts(self, number: int, turn: Turn) -> None:
-        thoughts = [place for place, part in enumerate(turn.message.parts) if _is_reasoning(part)]
+        thoughts = [place for place, part in enumerate(turn.message.parts) if is_reasoning(part)]
         for place, part in enumerate(turn.message.parts):
-            item = _item(part)
+            item = shown_item(part)
             kind, title = self._kind(part, item)
             row = self._add(number, place, turn, kind, title, part_text(part, item))
             row["facts"] = list(self._facts(number, place, part, item))
@@ -174,9 +177,9 @@ class _Timeline:
                 self._calls[part.id] = _Call(row["n"], part.name)
             if isinstance(part, ToolResult) and part.call_id in self._calls:
                 row["call"] = self._calls[part.call_id].row
-            if image := _image(part):
+            if image := image_of(part):
                 row["image"] = image
-            if first := _first_line(row["text"]):
+            if first := first_line(row["text"]):
                 row["first"] = first
 
     def _describe_thought(self, row: Row, turn: Turn, part: Part, thoughts: Sequence[int]) -> None:
@@ -193,8 +196,8 @@ class _Timeline:
             row["facts"].append(fact(words))
         if empty := why_empty(self._conversation, turn, part):
             row["empty"] = empty
-        elif opening := _opening(part):
-            row["opening"] = opening
+        elif opening := opening_of(part):
+            row["opening"] = _shortened(opening)
 
     def _kind(self, part: Part, item: Item | None) -> tuple[Any, str]:
         """The kind and the title of a row."""
@@ -204,15 +207,15 @@ class _Timeline:
             case Text():
                 return "text", "Text"
             case ToolCall():
-                return "call", _call_title(part)
+                return "call", call_title(part)
             case ToolResult():
                 call = self._calls.get(part.call_id)
                 word = "error from" if part.error else "result of"
-                return "result", f"{word} {one_line(call.name, 80) if call else 'a call'}"
+                return "result", f"{word} {(one_line(call.name, 80) if call else '') or 'a call'}"
             case Media():
                 return "media", one_line(part.name or part.mime or "media", 80)
             case Opaque():
-                return "opaque", _block_title(item)
+                return "opaque", block_title(item)
 
     def _facts(self, number: int, place: int, part: Part, item: Item | None) -> Iterator[Fact]:
         match part:
@@ -232,9 +235,9 @@ class _Timeline:
             ) - 1:
                 yield fact("no result", "No result of this call is in the conversation.", "warn")
             case ToolResult():
-                yield from _result_facts(part, item)
+                yield from result_facts(part, item)
             case Media():
-                yield from _media_facts(part)
+                yield from media_facts(part)
             case Opaque():
                 yield fact(
                     size(len(dump_json(part.value))),
@@ -271,52 +274,8 @@ class _Timeline:
         return row
 
 
-def part_text(part: Part, item: Item | None = None) -> str:
-    """What is shown of a part, in full."""
-    item = item or _item(part)
-    match item:
-        case None:
-            return ""
-        case Thought():
-            # As in plain text, blanks at the end of a line are left out.
-            lines = visible(item.text).strip("\n").split("\n")
-            return "\n".join([line.rstrip() for line in lines])
-        case Answer():
-            return visible(item.text).strip("\n")
-        case ShownCall():
-            return visible(indented(item.arguments))
-        case Result():
-            return visible(item.text).strip("\n")
-        case _:
-            return line_of(item)
-
-
-def _item(part: Part) -> Item | None:
-    """What the policy `full` shows of a part alone; None if that is nothing."""
-    items = view_of(Message("assistant", (part,)))[0].items
-    return items[0] if items else None
-
-
-def _opening(part: Part) -> str:
-    """What the policy `summary` shows of a thought."""
-    items = view_of(Message("assistant", (part,)), "summary")[0].items
-    thought = items[0] if items else None
-    return _shortened(visible(thought.text).strip("\n")) if isinstance(thought, Thought) else ""
-
-
 def _shortened(text: str) -> str:
     return text[:LONGEST]
-
-
-def _first_line(text: str) -> str:
-    line = text[: 8 * _FIRST].strip().partition("\n")[0]
-    return one_line(line, _FIRST)
-
-
-def _is_reasoning(part: Part) -> bool:
-    return isinstance(part, Thinking) or (
-        isinstance(part, Opaque) and isinstance(_item(part), Thought)
-    )
 
 
 def _remark(turn: Turn) -> Remark | None:
@@ -337,71 +296,3 @@ def _speaker(turn: Turn) -> str:
     ):
         return "tool result" if len(parts) == 1 else "tool results"
     return turn.message.role
-
-
-def _block_title(item: Item | None) -> str:
-    match item:
-        case Thought():
-            return "Hidden reasoning"
-        case Block():
-            return one_line(item.kind, 80)
-        case _:
-            return "block"
-
-
-def _call_title(call: ToolCall) -> str:
-    """A call as one would write it: `read_file(path="a.py")`."""
-    return f"{one_line(call.name, 60)}({one_line(_arguments(call.arguments), 80)})"
-
-
-def _arguments(text: str) -> str:
-    if len(text) > LONGEST:
-        return text
-    try:
-        value = load_json(text)
-    except ValueError:
-        return text
-    if not isinstance(value, dict):
-        return text
-    return ", ".join(
-        f"{name}={dump_json(item).decode('utf-8', 'replace')}" for name, item in value.items()
-    )
-
-
-def _result_facts(part: ToolResult, item: Item | None) -> Iterator[Fact]:
-    if part.error:
-        yield fact("error", "The tool reported an error.", "bad")
-    text = item.text if isinstance(item, Result) else ""
-    yield fact(counted(len(text), "character"))
-    files = (
-        [one for one in part.content if isinstance(one, Media)]
-        if not isinstance(part.content, str)
-        else []
-    )
-    if files:
-        yield fact(counted(len(files), "file"))
-
-
-def _media_facts(part: Media) -> Iterator[Fact]:
-    if part.mime and part.name:
-        yield fact(part.mime)
-    if part.data:
-        yield fact(size(len(part.data) * 3 // 4))
-    if part.url and not part.url.startswith("data:"):
-        yield fact("by its address", part.url)
-
-
-def _image(part: Part) -> str | None:
-    """A picture that the page may show: of a part, or the first of a result."""
-    if isinstance(part, ToolResult) and not isinstance(part.content, str):
-        found = (image for item in part.content if (image := _image(item)))
-        return next(found, None)
-    if not isinstance(part, Media) or part.mime not in _IMAGES or not part.data:
-        return None
-    if len(part.data) > _LARGEST_IMAGE or not _is_base64(part.data):
-        return None
-    return f"data:{part.mime};base64,{part.data}"
-
-
-def _is_base64(data: str) -> bool:
-    return data.isascii() and data.replace("+", "").replace("/", "").rstrip("=").isalnum()

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from innervoice.canon.blobs import seal_facts
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Thinking
 from innervoice.catalog.lookup import host_of, model_row_of
@@ -80,17 +81,20 @@ class Seals:
         # The id of an item is no seal of its own where the item's content is sealed.
         is_stored = found.keys() == {"id"}
         values = [value for path, value in found.items() if path != "id" or is_stored]
-        data = "".join(map(str, values)).encode("utf-8", "surrogatepass")
+        known = [seal_facts(value) for value in values]
+        data = "".join(seal.hash for seal in known).encode()
         writer = _writer(part.origin)
         state, why = self._state(turn, position, part, writer)
-        who = one_line(writer.provider or writer.name, 60)
+        who = one_line(f"by {writer.provider or writer.model or 'somebody unknown'}", 60)
         return [
             {
                 "state": state,
                 "label": _LABELS[state].format(who=who, word="stored" if is_stored else "sealed"),
                 "why": one_line(f"{_whose(writer, is_stored=is_stored)} {why}", 600),
-                "size": size(len(data)),
-                "hash": blake2b(data, digest_size=4).hexdigest(),
+                "size": size(sum(seal.size for seal in known)),
+                "hash": known[0].hash
+                if len(known) == 1
+                else blake2b(data, digest_size=4).hexdigest(),
             }
         ]
 
@@ -253,10 +257,10 @@ _UNCHECKED = {
 }
 _HEAD = ("the system prompt", "the tools")
 _LABELS = {
-    "present": "{word} by {who}",
-    "fits": "{word} by {who}, fits",
-    "dead": "{word} by {who}, dead",
-    "refused": "{word} by {who}, refused",
+    "present": "{word} {who}",
+    "fits": "{word} {who}, fits",
+    "dead": "{word} {who}, dead",
+    "refused": "{word} {who}, refused",
 }
 
 
@@ -271,11 +275,15 @@ def _binding(writer: _Writer) -> str | None:
     return row.bound if row else None
 
 
+def _in_dialect(writer: _Writer) -> str:
+    return f"; it came in the format {writer.dialect}" if writer.dialect else ""
+
+
 def _whose(writer: _Writer, *, is_stored: bool) -> str:
     """For whom a seal is, in a sentence."""
     account = f", account {writer.scope}" if writer.scope else ""
     if not writer.provider and not writer.model:
-        return "Whose it is, is not known."
+        return f"Whose it is, is not known{_in_dialect(writer)}."
     who = writer.provider or "its provider"
     if is_stored:
         return f"{who} stores it for {writer.name}{account} under an id; only the id goes back."

@@ -22,8 +22,9 @@ from typing import NamedTuple
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.show.visible import one_line, visible
 from innervoice.sources.conversation import Conversation, Turn
+from innervoice.view.part_view import part_text
 from innervoice.view.row_types import Hit
-from innervoice.view.rows import heads_of, part_text
+from innervoice.view.rows import heads_of
 from innervoice.view.sending import model_of
 from innervoice.view.turn_facts import STATUS_WORDS, turn_notes
 
@@ -73,7 +74,7 @@ def hits_in(id: str, conversation: Conversation, query: str) -> Iterator[Hit]:  
             if asked.words:
                 yield from _hits(id, asked, _fields(head, item, model, names))
             else:
-                yield _head_hit(id, asked, head, item, model)
+                yield _head_hit(id, asked, head, item, model, names)
 
 
 def _parsed(query: str) -> _Query:
@@ -94,17 +95,21 @@ def _parsed(query: str) -> _Query:
 def _is_meant(asked: _Query, turn: Turn, model: str, names: dict[str, str]) -> bool:
     if not asked.conditions:
         return True
-    tools = [
-        part.name if isinstance(part, ToolCall) else names.get(part.call_id, "")
-        for part in turn.message.parts
-        if isinstance(part, (ToolCall, ToolResult))
-    ]
     return (
         asked.meets("model", model)
         and asked.meets("status", *_status(turn))
         and asked.meets("role", turn.message.role)
-        and asked.meets("tool", *tools)
+        and asked.meets("tool", *_tools(turn, names))
     )
+
+
+def _tools(turn: Turn, names: dict[str, str]) -> list[str]:
+    """The tools that a turn calls, or has results of."""
+    return [
+        part.name if isinstance(part, ToolCall) else names.get(part.call_id, "")
+        for part in turn.message.parts
+        if isinstance(part, (ToolCall, ToolResult))
+    ]
 
 
 def _status(turn: Turn) -> tuple[str, ...]:
@@ -150,11 +155,23 @@ def _on_one_line(text: str) -> str:
     return re.sub(r"\s+", " ", text)
 
 
-def _head_hit(id: str, asked: _Query, head: int, turn: Turn, model: str) -> Hit:  # noqa: A002 - the plain word
-    status = _status(turn)
-    is_about_model = "model" in asked.conditions or not status
-    shown = visible(model if is_about_model else status[0]) or turn.message.role
-    where = "model" if is_about_model else "status"
+def _head_hit(
+    id: str,  # noqa: A002 - the plain word
+    asked: _Query,
+    head: int,
+    turn: Turn,
+    model: str,
+    names: dict[str, str],
+) -> Hit:
+    """The head of a turn that meets all conditions, with what the first of them asks about."""
+    told = {
+        "model": ("model", model),
+        "status": ("status", (*_status(turn), "")[0]),
+        "tool": ("tool", ", ".join(_tools(turn, names))),
+        "role": ("status", turn.message.role),
+    }
+    where, text = told[next(name for name in asked.conditions if name in told)]
+    shown = one_line(text, _AFTER)
     return _hit(id, _Field(head, turn.message.role, where, shown), 0, len(shown))
 
 

@@ -51,13 +51,14 @@ def _is_abandoned(conversation: Conversation, turn: int) -> bool:
 
 
 def last_answered(conversation: Conversation) -> int | None:
-    """The number of the last turn of the model that was sent or received."""
-    found = [
+    """The number of the last turn of the model, on a branch that was not abandoned."""
+    found = (
         number
-        for number in next_sent(conversation).numbers
+        for number in range(len(conversation.turns) - 1, -1, -1)
         if conversation.turns[number].message.role == "assistant"
-    ]
-    return found[-1] if found else None
+        and not {"abandoned", "api_error"} & set(conversation.turns[number].marks)
+    )
+    return next(found, None)
 
 
 def model_of(conversation: Conversation, turn: int) -> str | None:
