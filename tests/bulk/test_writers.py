@@ -162,6 +162,30 @@ def test_an_example_that_reads_back_otherwise_is_rejected():
     assert ["row-0"] == Divider(recipe=recipe("messages"), check=False)(batch)[""]["id"]
 
 
+def test_reasoning_that_reads_back_otherwise_is_rejected():
+    """Inside of tags, another opening tag is taken for a slip of the model."""
+    batch = row(reasoning="a <think> b")
+
+    assert ["reads back with other reasoning in the answer"] == unlike(recipe("text"), batch)
+    assert [None] == unlike(recipe("messages"), batch)
+
+
+@pytest.mark.parametrize("arguments", ['{"a": 1}', "no JSON", "[1, 2]", '"x"', ""])
+@pytest.mark.parametrize("target", ["trl", "llama-factory", "json"])
+@pytest.mark.parametrize("family", [None, "gpt-oss"])
+def test_arguments_of_calls_read_back_whatever_they_are(target, family, arguments):
+    calls = json.dumps([{"id": "c", "name": "look", "arguments": arguments}])
+
+    assert [None] == unlike(recipe(target, family), row(calls=calls, status="tool_calls"))
+
+
+def test_blank_reasoning_is_none():
+    batch = row(reasoning=" \n")
+
+    assert "reasoning_content" not in example(batch, "messages")["messages"][-1]
+    assert [None] == unlike(recipe("messages"), batch)
+
+
 def test_a_turn_that_the_filter_rejects_keeps_its_conversation_out():
     batch = {name: values * 2 for name, values in LAST.items()}
     batch.update(last=[False, True], turn=[0, 1], n=[1, 5])

@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 from innervoice.bulk.needs import column, rows_in
 from innervoice.bulk.schema import Batch, Column, Step
 from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.views import is_blank
 from innervoice.errors import UsageError
 
 __all__ = [
@@ -104,7 +105,7 @@ def conversation_of(batch: Batch, index: int) -> tuple[Turn, ...]:
     answer = Turn(
         "assistant",
         column(batch, "answer", "history")[index] or "",
-        column(batch, "reasoning", "history")[index],
+        _unless_blank(column(batch, "reasoning", "history")[index]),
         _calls_of((batch.get("calls") or {index: None})[index]),
     )
     return (*map(_turn, prompt), answer)
@@ -128,7 +129,7 @@ def _turn(message: dict[str, Any]) -> Turn:
     return Turn(
         message["role"],
         message["content"] or "",
-        message.get("reasoning"),
+        _unless_blank(message.get("reasoning")),
         _calls_of(message.get("calls")),
         message.get("call_id"),
     )
@@ -147,6 +148,11 @@ def _as_rows(turns: Sequence[Turn]) -> list[dict[str, Any]]:
         }
         for turn in turns
     ]
+
+
+def _unless_blank(reasoning: str | None) -> str | None:
+    """Reasoning of white space alone is none: readers and templates take it for that."""
+    return None if reasoning is None or is_blank(reasoning) else reasoning
 
 
 def _calls_of(text: str | None) -> tuple[Call, ...]:

@@ -16,6 +16,7 @@ from innervoice.bulk.rows import RowReader
 from innervoice.bulk.schema import Batch
 from innervoice.bulk.table import Table
 from innervoice.bulk.training.examples import Recipe
+from innervoice.bulk.training.forms import parsed_arguments
 from innervoice.bulk.training.targets import FormName, family_of
 
 __all__ = ["read_back", "read_options", "unlike"]
@@ -31,6 +32,9 @@ _OPTIONS: dict[FormName, ReadOptions] = {
 }
 _IN_TAGS: frozenset[FormName] = frozenset(("sharegpt", "text"))
 """Forms that have reasoning in tags; the others have only that of earlier turns there, or none."""
+
+_WITH_IDS: frozenset[FormName] = frozenset(("messages", "prompt_completion", "json"))
+_WITH_CALLS: frozenset[FormName] = _WITH_IDS | {"sharegpt"}
 
 
 def read_options(made: Recipe) -> ReadOptions:
@@ -92,23 +96,32 @@ def _difference(expected: Sequence[Turn], found: Sequence[Turn], made: Recipe) -
     for index, (one, other) in enumerate(zip(expected, found, strict=True)):
         in_tags = made.form in _IN_TAGS or (made.form == "columns" and index != last)
         place = "the answer" if index == last else f"message {index}"
-        if _text(one.content, in_tags=in_tags) != _text(other.content, in_tags=in_tags):
-            return f"reads back with another text in {place}"
-        if _text(one.reasoning, in_tags=in_tags) != _text(other.reasoning, in_tags=in_tags):
-            return f"reads back with other reasoning in {place}"
-        if not _has_calls(made) and (one.calls or other.calls):
+        if one.calls and made.form not in _WITH_CALLS:
             return f"has no place for the tool calls of {place}"
-        if [call[1:] for call in one.calls] != [call[1:] for call in other.calls]:
-            return f"reads back with other tool calls in {place}"
+        mine, read = (_compared(turn, made.form, in_tags=in_tags) for turn in (one, other))
+        differing = [what for what in mine if mine[what] != read[what]]
+        if differing:
+            return f"reads back with {differing[0]} in {place}"
     return None
+
+
+def _compared(turn: Turn, form: FormName, *, in_tags: bool) -> dict[str, Any]:
+    """What must be the same when it is read back, by the words for what is not."""
+    # ShareGPT has calls without ids; where arguments are objects, their white space is not kept.
+    calls = [
+        (None if form == "sharegpt" else call.id, call.name, parsed_arguments(call.arguments))
+        for call in turn.calls
+    ]
+    return {
+        "another text": _text(turn.content, in_tags=in_tags),
+        "other reasoning": _text(turn.reasoning, in_tags=in_tags),
+        "other tool calls": calls,
+        "another tool call id": turn.call_id if form in _WITH_IDS else None,
+    }
 
 
 def _text(text: str | None, *, in_tags: bool) -> str:
     return (text or "").strip() if in_tags else text or ""
-
-
-def _has_calls(made: Recipe) -> bool:
-    return made.form in ("messages", "prompt_completion", "sharegpt", "json")
 
 
 def _flat(example: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from innervoice.canon.parts import Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.storage import to_json
 from innervoice.errors import UsageError
 
-__all__ = ["FORMS", "Extras", "Writing", "form_columns", "tagged"]
+__all__ = ["FORMS", "Extras", "Writing", "form_columns", "parsed_arguments", "tagged"]
 
 
 class Extras(NamedTuple):
@@ -87,7 +87,9 @@ def _message(turn: Turn, writing: Writing) -> dict[str, Any]:
 
 
 def _call(call: Call, family: Family) -> dict[str, Any]:
-    arguments: Any = _object(call.arguments) if family.arguments == "object" else call.arguments
+    arguments: Any = (
+        parsed_arguments(call.arguments) if family.arguments == "object" else call.arguments
+    )
     return {
         "id": call.id,
         "type": "function",
@@ -95,7 +97,8 @@ def _call(call: Call, family: Family) -> dict[str, Any]:
     }
 
 
-def _object(arguments: str) -> Any:
+def parsed_arguments(arguments: str) -> Any:
+    """The arguments as a value; text that is not JSON stays text."""
     try:
         return load_json(arguments)
     except ValueError:
@@ -119,7 +122,10 @@ def _sharegpt(turns: Sequence[Turn], extras: Extras, writing: Writing) -> dict[s
 
 def _spoken(turn: Turn, family: Family) -> dict[str, str]:
     if turn.calls:
-        calls = [{"name": call.name, "arguments": _object(call.arguments)} for call in turn.calls]
+        calls = [
+            {"name": call.name, "arguments": parsed_arguments(call.arguments)}
+            for call in turn.calls
+        ]
         written = dump_json(calls if len(calls) > 1 else calls[0]).decode()
         return {
             "from": "function_call",
@@ -187,7 +193,9 @@ def _verl(turns: Sequence[Turn], extras: Extras, writing: Writing) -> dict[str, 
 def _tools(extras: Extras) -> dict[str, Any]:
     if extras.tools is None:
         return {}
-    return {"tools": _object(extras.tools) if isinstance(extras.tools, str) else extras.tools}
+    return {
+        "tools": parsed_arguments(extras.tools) if isinstance(extras.tools, str) else extras.tools
+    }
 
 
 FORMS: dict[FormName, Callable[[Sequence[Turn], Extras, Writing], dict[str, Any]]] = {
