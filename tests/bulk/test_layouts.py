@@ -161,6 +161,7 @@ DATA = {
         answers=("We add them. It is 5.",),
         reasoning=(None,),
     ),
+    "reasoning as a switch": Data({"prompt": ASK, "reasoning": "on", "response": THINK}, "text"),
     "small: thought + response": Data({"prompt": ASK, "thought": "We add them.", "response": "It is 5."}, "columns", "column"),
     "small: rationale + answer": Data({"question": ASK, "rationale": "We add them.", "answer": "It is 5."}, "columns", "column"),
     "messages as JSON text": Data({"messages": json.dumps([{"role": "user", "content": ASK}, {"role": "assistant", "content": THINK}])}, "messages"),

@@ -131,6 +131,14 @@ def test_secrets_are_found_by_part_with_their_places():
     assert batch["answer"] == found["answer"], "only redacted on request"
 
 
+def test_secrets_that_overlap_are_one():
+    """A name says that all behind it is one, where the key alone would end earlier."""
+    after = secrets(redact=True).run(row(answer=f"token: {KEY}/and4more done"))
+
+    assert 1 == len(after["secrets"][0])
+    assert ["token: [redacted, 45 characters] done"] == after["answer"]
+
+
 def test_redacted_rows_have_no_secret_anywhere():
     part = {"type": "thinking", "text": KEY, "state": "complete", "origin": f'{{"block": "{KEY}"}}'}
     batch = row(

@@ -170,6 +170,20 @@ def test_pieces_hold_every_line_once(tmp_path_factory, lines, last, size):
     assert path.stat().st_size == sum(piece.size for piece in pieces)
 
 
+def test_a_large_file_counts_its_lines_across_pieces(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(
+        b"".join(
+            b'{"response": "%d %s"}\n' % (number, b"x" * (number % 900)) for number in range(8_000)
+        )
+    )
+    pieces = list(pieces_of(input_files([path]), 700_000))
+    numbers = [number for piece in pieces for table in tables_of(piece) for number in table.numbers]
+
+    assert len(pieces) > 4
+    assert list(range(1, 8_001)) == numbers
+
+
 def test_a_row_can_be_kept_as_it_was(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_bytes(LINES + b"bad \xff\n")

@@ -114,7 +114,8 @@ def _prompt(table: Table, layout: Layout, row: int) -> list[dict[str, Any]] | No
     if isinstance(system, str) and system:
         prompt.append({"role": "system", "content": system})
     asked = table.column(layout.prompt)[row] if layout.prompt else None
-    messages = as_messages(asked)
+    is_plain = isinstance(asked, str) and not asked.lstrip().startswith("[")
+    messages = None if is_plain else as_messages(asked)
     if messages:
         prompt += map(_shown, messages)
     elif isinstance(asked, str):

@@ -108,7 +108,7 @@ class RowReader:
             "reasoning": [one.reasoning for one in split],
             "status": [one.status for one in split],
             "finish": [answer.finish for answer in answers],
-            "usage": [_usage(answer.response) for answer in answers],
+            "usage": [answer.response and _usage(answer.response) for answer in answers],
             "notes": [list(one.notes) for one in split],
             "markup": [one.markup for one in split],
         }
@@ -215,9 +215,9 @@ def _last(rows: Sequence[int]) -> list[bool]:
     return [row != following for row, following in zip(rows, [*rows[1:], None], strict=True)]
 
 
-def _usage(response: Response | None) -> dict[str, int | None] | None:
-    usage = response.usage if response else None
-    if usage is None or (usage.input_tokens is None and usage.output_tokens is None):
+def _usage(response: Response) -> dict[str, int | None] | None:
+    usage = response.usage
+    if usage.input_tokens is None and usage.output_tokens is None:
         return None
     return {
         "input": usage.input_tokens,

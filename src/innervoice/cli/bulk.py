@@ -13,6 +13,9 @@ _EPILOG = """\
 Examples:
   innervoice bulk split rows.jsonl -o out.jsonl
   innervoice bulk split data/*.parquet -o out/ --text response
+  innervoice bulk map rows.jsonl -o good.jsonl --where 'status == "answered" and loop_novelty > 0.1'
+  innervoice bulk convert rows.jsonl -o train.jsonl --to trl --for qwen3
+  innervoice bulk report out/ -o report.html
 
 JSON lines need no extra package; Parquet and Arrow need those of innervoice[bulk].
 """
