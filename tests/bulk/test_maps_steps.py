@@ -136,7 +136,7 @@ def test_secrets_that_overlap_are_one():
     after = secrets(redact=True).run(row(answer=f"token: {KEY}/and4more done"))
 
     assert 1 == len(after["secrets"][0])
-    assert ["token: [redacted, 45 characters] done"] == after["answer"]
+    assert ["token: [redacted, 44 characters] done"] == after["answer"]
 
 
 def test_redacted_rows_have_no_secret_anywhere():
