@@ -128,7 +128,7 @@ _TARGETS = (
         "verl",
         "verl for reinforcement learning: prompt, ground truth and what the teacher wrote",
         unrolled="verl",
-        settings=("reward_model.ground_truth is the final answer that the row marks; --reference COLUMN names another one",),
+        settings=("reward_model.ground_truth is the final answer that the row marks, or else the whole answer; --reference COLUMN names another one",),
     ),
 )  # fmt: skip
 
