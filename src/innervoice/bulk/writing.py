@@ -20,7 +20,7 @@ __all__ = ["OUTPUTS", "PartFile", "Written", "hashed_copy", "json_lines", "outpu
 
 OUTPUTS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet", ".arrow")
 """The formats that can be written, by the end of the name."""
-_GROUP_BYTES = 16_000_000
+_GROUP_BYTES = 8_000_000
 """About how much a row group holds."""
 
 
