@@ -66,8 +66,9 @@ def test_the_schema_has_the_types_that_the_columns_say():
     schema = bulk.schema_of(bulk.COLUMNS)
 
     assert list(bulk.COLUMNS) == schema.names
+    members = ("role", "content", "reasoning", "calls", "call_id")
     assert (
-        pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
+        pa.list_(pa.struct([(name, pa.string()) for name in members]))
         == schema.field("prompt").type
     )
     assert (
@@ -98,7 +99,8 @@ def test_what_has_no_place_in_a_type_is_not_lost_in_silence():
     rows = bulk.record_batch_of(batch, schema).to_pylist()
 
     assert ["half \ufffd", '{"a":1}'] == [row["text"] for row in rows]
-    assert [{"role": "user", "content": "\ufffd"}] == rows[0]["prompt"]
+    missing = {"reasoning": None, "calls": None, "call_id": None}
+    assert [{"role": "user", "content": "\ufffd", **missing}] == rows[0]["prompt"]
 
 
 def test_a_batch_of_any_columns_is_split():
