@@ -51,7 +51,9 @@ def _chunk(delta, finish=None):
     return f"data: {json.dumps(body)}\n\n".encode()
 
 
-def stream(pieces=("<think>", "I add ", "one and\none 🎉", " ü.", "</think>", "\n\nIt is ", "two.")):
+def stream(
+    pieces=("<think>", "I add ", "one and\none 🎉", " ü.", "</think>", "\n\nIt is ", "two."),
+):
     """A captured stream with reasoning written into its text."""
     chunks = [_chunk({"role": "assistant", "content": ""})]
     chunks += [_chunk({"content": piece}) for piece in pieces]
