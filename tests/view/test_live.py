@@ -132,10 +132,13 @@ def test_a_thought_grows_by_what_was_added(tmp_path):
     id_ = live._shelf.sources()["sources"][0]["first"]
     file.write_bytes(content[: len(content) // 2])
     told = live.rows(id_)
-    file.write_bytes(content[: len(content) // 2 + 400])
-    grown = [event for event in live.since(id_, told.event) if event.name == "grow"]
-    assert [1] == [plain_event(event)["n"] for event in grown]
-    assert len(plain_event(grown[0])["text"]) < 40
+    for size in (400, 800):
+        file.write_bytes(content[: len(content) // 2 + size])
+        happened = live.since(id_, told.event)
+        grown = [plain_event(event) for event in happened if event.name == "grow"]
+        assert [1] == [growth["n"] for growth in grown]
+        assert 0 < len(grown[0]["text"]) < 40
+        told = live.rows(id_)
 
 
 @pytest.mark.parametrize("after", ["", "x", "0000-1", "-1", "nonsense-9999"])
