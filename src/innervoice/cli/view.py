@@ -40,7 +40,9 @@ _USUAL_PORT = 8809
 
 
 def known_folders() -> list[Path]:
-    """Where agents keep their sessions on this machine, those that exist."""
+    """Where agents keep their sessions on this machine, and the gateway its requests; those that exist."""
+    from innervoice.gateway.state import LOG_FOLDER, state_folder
+
     home = Path.home()
     data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
     folders = [
@@ -48,6 +50,7 @@ def known_folders() -> list[Path]:
         Path(os.environ.get("CODEX_HOME") or home / ".codex") / "sessions",
         home / ".gemini" / "tmp",
         data / "opencode",
+        state_folder(os.environ) / LOG_FOLDER,
     ]
     return [folder for folder in folders if folder.is_dir()]
 

@@ -20,11 +20,12 @@ from innervoice.gateway.config import GatewayConfig, ServerSettings
 from innervoice.gateway.references import key_bytes_of, secret, text_or_secret
 from innervoice.memory.stores.store import Retention, Store
 
-__all__ = ["GatewayState", "log_folder_in", "open_state", "state_folder", "store_url"]
+__all__ = ["LOG_FOLDER", "GatewayState", "log_folder_in", "open_state", "state_folder", "store_url"]
 
 _KEY_FILE = "gateway.key"
 _STORE_FILE = "gateway.db"
-_LOG_FOLDER = "requests"
+LOG_FOLDER = "requests"
+"""Where, in the folder for state, requests are kept for the viewer."""
 _KEY_BYTES = 32
 
 
@@ -79,7 +80,7 @@ def open_state(
 
 def log_folder_in(folder: Path) -> Path | None:
     """The folder for requests, made if it is not there; None if it cannot be used."""
-    wanted = folder / _LOG_FOLDER
+    wanted = folder / LOG_FOLDER
     return wanted if _is_writable(wanted, []) else None
 
 
