@@ -1,6 +1,7 @@
 """Whatever is written in a conversation is shown as text: nothing runs, nothing is asked of another server, nothing is refused at all."""
 
 import json
+import re
 
 import pytest
 
@@ -78,10 +79,11 @@ def test_nothing_runs_and_nothing_leaves(page, name):
         page.goto(f"{server.url}#c=s1.main&for=a/b")
         expect(page.locator(".mark").first).to_be_attached()
         page.locator("input[value=full]").check()
-        for summary in page.locator("summary:visible").all():
-            summary.evaluate("summary => summary.click()")
-        for button in page.get_by_role("button", name="Show the image").all():
-            button.click()
+        press = "all => all.forEach(one => one.click())"
+        page.locator("details:not([open]) > summary").evaluate_all(press)
+        pictures = page.get_by_role("button", name="Show the image")
+        expect(pictures).to_have_count(len(LINKS))
+        pictures.evaluate_all(press)
         server.tell("row", {**server.conversations["s1.main"]["rows"][1], "is_open": True})
         server.tell(
             "grow",
@@ -92,14 +94,13 @@ def test_nothing_runs_and_nothing_leaves(page, name):
                 "facts": [fact(attack)],
             },
         )
-        expect(page.locator("#n1 .text")).to_have_text(
-            (attack + attack).strip(), use_inner_text=False
-        ) if attack.isascii() and attack.isprintable() else None
+        expect(page.locator("#n1 .badge.writing")).to_have_count(1)
         page.goto(f"{server.url}#c=s1.main&a=s1.main:0&b=s1.main:0")
         expect(page.locator("#compare-result ins.line")).to_have_count(1)
-        page.locator("#search").fill(attack[:3])
+        page.locator("#search").fill(re.search("[a-z]{3,}", attack)[0])
         page.keyboard.press("Enter")
-        page.locator(".hit").first.click() if page.locator(".hit").count() else None
+        expect(page.locator(".hit")).to_have_count(1)
+        page.locator(".hit").click()
 
         assert page.evaluate(HARMED) == [None, None, 0]
         expect(page.locator(".bar")).to_be_visible()

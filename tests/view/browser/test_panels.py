@@ -41,6 +41,7 @@ def test_a_hit_opens_its_fold_and_is_marked(page, server):
     expect(hits).to_have_count(2)
     expect(page.locator("#found-words")).to_have_text("2 places")
     expect(hits.first.locator("mark")).to_have_text("changed")
+    expect(hits.nth(1)).to_contain_text("thinking, in The same question to GPT")
     hits.first.click()
 
     expect(page.locator("#n3 > .text")).to_be_visible()

@@ -23,6 +23,7 @@ let wanted = { n: -1, words: "" };
 
 function fail(error) {
   byId("head").replaceChildren(make("h1", "This could not be shown"), make("p.bad", error.message));
+  byId("end").textContent = "";
 }
 
 async function open(id) {
@@ -32,6 +33,7 @@ async function open(id) {
   clearTimeline(id);
   clearPlan();
   byId("more-rows").hidden = true;
+  byId("end").textContent = "Reading…";
   await draw(id, 0, openings);
 }
 

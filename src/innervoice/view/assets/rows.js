@@ -1,12 +1,9 @@
 // A row of the timeline as elements. A folded part has five: the fold, its line, the facts, the first line, the text.
 import { explained, factWords, make } from "./dom.js";
 
-/**
- * @typedef {{label: string, why?: string, tone?: string}} Fact
- * @typedef {{n: number, turn: number, part: number | null, kind: string, role: string, title: string, text: string, cut?: number,
- *   first?: string, opening?: string, facts: Fact[], seals: any[], empty?: {word: string, why: string}, notes: Fact[],
- *   image?: string, call?: number, is_open?: boolean}} Row
- */
+// The members of a row and of a fact are those of row_types.py.
+/** @typedef {{label: string, why?: string, tone?: string}} Fact */
+/** @typedef {{n: number, turn: number, kind: string, title: string, text: string, facts: Fact[], [name: string]: any}} Row */
 
 const CODE = /^(```|~~~).*\n[^]*?^\1.*$\n?/gm;
 const PICTURE = /^data:image\/(png|jpeg|gif|webp|avif);base64,/;

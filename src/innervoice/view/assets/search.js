@@ -33,7 +33,8 @@ function drawHit(hit) {
     words_of_hit = hit.hit;
     visit({ c: hit.id, n: String(hit.n) });
   };
-  const where = hit.id === place.c ? hit.where : `${hit.where}, another conversation`;
+  const source = document.querySelector(`[data-source="${CSS.escape(hit.id.split(".")[0])}"] .title`);
+  const where = hit.id === place.c ? hit.where : `${hit.where}, in ${source?.textContent ?? "another conversation"}`;
   const excerpt = make("span.excerpt", { dir: "auto" }, hit.before, make("mark", hit.hit), hit.after);
   return make("li", make("button.hit", { onclick }, make("b", { dir: "auto" }, hit.title), make("span.small", ` ${where}`), excerpt));
 }
