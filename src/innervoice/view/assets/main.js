@@ -92,12 +92,13 @@ async function showPlace() {
     if (!first) throw new Error("There is no source that can be opened.");
     notePlace({ c: first });
   }
-  if (place.c === shown) await reveal(wanted.n, wanted.words);
+  const isNew = place.c !== shown;
+  if (!isNew) await reveal(wanted.n, wanted.words);
   else await open(place.c);
   if (mine !== visits) return;
   if (place.for) {
     if (!shownPanel()) showPanel("plan");
-    await showPlan(place.for);
+    await showPlan(place.for, isNew);
   }
   if ((place.a || place.b) && shownPanel() !== "found") showPanel("compare");
   if (shownPanel() === "compare") await showComparison();

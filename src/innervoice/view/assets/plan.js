@@ -33,8 +33,8 @@ export function clearPlan() {
 /** Loads the plan for a model and marks the rows; `again` if the conversation went on. @param {string} target @param {boolean} [again] */
 export async function showPlan(target, again = false) {
   const wanted = `${place.c} ${target}`;
-  byId("target").value = target;
-  if (!target) return clearPlan();
+  if (document.activeElement !== byId("target")) byId("target").value = target;
+  if (!target || !place.c) return clearPlan();
   if (wanted === shown && !again) return undefined;
   shown = wanted;
   const view = await ask(`plan/${place.c}`, { for: target }).catch((error) => ({ error: error.message }));

@@ -43,7 +43,8 @@ function drawHit(hit) {
 export async function showSearch(query) {
   const isEverywhere = byId("everywhere").checked;
   const wanted = `${query} ${isEverywhere || place.c}`;
-  byId("search").value = query;
+  // Who is typing goes on.
+  if (document.activeElement !== byId("search")) byId("search").value = query;
   if (query && wanted === shown) return;
   shown = wanted;
   if (!query) {
