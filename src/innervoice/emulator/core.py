@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
@@ -36,6 +36,9 @@ from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal, Refused
 from innervoice.wire.rules import is_forced
 
+if TYPE_CHECKING:
+    from innervoice.emulator.request_log import EmulatorLog
+
 __all__ = ["Emulator", "Reply"]
 
 _KEYS = ("x-api-key", "api-key", "x-goog-api-key", "authorization")
@@ -60,11 +63,14 @@ class Reply:
 class Emulator:
     """Answers as the providers do. An emulator does not accept seals of another one with a different key."""
 
-    def __init__(self, key: bytes = b"innervoice", script: Any = None) -> None:
+    def __init__(
+        self, key: bytes = b"innervoice", script: Any = None, log: EmulatorLog | None = None
+    ) -> None:
         self._sealer = Sealer(key)
         self._memory = ServerMemory()
         self._script = script_from(script) if script is not None else None
         """What the model does next, see `script.py`; without one its own mind decides."""
+        self._log = log
 
     def reply(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Reply:
         """The reply to one request; `path` may carry a query."""
@@ -78,13 +84,20 @@ class Emulator:
                 return _json(200, count)
             if route is None:
                 return _not_found(verb, plain)
-            call = self._call(route, as_dict(value), lowered, path)
-            return self._answered(call)
-        except Refused as refused:
-            return _refusal(route or near_dialect(plain), refused.refusal)
+            reply = self._reply_at(route, value, lowered, path)
         except (ValueError, DecodeError) as error:
             refusal = Refusal(text=f"the body is not a valid request: {error}")
             return _refusal(route or near_dialect(plain), refusal)
+        if self._log is None:
+            return reply
+        model = route.model or str(as_dict(value).get("model") or "")
+        return self._log.followed(route, model, lowered, body, reply)
+
+    def _reply_at(self, route: Route, value: Any, headers: dict[str, str], path: str) -> Reply:
+        try:
+            return self._answered(self._call(route, as_dict(value), headers, path))
+        except Refused as refused:
+            return _refusal(route, refused.refusal)
 
     def _looked_up(self, method: str, path: str) -> Reply:
         """What is there without asking a model: stored responses, lists of models."""

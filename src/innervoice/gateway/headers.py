@@ -7,6 +7,7 @@ from typing import Any
 
 from innervoice.canon.notes import Notebook
 from innervoice.canon.target import Target
+from innervoice.sources.request_log_writer import AFFINITY
 from innervoice.wire.controls import is_claude
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict, as_list
@@ -56,15 +57,6 @@ not send. Source: anthropic_beta_headers_config.json of litellm, commit 030dd40,
 
 _BYTES_ONLY = ("anthropic-version",)
 """Sent as the client sent it where its body is, too: the version decides what the body may hold."""
-
-AFFINITY = (
-    "x-claude-code-session-id",
-    "session-id",
-    "thread-id",
-    "x-session-id",
-    "x-session-affinity",
-)
-"""Headers that say which requests belong together."""
 
 _BACK = frozenset({"request-id", "x-request-id", "retry-after", "openai-processing-ms"})
 _BACK_STARTS = ("anthropic-ratelimit-", "x-ratelimit-")
