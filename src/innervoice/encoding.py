@@ -151,8 +151,8 @@ class _Encoding:
         wanted = self._host.members.get(self._dialect.name) if self._host else None
         if "{model}" in self._path:
             body.pop("model", None)
-        if self._host and "stream" in self._host.lacks:
-            for name in ("stream", "stream_options"):  # its path says it
+        for name in ("stream", "stream_options"):  # the path says it
+            if self._host and name in self._host.lacks:
                 body.pop(name, None)
         for name, other in self._host.renames.items() if self._host else ():
             if isinstance(body.get(name), str):

@@ -239,9 +239,39 @@ def test_the_missing_place_of_a_model_is_named(model, named):
         sent(model, keys={model.partition("/")[0]: KEY})
 
 
+SIGNING = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "s", "AWS_REGION": "eu-west-1"}
+
+
+def test_claude_platform_on_aws():
+    """Signed for a service of its own, or with a key; the workspace is in a header."""
+    workspace = {"ANTHROPIC_AWS_WORKSPACE_ID": "wrkspc_1"}
+    signed = sent("claude-aws/claude-opus-5-5", environ={**SIGNING, **workspace})
+    keyed = sent("claude-aws/claude-opus-5-5", environ={"AWS_REGION": "us-east-1", "ANTHROPIC_AWS_API_KEY": "key"})  # fmt: skip
+
+    assert "https://aws-external-anthropic.eu-west-1.api.aws/v1/messages" == str(signed.url)
+    assert "/eu-west-1/aws-external-anthropic/aws4_request," in signed.headers["authorization"]
+    assert "wrkspc_1" == signed.headers["anthropic-workspace-id"]
+    assert "key" == keyed.headers["x-api-key"]
+    assert "anthropic-workspace-id" not in keyed.headers
+
+
+def test_a_workspace_that_is_no_header_is_refused():
+    with pytest.raises(iv.UsageError, match="anthropic-workspace-id"):
+        sent(
+            "claude-aws/claude-opus-5-5", environ={**SIGNING, "ANTHROPIC_AWS_WORKSPACE_ID": "a\nb"}
+        )
+
+
+def test_claude_on_google_cloud():
+    environ = {"GOOGLE_CLOUD_PROJECT": "p", "ANTHROPIC_GOOGLE_CLOUD_WORKSPACE_ID": "w", "GOOGLE_ACCESS_TOKEN": "t"}  # fmt: skip
+    request = sent("claude-google/claude-haiku-5-5", environ=environ)
+
+    assert "https://claude.googleapis.com/v1/projects/p/locations/global/workspaces/w/invoke/v1/messages" == str(request.url)  # fmt: skip
+    assert "Bearer t" == request.headers["authorization"]
+
+
 def test_invoke_model_is_signed():
-    environ = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "s", "AWS_REGION": "eu-west-1"}
-    request = sent("bedrock-invoke/anthropic.claude-opus-5-5", environ=environ)
+    request = sent("bedrock-invoke/anthropic.claude-opus-5-5", environ=SIGNING)
 
     assert "/eu-west-1/bedrock/aws4_request," in request.headers["authorization"]
 

@@ -78,6 +78,8 @@ class Host(Row, frozen=True, kw_only=True):
     """Those of `keys` that hold a bearer token, where the key itself goes into another header."""
     key_header: str = "authorization"
     """The header that carries the key; in "authorization" the word Bearer stands before it."""
+    header_variables: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - msgspec copies it
+    """Headers that environment variables fill."""
     aws_service: str | None = None
     """Without a key, requests are signed with AWS Signature Version 4 for this service."""
     google_credentials: bool = False

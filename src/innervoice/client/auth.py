@@ -32,7 +32,9 @@ Key: TypeAlias = str | Callable[[], str]
 
 _BEARER = "authorization"
 _AWS_VARIABLES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
-_REGION = re.compile(r"^bedrock(?:-runtime|-mantle)?(?:-fips)?\.([a-z0-9-]+)\.")
+_REGION = re.compile(
+    r"^(?:bedrock(?:-runtime|-mantle)?(?:-fips)?|aws-external-anthropic)\.([a-z0-9-]+)\."
+)
 _PRINTABLE = re.compile(r"[\x21-\x7e]+(?: [\x21-\x7e]+)*")
 
 
@@ -110,7 +112,13 @@ class Keyring:
         return host.google_credentials or self._aws_keys() is None
 
     def headers(self, destination: Destination, outgoing: Outgoing) -> dict[str, str]:
-        """The headers that authenticate this request."""
+        """The headers that authenticate this request, and those that say for whom it is."""
+        variables = destination.host.header_variables if destination.host else {}
+        values = {name: self._first_of(names) for name, names in variables.items()}
+        told = {name: _checked(value, name) for name, value in values.items() if value}
+        return {**told, **self._key_headers(destination, outgoing)}
+
+    def _key_headers(self, destination: Destination, outgoing: Outgoing) -> dict[str, str]:
         found = self._header_and_key(destination)
         if found:
             name, key = found

@@ -37,6 +37,8 @@ _AT_BEDROCK = frozenset(
 )
 _BETAS: dict[str, frozenset[str]] = {
     "anthropic": frozenset({"*"}),
+    "claude-aws": frozenset({"*"}),
+    "claude-google": frozenset({"*"}),
     "azure": frozenset({
         *_EVERYWHERE, "advanced-tool-use-2025-11-20", "code-execution-2025-08-25", "context-management-2025-06-27",
         "dangerous-tool-use-2026-09-03", "effort-2025-11-24", "files-api-2025-04-14", "interleaved-thinking-2025-05-14",
