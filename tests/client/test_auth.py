@@ -251,7 +251,7 @@ def test_claude_platform_on_aws():
     assert "https://aws-external-anthropic.eu-west-1.api.aws/v1/messages" == str(signed.url)
     assert "/eu-west-1/aws-external-anthropic/aws4_request," in signed.headers["authorization"]
     assert "wrkspc_1" == signed.headers["anthropic-workspace-id"]
-    assert "key" == keyed.headers["x-api-key"]
+    assert "Bearer key" == keyed.headers["authorization"]
     assert "anthropic-workspace-id" not in keyed.headers
 
 
