@@ -54,6 +54,16 @@ def test_every_dialect(verb, model, kind, settings):
         assert iv.fold(outcome.events[:-1]).text == response.text
 
 
+@pytest.mark.parametrize("model", ["baseten/deepseek-ai/DeepSeek-V4-Pro", "wandb/zai-org/GLM-5.1", "deepinfra/zai-org/GLM-4.6"])  # fmt: skip
+def test_switched_off(model, kind, settings):
+    """Each host has its own member for the switch, and a client's request with it is read back."""
+    off = ask(kind, settings, model, "What is 15 * 23?", reasoning="none").response
+    body = iv.encode(iv.Request(model, [iv.user("x")], reasoning="none")).body
+
+    assert (None, "15 * 23 = 345.") == (off.thinking, off.text)
+    assert iv.Reasoning("none") == iv.decode_request(body, "openai-chat").reasoning
+
+
 def test_whole_and_streamed_are_one_answer(kind, settings):
     one = ask(kind, settings, "anthropic/claude-sonnet-4-5", reasoning="high").response
     other = ask(

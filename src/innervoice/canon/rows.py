@@ -57,6 +57,7 @@ class Place(Row, frozen=True, kw_only=True):
     keys: tuple[str, ...] | None = None
     tokens: tuple[str, ...] | None = None
     key_header: str | None = None
+    fields: tuple[str, ...] | None = None
 
 
 class Host(Row, frozen=True, kw_only=True):
