@@ -84,6 +84,8 @@ class Emulator:
             if route is None:
                 return _not_found(verb, plain)
             reply = self._reply_at(route, value, lowered, path)
+        except Refused as refused:  # too large or too deep to be read
+            return _refusal(route or near_dialect(plain), refused.refusal)
         except (ValueError, DecodeError) as error:
             refusal = Refusal(text=f"the body is not a valid request: {error}")
             return _refusal(route or near_dialect(plain), refusal)
