@@ -114,7 +114,7 @@ def test_without_arguments_it_looks_where_agents_keep_sessions(tmp_path):
     folder = tmp_path / ".claude" / "projects" / "-work"
     folder.mkdir(parents=True)
     (folder / "s1.jsonl").write_bytes(session())
-    environment = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": "", "XDG_DATA_HOME": ""}  # fmt: skip
+    environment = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": "", "XDG_DATA_HOME": "", "XDG_STATE_HOME": ""}  # fmt: skip
     with Viewer("--port", "0", **environment) as viewer:
         viewer.open()
         assert 1 == viewer.json("/api/sources")["total"]
@@ -172,7 +172,7 @@ def test_where_nothing_can_be_viewed_it_says_what_it_knows(tmp_path, monkeypatch
 
 
 def test_without_any_session_it_asks_for_a_path(tmp_path):
-    done = run("view", "--no-browser", HOME=str(tmp_path), CLAUDE_CONFIG_DIR="", CODEX_HOME="", XDG_DATA_HOME="")  # fmt: skip
+    done = run("view", "--no-browser", HOME=str(tmp_path), CLAUDE_CONFIG_DIR="", CODEX_HOME="", XDG_DATA_HOME="", XDG_STATE_HOME="")  # fmt: skip
     assert 2 == done.returncode
     assert b"Name a file or a folder" in done.stderr
 

@@ -85,8 +85,10 @@ class Emulator:
             if route is None:
                 return _not_found(verb, plain)
             reply = self._reply_at(route, value, lowered, path)
-        except (ValueError, DecodeError) as error:
+        except (Refused, ValueError, DecodeError) as error:
             refusal = Refusal(text=f"the body is not a valid request: {error}")
+            if isinstance(error, Refused):  # too large or too deep to be read
+                refusal = error.refusal
             return _refusal(route or near_dialect(plain), refusal)
         if self._log is None:
             return reply

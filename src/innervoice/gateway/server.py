@@ -33,8 +33,8 @@ from innervoice.gateway.processes import (
     Pipe,
     Reloader,
     WatchedFile,
-    bound_socket,
 )
+from innervoice.local_server import bound_socket
 
 __all__ = ["ASGIApplication", "serve"]
 
