@@ -12,7 +12,7 @@ from innervoice.client.embedded import embedded_async_http
 from innervoice.emulator.core import Emulator
 from innervoice.emulator.routes import base_urls
 from innervoice.gateway.app import Gateway, create_app
-from innervoice.gateway.config import load_config
+from innervoice.gateway.config import GatewayConfig, UpstreamSettings
 from innervoice.gateway.report import Report
 
 URLS = base_urls("http://emulator")
@@ -27,6 +27,10 @@ BEHIND = {
     "cohere": "cohere/command-a-reasoning-08-2025",
     "ollama": "ollama/gpt-oss",
 }
+# The same for dialects that are not the usual one of their host: an upstream names them.
+MODELS = {**BEHIND, "gemini-interactions": "interactions/gemini-3.5-flash"}
+UPSTREAMS = {"interactions": UpstreamSettings(provider="gemini", dialect="gemini-interactions")}
+HOMES = {**BEHIND, "gemini-interactions": BEHIND["gemini"]}
 # What a client of each dialect believes to talk to, and where it sends its requests: whole, streamed.
 PATHS = {
     "anthropic": ("/v1/messages",) * 2,
@@ -36,6 +40,7 @@ PATHS = {
         "/v1beta/models/{}:generateContent",
         "/v1beta/models/{}:streamGenerateContent?alt=sse",
     ),
+    "gemini-interactions": ("/v1beta/interactions",) * 2,
     "bedrock-converse": ("/model/{}/converse", "/model/{}/converse-stream"),
     "mistral": ("/mistral/v1/chat/completions",) * 2,
     "cohere": ("/v2/chat",) * 2,
@@ -97,7 +102,7 @@ class Served:
         self.upstream = upstream or Upstream()
         self.reports: list[Report] = []
         self.gateway = Gateway(
-            config or load_config(None, {}),
+            config or GatewayConfig(upstreams=UPSTREAMS),
             environ or {},
             http=http or embedded_async_http(self.upstream),
             base_url_of=options.pop("base_url_of", URLS.get),
@@ -151,8 +156,8 @@ class Served:
 
 def body_of(dialect, model, messages, *, stream=False, **settings):
     """The path and the body that a client of a dialect sends for a conversation."""
-    home = BEHIND[dialect]
-    request = iv.Request(home, tuple(messages), stream=stream, **settings)
+    home = HOMES[dialect]
+    request = iv.Request(home, tuple(messages), stream=stream, dialect=dialect, **settings)
     body = dict(iv.encode(request).body)
     if "model" in body:
         body["model"] = model
@@ -204,7 +209,7 @@ class Client:
 
 def read(reply: Reply, dialect) -> iv.Response:
     """The answer, as a client reads it that knows nothing but its own dialect's provider."""
-    return iv.decode(reply.body, dialect=dialect, model=BEHIND[dialect])
+    return iv.decode(reply.body, dialect=dialect, model=HOMES[dialect])
 
 
 def bare(message: Message) -> Message:

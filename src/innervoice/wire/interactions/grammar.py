@@ -38,15 +38,14 @@ class InteractionsGrammar(Grammar):
 
     has_done: ClassVar[bool] = True
     signs_of_life: ClassVar[frozenset[str]] = frozenset({"interaction.status_update"})
+    tolerates: ClassVar[dict[str, frozenset[str]]] = {
+        # The recordings have the events alone.
+        "no_done": frozenset({"gemini"}),
+    }
     incidental: ClassVar[dict[str, str]] = {
-        "event_id": "where a stream could be taken up again",
         "interaction.created": "the time",
         "interaction.updated": "the time",
         "interaction.usage": "counts",
-        "interaction.service_tier": "how the request was served",
-        "usage": "counts so far",
-        "step_usage": "counts of a step",
-        "metadata": "counts so far",
     }
     _id: Any = None
     _state = ""

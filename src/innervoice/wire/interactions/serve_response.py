@@ -40,8 +40,9 @@ _CODES = {
 def error_of(refusal: Refusal) -> dict[str, Any]:
     """What is said of a refusal: a sentence and a word."""
     usual = "invalid_request" if refusal.status < 500 else "internal"
-    code = refusal.type or refusal.code or _CODES.get(refusal.status, usual)
-    return {"message": refusal.text, "code": str(code).lower()}
+    is_own = refusal.code == usual or refusal.code in _CODES.values()
+    code = refusal.code if is_own else _CODES.get(refusal.status, usual)
+    return {"message": refusal.text, "code": code}
 
 
 def write_error(refusal: Refusal) -> dict[str, Any]:
