@@ -22,15 +22,16 @@ BEHIND = {
     "openai-chat": "deepseek/deepseek-v4-pro",
     "openai-responses": "openai/gpt-5.6",
     "gemini": "gemini/gemini-3.5-flash",
+    "gemini-interactions": "interactions/gemini-3.5-flash",
     "bedrock-converse": "bedrock/us.anthropic.claude-sonnet-4-5-v1:0",
     "mistral": "mistral/mistral-small-latest",
     "cohere": "cohere/command-a-reasoning-08-2025",
     "ollama": "ollama/gpt-oss",
 }
-# The same for dialects that are not the usual one of their host: an upstream names them.
-MODELS = {**BEHIND, "gemini-interactions": "interactions/gemini-3.5-flash"}
+# What a dialect that is not the usual one of its host needs: an upstream that names it.
 UPSTREAMS = {"interactions": UpstreamSettings(provider="gemini", dialect="gemini-interactions")}
-HOMES = {**BEHIND, "gemini-interactions": BEHIND["gemini"]}
+# The same models as a client names them that asks their hosts.
+HOMES = {**BEHIND, "gemini-interactions": "gemini/gemini-3.5-flash"}
 # What a client of each dialect believes to talk to, and where it sends its requests: whole, streamed.
 PATHS = {
     "anthropic": ("/v1/messages",) * 2,
@@ -101,8 +102,9 @@ class Served:
     def __init__(self, config=None, upstream=None, environ=None, *, http=None, **options) -> None:
         self.upstream = upstream or Upstream()
         self.reports: list[Report] = []
+        config = config or GatewayConfig()
         self.gateway = Gateway(
-            config or GatewayConfig(upstreams=UPSTREAMS),
+            config.replace(upstreams={**UPSTREAMS, **config.upstreams}),
             environ or {},
             http=http or embedded_async_http(self.upstream),
             base_url_of=options.pop("base_url_of", URLS.get),

@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 import innervoice as iv
-from gateway.harness import BEHIND, HOMES, MODELS, UPSTREAMS, URLS, Served, body_of, read
+from gateway.harness import BEHIND, HOMES, URLS, Served, body_of, read
 from gateway.upstreams import Answer, BrokenError, Scripted, Wait, frames
 from innervoice.emulator.core import Emulator
 from innervoice.frames.sniff import AnyFraming
@@ -34,7 +34,7 @@ def recorded(dialect) -> bytes:
 
 
 def config(**server):
-    return GatewayConfig(server=ServerSettings(**server), upstreams=UPSTREAMS)
+    return GatewayConfig(server=ServerSettings(**server))
 
 
 def serve(http, **server):
@@ -80,7 +80,7 @@ def test_a_cut_has_a_legal_end(front, behind):
     data = recorded(behind)
     http = Scripted(Answer(data[: len(data) * 2 // 3], BrokenError("reset by peer")))
     served = serve(http, retries=0)
-    reply = asyncio.run(ask(served, front, MODELS[behind]))
+    reply = asyncio.run(ask(served, front, BEHIND[behind]))
     if reply.status == 200:
         assert complaints(front, reply.body) == []
         with suppress(iv.ProviderError):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import innervoice as iv
-from gateway.harness import BEHIND, HOMES, MODELS, QUESTION, Client, Served
+from gateway.harness import BEHIND, HOMES, QUESTION, Client, Served
 from innervoice.canon.parts import Thinking
 from innervoice.memory.restoring import seals_of
 from innervoice.wire.dialects import DIALECTS
@@ -41,7 +41,7 @@ def thought(upstream, dialect) -> list[str]:
 @pytest.mark.parametrize("front", DIALECTS)
 def test_the_model_gets_back_what_it_thought(front, behind, stream, loses):
     served = Served()
-    client = Client(served, front, MODELS[behind], stream=stream, loses=loses)
+    client = Client(served, front, BEHIND[behind], stream=stream, loses=loses)
     answer = asyncio.run(client.say(QUESTION))
     assert answer.text == "Lisbon: sunshine. Oslo: sunshine."
     assert [report.status for report in served.reports] == [200, 200, 200]
