@@ -65,6 +65,19 @@ def test_a_loop_that_began_elsewhere(other):
     assert answered(emulator, request).tool_calls
 
 
+def test_a_thought_behind_a_call_did_not_lead_to_it():
+    """Only what stands before the first call signs the step."""
+    steps = [
+        {"type": "function_call", "id": "c", "name": "get_weather", "arguments": {"city": "Oslo"}},
+        {"type": "thought", "signature": "c2VhbA=="},
+    ]
+    body = {"object": "interaction", "status": "requires_action", "steps": steps}
+    response = iv.decode(body, provider="gemini", model="gemini-3.5-flash")
+    history = [iv.user(QUESTION), response.message, iv.tool_result("c", "Oslo: sunny")]
+
+    assert [SKIP, "c2VhbA=="] == signatures(iv.encode(asked(GEMINI, history)))
+
+
 def test_no_placeholder_for_models_that_demand_none():
     emulator = Emulator()
     history = step(emulator, OTHERS["anthropic"], [iv.user(QUESTION)], "anthropic")
@@ -184,6 +197,14 @@ def test_settings_that_are_refused(model, config, words):
             f"gemini/{model}",
             wire.replace(body={**wire.body, "generation_config": config}),
         )
+
+
+def test_a_stored_call_without_its_result_is_refused():
+    emulator = Emulator()
+    response = answered(emulator, asked(GEMINI, [iv.user(QUESTION)], store=True))
+    extra = {"previous_interaction_id": response.id}
+    with pytest.raises(Refused, match="invalid argument"):
+        answered(emulator, asked(GEMINI, [iv.user("Never mind.")], extra=extra))
 
 
 def test_an_interaction_that_is_not_stored():

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 import innervoice as iv
 
 DIALECT = "gemini-interactions"
-WORDS = st.text(max_size=12)
+WORDS = st.from_regex("[ab☔{](?: ?[ab☔{]){0,5}", fullmatch=True)
+"""Texts that begin and end with a word: how blanks around a text are written is the same in all dialects (`answering/spacing.py`)."""
 SEALS = st.sampled_from(["c2VhbA==", "b3RoZXI="])
 TEXT = st.fixed_dictionaries(
     {"type": st.just("text"), "text": WORDS},
@@ -201,6 +202,46 @@ def test_contents_that_a_start_brings():
     )
 
     assert ("Hm.", "Yes.") == (response.thinking, response.text)
+
+
+def test_texts_of_one_step_stay_apart():
+    """A stream cannot say where one text ends, so the next has a step of its own; the body has one step again."""
+    step = {
+        "type": "model_output",
+        "content": [{"type": "text", "text": "One."}, {"type": "text", "text": "Two."}],
+    }
+    encoder = iv.StreamEncoder(DIALECT, "m")
+    again = iv.fold(iv.decode_stream([encoder.feed(iv.Finish(iv.decode(interaction(step))))]))
+
+    assert ["One.", "Two."] == [part.text for part in again.parts]
+    assert [step] == encoder.body["steps"]
+
+
+def test_steps_that_the_end_repeats_are_not_read_twice():
+    """Google leaves them out there, but the type of the event has a place for them; what did not come before is read."""
+    said = {"type": "model_output", "content": [{"type": "text", "text": "Yes."}]}
+    call = {"type": "function_call", "id": "c", "name": "f", "arguments": {}}
+    response = streamed(
+        start(0, type="model_output"),
+        delta(0, type="text", text="Yes."),
+        stop(0),
+        completed(steps=[said, call]),
+    )
+
+    assert ["text", "tool_call"] == kinds(response)
+
+
+def test_an_empty_signature_of_a_call_is_not_sent_back():
+    response = streamed(
+        start(0, type="function_call", id="a", name="f", arguments={}, signature=""),
+        delta(0, type="arguments_delta", arguments="{}"),
+        stop(0),
+        completed("requires_action"),
+    )
+    history = [iv.user("q"), response.message, iv.tool_result("a", "42")]
+    sent = iv.encode(iv.Request("gemini/gemini-2.5-flash", history, dialect=DIALECT)).body["input"]
+
+    assert {"type": "function_call", "id": "a", "name": "f", "arguments": {}} == sent[1]
 
 
 def test_a_stream_that_breaks_off():
