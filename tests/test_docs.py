@@ -83,7 +83,15 @@ LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/field.md", "docs/gateway.md", "docs/guides/deploying.md"]
+    "page",
+    [
+        "README.md",
+        "docs/field.md",
+        "docs/gateway.md",
+        "docs/guides/arriving-pipeline.md",
+        "docs/guides/deploying.md",
+        "docs/viewer.md",
+    ],
 )
 def test_links_lead_somewhere(page):
     for path, anchor in set(LINK.findall((ROOT / page).read_text("utf-8"))):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
-from typing import Any, overload
+from typing import Any, NoReturn, overload
 
 from innervoice.canon.events import Event
 from innervoice.canon.jsontext import load_json
@@ -13,7 +13,7 @@ from innervoice.errors import DecodeError, ProviderError
 from innervoice.inline.marks import UNSETTLED, Place
 from innervoice.wire.objects import json_of
 
-__all__ = ["StreamDecoder", "decode", "decode_stream"]
+__all__ = ["StreamDecoder", "checked", "decode", "decode_stream", "read_answer"]
 
 
 def decode(
@@ -29,6 +29,19 @@ def decode(
 
     Raises `ProviderError` for a provider's error and `DecodeError` for anything that is not an answer.
     """
+    return checked(read_answer(body, provider, model, dialect, request, scope, inline))
+
+
+def read_answer(
+    body: Any,
+    provider: str | None = None,
+    model: str | None = None,
+    dialect: str | None = None,
+    request: Any = None,
+    scope: str | None = None,
+    inline: str | None = None,
+) -> Response:
+    """Reads an answer like `decode`, as far as it came: a failure is the `error` of the response, and not raised."""
     if body is None:
         raise DecodeError("expected an answer, not None")
     decoder = StreamDecoder(
@@ -43,9 +56,15 @@ def decode(
         decoder.finish()
     except RecursionError:
         raise DecodeError("expected an answer of a model: the JSON is nested too deeply") from None
-    response = decoder.response
-    if response.parts or response.ended:
-        return response
+    return decoder.response
+
+
+def checked(response: Response) -> Response:
+    """The response, unless nothing of an answer came; raises what failed then."""
+    return response if response.parts or response.ended else _failed(response)
+
+
+def _failed(response: Response) -> NoReturn:
     error = response.error
     if error and error.type not in ("DecodeError", "FrameError"):
         raise ProviderError(error.type, error.code, error.message)

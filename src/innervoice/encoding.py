@@ -151,6 +151,12 @@ class _Encoding:
         wanted = self._host.members.get(self._dialect.name) if self._host else None
         if "{model}" in self._path:
             body.pop("model", None)
+        for name in ("stream", "stream_options"):  # the path says it
+            if self._host and name in self._host.lacks:
+                body.pop(name, None)
+        for name, other in self._host.renames.items() if self._host else ():
+            if isinstance(body.get(name), str):
+                body[other] = body.pop(name)
         return {**body, **wanted} if wanted else body
 
 

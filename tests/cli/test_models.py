@@ -89,6 +89,22 @@ def test_refresh(data, model, words, tmp_path):
     assert "facts.json" in shown
 
 
+def test_refresh_says_what_it_took_and_what_it_did_not_know(tmp_path):
+    """Names out of a file are printed as text, without its control characters."""
+    file = tmp_path / "facts.json"
+    models = {"deepseek-v9": {"reasoning": True, "reasoning_options": [{"type": "slider"}], "limit": {"context": 7}}, "chat-1": {"reasoning": False}}  # fmt: skip
+    data = {
+        "deepseek": {"models": models},
+        "new\x1b[31mhost": {"models": {"x": {"reasoning": True}}},
+    }
+    file.write_text(json.dumps(data))
+    said = run("models", "refresh", str(file), INNERVOICE_HOME=str(tmp_path)).stdout.decode()
+
+    for words in ("1 rows written", "new values  context 1", "1 models that do not reason", "1 models of 1 providers that are unknown here: 'new\\x1b[31mhost'", "not known   reasoning option 'slider' (1)"):  # fmt: skip
+        assert words in said
+    assert "\x1b" not in said
+
+
 def test_refresh_by_url(tmp_path):
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):

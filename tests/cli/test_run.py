@@ -21,6 +21,7 @@ from innervoice.canon.usage import Usage
 from innervoice.cli import run_summary
 from innervoice.cli.clients import Target, clients
 from innervoice.gateway.report import Report
+from innervoice.sources.opening import open_source
 from innervoice.wire.dialects import dialect_named
 
 MODEL = "gemini/gemini-3.5-flash"
@@ -318,3 +319,41 @@ def test_without_a_model_the_clients_own_choice_stays(tmp_path, client):
     given = (*client.command(target), *client.environment(target, {}).values())
 
     assert "" not in given
+
+
+# ---- what can be viewed --------------------------------------------------------------------------
+
+
+def test_it_says_where_to_view_it(machine):
+    """Without --log an emulated run leaves nothing behind; with it, the file that is named can be opened."""
+    state = machine.home / "state"
+    done = machine.run(
+        "claude", "--emulated", "-m", MODEL, "--log", "full", XDG_STATE_HOME=str(state)
+    )
+    (line,) = [line for line in done.stderr.splitlines() if "to view it" in line]
+    file = Path(line.removeprefix("innervoice: to view it: innervoice view "))
+
+    assert file.parent == state / "innervoice" / "requests"
+    (conversation,) = open_source(file).conversations()
+    assert "15 * 23 = 345." in conversation.turns[-1].message.text
+
+
+def test_without_texts_unless_somebody_wants_them(machine):
+    state = machine.home / "state"
+    done = machine.run(
+        "claude", "--emulated", "-m", MODEL, "--log", "shape", XDG_STATE_HOME=str(state)
+    )
+
+    assert 0 == done.returncode
+    (file,) = (state / "innervoice" / "requests").iterdir()
+    assert b"15 *" not in file.read_bytes()
+
+
+def test_nothing_is_kept_if_nothing_shall_be(machine):
+    state = machine.home / "state"
+    done = machine.run(
+        "claude", "--emulated", "-m", MODEL, "--log", "none", XDG_STATE_HOME=str(state)
+    )
+
+    assert "to view it" not in done.stderr
+    assert [] == list((state / "innervoice" / "requests").iterdir())

@@ -107,6 +107,7 @@ class TestServe:
                 f"Listening on {url}",
                 "Providers: all of them, emulated",
                 "Store: the memory of this process",
+                f"View: {url}/view; kept of requests: their shape, without texts, until it stops",
                 f"Claude Code   ANTHROPIC_BASE_URL={url} ANTHROPIC_AUTH_TOKEN=any claude --model gemini/gemini-3.5-flash",
                 f"OpenAI SDKs   OPENAI_BASE_URL={url}/v1 OPENAI_API_KEY=any",
                 f"Gemini        GOOGLE_GEMINI_BASE_URL={url} GEMINI_API_KEY=any",
@@ -203,7 +204,7 @@ class TestServe:
         file = tmp_path / "gateway.toml"
         file.write_text('[[models]]\nname = "one"\nto = "gemini/gemini-3.5-flash"\n')
         with Serve("--emulated", "--config", str(file)) as serve:
-            assert serve.greeting()[3].endswith(" claude --model one")
+            assert serve.greeting()[4].endswith(" claude --model one")
             assert 200 == serve.ask(body={**QUESTION, "model": "one"})[0]
             assert 404 == serve.ask(body={**QUESTION, "model": "two"})[0]
             file.write_text("[[models]]\nname = 5\n")

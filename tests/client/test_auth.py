@@ -54,14 +54,19 @@ def sent(model, *, environ=None, dialect=None, **settings):
         ("vertex/gemini-3-pro", "GOOGLE_ACCESS_TOKEN", "authorization", "Bearer key"),
         ("vertex/claude-opus-5-5", "VERTEX_ACCESS_TOKEN", "authorization", "Bearer key"),
         ("ollama/qwen3:8b", "OLLAMA_API_KEY", "authorization", "Bearer key"),
+        ("azure/claude-opus-5-5", "ANTHROPIC_FOUNDRY_API_KEY", "x-api-key", "key"),
+        ("azure/claude-opus-5-5", "AZURE_API_KEY", "x-api-key", "key"),
+        ("bedrock-mantle/anthropic.claude-opus-5-5", "ANTHROPIC_AWS_API_KEY", "authorization", "Bearer key"),
+        ("bedrock-invoke/anthropic.claude-opus-5-5", "AWS_BEARER_TOKEN_BEDROCK", "authorization", "Bearer key"),
     ],
-)
+)  # fmt: skip
 def test_key_of_the_environment(model, variable, header, value):
     places = {
         "AZURE_OPENAI_ENDPOINT": "https://mine.openai.azure.com/",
         "AWS_REGION": "eu-west-1",
         "GOOGLE_CLOUD_PROJECT": "p",
         "GOOGLE_CLOUD_LOCATION": "europe-west4",
+        "ANTHROPIC_FOUNDRY_RESOURCE": "r",
     }
     request = sent(model, environ={**places, variable: " key\n"})
 
@@ -198,6 +203,77 @@ def test_custom_servers():
 )
 def test_places(host, environ, expected):
     assert expected == base_url_of(host_of(host), environ)
+
+
+@pytest.mark.parametrize(
+    ("model", "environ", "expected"),
+    [
+        ("azure/claude-opus-5-5", {"ANTHROPIC_FOUNDRY_RESOURCE": "r"}, "https://r.services.ai.azure.com/anthropic/v1/messages"),
+        ("azure/claude-opus-5-5", {"AZURE_RESOURCE_NAME": "r"}, "https://r.services.ai.azure.com/anthropic/v1/messages"),
+        ("azure/claude-opus-5-5", {"ANTHROPIC_FOUNDRY_BASE_URL": "https://f.test/anthropic/"}, "https://f.test/anthropic/v1/messages"),
+        ("azure/gpt-5.6", {"AZURE_RESOURCE_NAME": "r"}, "https://r.openai.azure.com/openai/v1/responses"),
+        ("bedrock-mantle/anthropic.claude-opus-5-5", {"AWS_REGION": "eu-west-1"}, "https://bedrock-mantle.eu-west-1.api.aws/anthropic/v1/messages"),
+        ("bedrock-mantle/anthropic.claude-opus-5-5", {"ANTHROPIC_BEDROCK_MANTLE_BASE_URL": "https://m.test/anthropic"}, "https://m.test/anthropic/v1/messages"),
+        ("bedrock-mantle/openai.gpt-oss-120b", {"AWS_REGION": "eu-west-1"}, "https://bedrock-mantle.eu-west-1.api.aws/v1/responses"),
+        ("bedrock-invoke/arn:aws:bedrock:eu-west-1:1:inference-profile/eu.anthropic.claude-opus-5-5", {"AWS_REGION": "eu-west-1"}, "https://bedrock-runtime.eu-west-1.amazonaws.com/model/arn%3Aaws%3Abedrock%3Aeu-west-1%3A1%3Ainference-profile%2Feu.anthropic.claude-opus-5-5/invoke"),
+        ("vertex/claude-opus-5-5", {"CLOUD_ML_REGION": "us-east5", "ANTHROPIC_VERTEX_PROJECT_ID": "p"}, "https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-opus-5-5:rawPredict"),
+    ],
+)  # fmt: skip
+def test_where_each_model_is(model, environ, expected):
+    """Claude has an address of its own where a cloud has other models at another one: no base URL and no dialect is needed."""
+    keys = {model.partition("/")[0]: KEY}
+
+    assert expected == str(sent(model, environ=environ, keys=keys).url)
+
+
+@pytest.mark.parametrize(
+    ("model", "named"),
+    [
+        ("azure/claude-opus-5-5", "ANTHROPIC_FOUNDRY_RESOURCE"),
+        ("azure/gpt-5.6", "AZURE_OPENAI_ENDPOINT"),
+        ("bedrock-mantle/anthropic.claude-opus-5-5", "ANTHROPIC_BEDROCK_MANTLE_BASE_URL"),
+    ],
+)
+def test_the_missing_place_of_a_model_is_named(model, named):
+    with pytest.raises(iv.UsageError, match=named):
+        sent(model, keys={model.partition("/")[0]: KEY})
+
+
+SIGNING = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "s", "AWS_REGION": "eu-west-1"}
+
+
+def test_claude_platform_on_aws():
+    """Signed for a service of its own, or with a key; the workspace is in a header."""
+    workspace = {"ANTHROPIC_AWS_WORKSPACE_ID": "wrkspc_1"}
+    signed = sent("claude-aws/claude-opus-5-5", environ={**SIGNING, **workspace})
+    keyed = sent("claude-aws/claude-opus-5-5", environ={"AWS_REGION": "us-east-1", "ANTHROPIC_AWS_API_KEY": "key"})  # fmt: skip
+
+    assert "https://aws-external-anthropic.eu-west-1.api.aws/v1/messages" == str(signed.url)
+    assert "/eu-west-1/aws-external-anthropic/aws4_request," in signed.headers["authorization"]
+    assert "wrkspc_1" == signed.headers["anthropic-workspace-id"]
+    assert "Bearer key" == keyed.headers["authorization"]
+    assert "anthropic-workspace-id" not in keyed.headers
+
+
+def test_a_workspace_that_is_no_header_is_refused():
+    with pytest.raises(iv.UsageError, match="anthropic-workspace-id"):
+        sent(
+            "claude-aws/claude-opus-5-5", environ={**SIGNING, "ANTHROPIC_AWS_WORKSPACE_ID": "a\nb"}
+        )
+
+
+def test_claude_on_google_cloud():
+    environ = {"GOOGLE_CLOUD_PROJECT": "p", "ANTHROPIC_GOOGLE_CLOUD_WORKSPACE_ID": "w", "GOOGLE_ACCESS_TOKEN": "t"}  # fmt: skip
+    request = sent("claude-google/claude-haiku-5-5", environ=environ)
+
+    assert "https://claude.googleapis.com/v1/projects/p/locations/global/workspaces/w/invoke/v1/messages" == str(request.url)  # fmt: skip
+    assert "Bearer t" == request.headers["authorization"]
+
+
+def test_invoke_model_is_signed():
+    request = sent("bedrock-invoke/anthropic.claude-opus-5-5", environ=SIGNING)
+
+    assert "/eu-west-1/bedrock/aws4_request," in request.headers["authorization"]
 
 
 def test_vertex_has_a_global_place():

@@ -15,6 +15,14 @@ MODELS = [
     "deepseek/deepseek-v4",
     "gemini/gemini-3-pro",
     "bedrock/anthropic.claude-sonnet-4-5-v1:0",
+    "bedrock-invoke/us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "bedrock-invoke/openai.gpt-oss-120b-1:0",
+    "bedrock-mantle/anthropic.claude-opus-5-5",
+    "azure/claude-haiku-4-5",
+    "claude-aws/claude-opus-5-5",
+    "claude-google/claude-haiku-5-5",
+    "baseten/deepseek-ai/DeepSeek-V4-Pro",
+    "wandb/zai-org/GLM-5.1",
     "mistral/magistral-medium",
     "cohere/command-a-reasoning",
     "ollama/qwen3:8b",
@@ -44,6 +52,16 @@ def test_every_dialect(verb, model, kind, settings):
     if verb == "stream":
         assert outcome.events[-1] == iv.Finish(response)
         assert iv.fold(outcome.events[:-1]).text == response.text
+
+
+@pytest.mark.parametrize("model", ["baseten/deepseek-ai/DeepSeek-V4-Pro", "wandb/zai-org/GLM-5.1", "deepinfra/zai-org/GLM-4.6"])  # fmt: skip
+def test_switched_off(model, kind, settings):
+    """Each host has its own member for the switch, and a client's request with it is read back."""
+    off = ask(kind, settings, model, "What is 15 * 23?", reasoning="none").response
+    body = iv.encode(iv.Request(model, [iv.user("x")], reasoning="none")).body
+
+    assert (None, "15 * 23 = 345.") == (off.thinking, off.text)
+    assert iv.Reasoning("none") == iv.decode_request(body, "openai-chat").reasoning
 
 
 def test_whole_and_streamed_are_one_answer(kind, settings):

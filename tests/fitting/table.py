@@ -62,6 +62,7 @@ _LEFT_OUT = (
     "contents",
     "input",
     "model",
+    "model_id",
     "tools",
     "toolConfig",
     "stream",

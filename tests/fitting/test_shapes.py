@@ -311,6 +311,41 @@ def test_claude_on_vertex(stream, verb):
     assert "model" not in there.body
 
 
+@pytest.mark.parametrize(("stream", "verb"), [(False, "invoke"), (True, "invoke-with-response-stream")])  # fmt: skip
+def test_claude_in_invoke_model(stream, verb):
+    """Neither the model nor whether the answer is streamed is in the body: the path says both."""
+    model = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+    request = {"max_tokens": 9000, "reasoning": iv.Reasoning(budget=2000), "stream": stream}
+    there, home = (
+        iv.encode(iv.Request(f"{host}/{model}", HISTORY, base_url="https://x.test", **request))
+        for host in ("bedrock-invoke", "anthropic")
+    )
+    told = {name: home.body.pop(name, None) for name in ("model", "stream")}
+
+    assert f"https://x.test/model/{model}/{verb}" == there.url
+    assert "anthropic" == there.dialect
+    assert {"model": model, "stream": stream or None} == told
+    assert {**home.body, "anthropic_version": "bedrock-2023-05-31"} == there.body
+
+
+def test_gpt_oss_in_invoke_model():
+    """Bedrock documents the body of chat completions for it."""
+    request = iv.Request("bedrock-invoke/openai.gpt-oss-20b-1:0", HISTORY[:1], base_url="https://x.test", reasoning="low")  # fmt: skip
+    wire = iv.encode(request)
+
+    assert "https://x.test/model/openai.gpt-oss-20b-1:0/invoke" == wire.url
+    assert "openai-chat" == wire.dialect
+    assert {"messages", "reasoning_effort"} == set(wire.body)
+
+
+def test_the_newest_version_for_vertex():
+    """A caller may send the version with which every model refuses sampling settings."""
+    newest = {"anthropic_version": "2026-10-21"}
+    wire = iv.encode(iv.Request("vertex/claude-opus-5-5", HISTORY[:1], base_url="https://x.test", extra=newest))  # fmt: skip
+
+    assert "2026-10-21" == wire.body["anthropic_version"]
+
+
 def test_gemini_on_vertex_stays_gemini():
     wire = iv.encode(iv.Request("vertex/gemini-3.5-flash", HISTORY[:1], base_url="https://x.test"))
     assert "https://x.test/publishers/google/models/gemini-3.5-flash:generateContent" == wire.url

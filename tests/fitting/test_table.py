@@ -7,7 +7,7 @@ import pytest
 
 import innervoice as iv
 from fitting.table import SETTINGS, cases, compiled, lines, refused
-from innervoice.catalog.lookup import all_model_rows, host_of
+from innervoice.catalog.lookup import all_model_rows, host_of, model_row_of
 from innervoice.wire.controls import CONTROLS
 
 SNAPSHOT = Path(__file__).with_name("table.txt")
@@ -38,6 +38,23 @@ def test_what_is_sent_is_accepted(setting):
             refusals.add(error.rule)
             continue
         assert [] == refused(wire, row, host, model), (host, dialect, model)
+    assert refusals <= {"reasoning_off_for_tools"}
+
+
+@pytest.mark.parametrize("setting", ["none", "high", "budget 8000", "forced tool", "temperature", "nothing"])  # fmt: skip
+def test_what_is_sent_is_accepted_at_every_host(setting):
+    """The same at the other hosts of each row, whose envelopes differ."""
+    refusals = set()
+    for row, first, dialect, model in CASES:
+        for host in row.hosts:
+            if host in (first, "*") or model_row_of(model, host, dialect) is not row:
+                continue
+            try:
+                wire = compiled(host, dialect, model, SETTINGS[setting])
+            except iv.RuleError as error:
+                refusals.add(error.rule)
+                continue
+            assert [] == refused(wire, row, host, model), (host, dialect, model)
     assert refusals <= {"reasoning_off_for_tools"}
 
 

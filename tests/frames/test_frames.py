@@ -1,12 +1,13 @@
 """Bytes into frames: the standard, and what servers really write."""
 
+from base64 import b64encode
 from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innervoice.frames.eventstream import EventStream
+from innervoice.frames.eventstream import EventStream, chunk_bytes
 from innervoice.frames.frame import Frame, FrameError
 from innervoice.frames.lines import JsonLines
 from innervoice.frames.sniff import AnyFraming
@@ -166,3 +167,37 @@ def test_event_stream_that_is_cut():
 def test_sniffing(stream, expected):
     for pieces in ([stream], [stream[at : at + 1] for at in range(len(stream))]):
         assert expected == [data for data, _ in frames(AnyFraming(), *pieces)]
+
+
+# ---- messages in chunks ----------------------------------------------------------------------------
+
+
+@given(messages=st.lists(st.binary(max_size=200), max_size=5), size=st.integers(1, 50))
+def test_chunks_of_invoke_model(messages, size):
+    """What InvokeModel puts into a chunk comes out as the frame, however the bytes come."""
+    stream = b"".join(chunk_bytes(Frame(message)) for message in messages)
+    pieces = (stream[at : at + size] for at in range(0, len(stream), size))
+
+    assert [(message, None) for message in messages] == frames(EventStream(), *pieces)
+
+
+def test_chunks_as_servers_write_them():
+    """Padding beside the message, as recorded."""
+    message = b'{"type":"ping"}'
+    stream = aws(("chunk", {"bytes": b64encode(message).decode(), "p": "abcdef"}))
+
+    assert [(message, None)] == frames(AnyFraming(), stream)
+
+
+@pytest.mark.parametrize(
+    "payload", [b"no JSON", b"[]", b"{}", b'{"bytes": 1}', b'{"bytes": "not base64!"}']
+)
+def test_other_chunks_stay_as_they_are(payload):
+    assert [(payload, "chunk")] == frames(EventStream(), aws_message("chunk", payload))
+
+
+def test_an_exception_is_no_chunk():
+    payload = b'{"bytes": "eyJ9"}'
+    (frame,) = EventStream().feed(aws_message("chunk", payload, kind="exception"))
+
+    assert frame == Frame(payload, "chunk", failed=True)

@@ -425,7 +425,7 @@ def test_a_key_in_place_of_a_model_is_not_shown_though_hyphens_cut_it_to_pieces(
     key = "iv-" + ("aB3-x_Y9q-" * 5)[:43]
 
     assert is_key(key)
-    assert "[46 characters]" == explain(Report(id="1", tenant="t", dialect="gemini", asked=key))["asked"]  # fmt: skip
+    assert "[redacted, 46 characters]" == explain(Report(id="1", tenant="t", dialect="gemini", asked=key))["asked"]  # fmt: skip
 
 
 # ---- anything that a stranger sends ----------------------------------------------------------------

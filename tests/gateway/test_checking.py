@@ -86,16 +86,6 @@ def test_what_is_wrong(tmp_path):
     ] == notes
 
 
-def test_settings_without_effect_are_said(tmp_path):
-    file = tmp_path / "gateway.toml"
-    file.write_text("[server]\nlog = 'none'\nstreams_per_key = 5\nretries = 1\n")
-    lines = report_of(load_config(file, {}), {})
-
-    assert [
-        "note: server.log has no effect in this version: of each request only its report is kept",
-    ] == [line for line in lines if "no effect" in line]
-
-
 def test_no_key_is_printed(tmp_path):
     text = "\n".join(report(tmp_path, CONFIG))
 

@@ -349,6 +349,7 @@ FLAGS = f"{LONG}, {INTERLEAVED},{UNKNOWN}"
         ("anthropic/claude-opus-5-5", [LONG, INTERLEAVED, UNKNOWN], None),
         ("vertex/claude-opus-5-5", [LONG, INTERLEAVED], None),
         ("bedrock/us.anthropic.claude-sonnet-4-5-v1:0", [], [LONG]),
+        ("bedrock-invoke/us.anthropic.claude-sonnet-4-5-v1:0", [], [LONG]),
         ("bedrock/amazon.nova-2-lite-v1:0", [], None),
         ("minimax/MiniMax-M3", [], None),
         ("openai/gpt-5.6", [], None),
@@ -371,7 +372,7 @@ def test_g35_flags_go_where_they_are_known(model, header, member):
 
     assert 200 == reply.status, reply.body
     assert ",".join(header) == sent.get("anthropic-beta", "")
-    assert member == request.get("additionalModelRequestFields", {}).get("anthropic_beta")
+    assert member == request.get("additionalModelRequestFields", request).get("anthropic_beta")
     assert [flag for flag in (LONG, INTERLEAVED, UNKNOWN) if flag not in kept] == noted(served).get("header_dropped", [])  # fmt: skip
 
 

@@ -536,3 +536,8 @@ def test_off():
     check(text, None, text, inline="off", model="qwq-32b", prefix_open=True)
     with pytest.raises(iv.UsageError, match="'off'"):
         iv.split(text, inline="no")
+
+
+def test_a_span_is_not_closed_on_another_line_behind_a_fence():
+    """The backtick of the first line is no code, so that the next line has a span of its own before the block (S3)."""
+    check("```x``` `a\nb` `<think>R</think>` A", "R", "```x``` `a\nb` `` A")

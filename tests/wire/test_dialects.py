@@ -39,6 +39,9 @@ OTHER_MEANINGS = {
     "gateway/headers.py": {"anthropic"},
     "gateway/passage.py": {"anthropic"},
     "sessions/langchain.py": {"gemini"},
+    # types of messages, and the AI SDK's names of providers
+    "sources/gemini_turns.py": {"gemini"},
+    "sources/opencode_turns.py": {"anthropic"},
     # inline formats, called after the model family that writes them
     "inline/formats.py": {"cohere", "mistral"},
 }

@@ -3,19 +3,31 @@
 Signatures and encrypted reasoning may be many thousand characters, which not every column or front end carries. A
 reference is `{"innervoice.blob": digest}`; it stands only in an origin, where one of its `seals` stood, and the digest is
 that of the seal, so that equal ones are stored once.
+
+Where a seal must not be written at all, `{"innervoice.seal": {"size": 436, "hash": "1a2b3c4d"}}` stands in its place: enough to say that
+it was there, and to tell it from others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
+from innervoice.canon.jsontext import dump_json
 from innervoice.errors import DecodeError
 
-__all__ = ["REFERENCE", "with_references", "with_seals"]
+__all__ = [
+    "REFERENCE",
+    "SealFacts",
+    "seal_facts",
+    "seal_placeholder",
+    "with_references",
+    "with_seals",
+]
 
 REFERENCE = "innervoice.blob"
+_PLACEHOLDER = "innervoice.seal"
 _SHORTEST = 64  # what is no longer than a reference stays where it is
 _FOREIGN = ("block", "value", "raw")  # members that hold somebody else's JSON
 
@@ -45,6 +57,33 @@ def with_seals(value: Any, blobs: Mapping[str, str]) -> Any:
         return blobs[digest]
 
     return _changed(value, take)
+
+
+class SealFacts(NamedTuple):
+    """What may be shown of a seal."""
+
+    size: int
+    """In characters."""
+    hash: str
+    """The first 8 hex digits of a digest."""
+
+
+def seal_facts(seal: Any) -> SealFacts:
+    """The size and the hash of a seal, or of one in whose place a placeholder stands."""
+    match seal:
+        case {"innervoice.seal": {"size": int(size), "hash": str(known)}}:
+            return SealFacts(size, known[:8])
+        case str():
+            text = seal
+        case _:
+            text = dump_json(seal).decode()
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return SealFacts(len(text), digest[:8])
+
+
+def seal_placeholder(seal: Any) -> dict[str, Any]:
+    """What stands in the place of a seal that is not written."""
+    return {_PLACEHOLDER: seal_facts(seal)._asdict()}
 
 
 def _changed(value: Any, change: Callable[[Any], Any]) -> Any:

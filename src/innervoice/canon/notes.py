@@ -38,8 +38,13 @@ SENTENCES: dict[str, str] = {
     "inline_repeated": "The text contains the same reasoning as the reasoning field; the field is kept.",
     "field_thinking": "The reasoning was received in a separate field.",
     # the response as a whole
+    "content_not_logged": "The log says that there was an answer, and not what it said.",
+    "model_replaced": "Another model than the one that was asked for gave the answer.",
     "answer_in_reasoning": "The response has reasoning but no answer; the answer may be part of the reasoning.",
     "call_candidate": "The reasoning, or the text where it broke off, contains a tool call that the model did not make; it was not run.",
+    # rows of data sets
+    "row_unreadable": "The row could not be read, or holds no answer where one was expected.",
+    "request_failed": "The provider answered this request of a batch with an error.",
     # settings and history of a request
     "effort_wins": "Both an effort and a budget were requested; the effort is used.",
     "effort_clamped": "The model does not support this effort; the nearest supported one was sent.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypedDict
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
@@ -13,7 +13,6 @@ import msgspec
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Note
 from innervoice.canon.reasoning import Reasoning, ReasoningReport
-from innervoice.canon.request_fields import Foreign, Mode
 from innervoice.canon.response import Response
 from innervoice.canon.tools import Tool, tools_from
 from innervoice.canon.value import Value
@@ -22,9 +21,10 @@ from innervoice.errors import UsageError
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from innervoice.canon.request_fields import RequestFields
+__all__ = ["Foreign", "Mode", "Request", "RequestFields", "Tool", "Wire", "check_base_url"]
 
-__all__ = ["Foreign", "Mode", "Request", "Tool", "Wire", "check_base_url"]
+Mode: TypeAlias = Literal["strict", "clamp", "passthrough"]
+Foreign: TypeAlias = Literal["omit", "text"]
 
 _KEY_NAME = re.compile(
     r"(?:.*[_-])?(?:key|token|secret|password|signature)|apikey|accesstoken|sig|auth|code",
@@ -44,6 +44,29 @@ def check_base_url(url: str) -> None:
         raise UsageError(
             "base_url must not contain a key or a password; pass the key as api_key= (or in keys= or headers=)"
         )
+
+
+class RequestFields(TypedDict, total=False):
+    """The fields of a `Request` beside its model and messages, as its caller may write them."""
+
+    system: str | None
+    tools: Iterable[Any]
+    tool_choice: Any
+    parallel_tool_calls: bool | None
+    reasoning: Any
+    max_tokens: int | None
+    temperature: float | None
+    top_p: float | None
+    stop: str | Iterable[str] | None
+    response_format: Any
+    stream: bool
+    dialect: str | None
+    mode: Mode
+    foreign: Foreign
+    store: bool
+    scope: str | None
+    base_url: str | None
+    extra: dict[str, Any]
 
 
 class _Head(Value, frozen=True):

@@ -9,7 +9,7 @@ import msgspec
 from innervoice.canon.reasoning import Show
 from innervoice.canon.value import Value
 
-__all__ = ["Card", "Host", "ModelRow", "Row"]
+__all__ = ["Card", "Host", "ModelRow", "Place", "Row"]
 
 
 class Row(Value, frozen=True, forbid_unknown_fields=True):
@@ -48,6 +48,18 @@ class Card(Row, frozen=True, kw_only=True):
         return (*self.tags, *self.markup)
 
 
+class Place(Row, frozen=True, kw_only=True):
+    """Where a host answers in one dialect, and with which keys; None is as in the host's row."""
+
+    base_url: str | None = None
+    url_variables: dict[str, tuple[str, ...]] | None = None
+    server_variables: tuple[str, ...] | None = None
+    keys: tuple[str, ...] | None = None
+    tokens: tuple[str, ...] | None = None
+    key_header: str | None = None
+    fields: tuple[str, ...] | None = None
+
+
 class Host(Row, frozen=True, kw_only=True):
     """A provider's API: where it is, how to authenticate, and what it expects."""
 
@@ -67,10 +79,16 @@ class Host(Row, frozen=True, kw_only=True):
     """Those of `keys` that hold a bearer token, where the key itself goes into another header."""
     key_header: str = "authorization"
     """The header that carries the key; in "authorization" the word Bearer stands before it."""
+    header_variables: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - msgspec copies it
+    """Headers that environment variables fill."""
     aws_service: str | None = None
     """Without a key, requests are signed with AWS Signature Version 4 for this service."""
     google_credentials: bool = False
     """Without a key, the token comes from Google's default credentials."""
+    token_url: str | None = None
+    """Where its key is exchanged for the token that it accepts."""
+    token_variables: tuple[str, ...] = ()
+    """Environment variables that may hold another address for that."""
     dialect: str
     fields: tuple[str, ...]
     """Where its answers carry reasoning; documentation only."""
@@ -108,10 +126,18 @@ class Host(Row, frozen=True, kw_only=True):
     """Dialects -> what {verb} in the path stands for, for whole and for streamed answers, where it differs."""
     speaks: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Patterns of models -> the dialect that they speak at this host, where it is not `dialect`."""
+    places: dict[str, Place] = {}  # noqa: RUF012 - msgspec copies it
+    """Dialects that it answers at another address, or with other keys."""
+    envelope: str | None = None
+    """The dialect whose errors and frames stand around its answers; each message of a stream is base64 in a `chunk`."""
     formats: tuple[str, ...] = ()
     """The types of `response_format` that it accepts, where they are not all of its dialect's."""
     members: dict[str, dict[str, str]] = {}  # noqa: RUF012 - msgspec copies it
     """Dialects -> members that this host requires in the body in addition."""
+    member_variables: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - msgspec copies it
+    """Members of the body that environment variables fill: the first that has a value."""
+    renames: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    """Members of the body that it calls otherwise if they are text."""
     otel_name: str | None = None
     """Its name in OpenTelemetry's GenAI conventions, where it is not the id."""
     otel_operations: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
@@ -121,6 +147,15 @@ class Host(Row, frozen=True, kw_only=True):
     langchain_name: str | None = None
     """Its `model_provider` in LangChain, where it is not the id."""
     source: str
+
+    def in_dialect(self, dialect: str) -> Self:
+        """The row as it is for requests in this dialect, at the address and with the keys of its place."""
+        place = self.places.get(dialect)
+        if place is None:
+            return self
+        members = {name: getattr(place, name) for name in place.__struct_fields__}
+        changed = {name: value for name, value in members.items() if value is not None}
+        return self.replace(**changed, places={})
 
 
 class ModelRow(Row, frozen=True, kw_only=True):

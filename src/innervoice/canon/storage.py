@@ -23,7 +23,7 @@ from innervoice.canon.structured import StructuredResponse
 from innervoice.canon.value import Value
 from innervoice.errors import DecodeError, UsageError
 
-__all__ = ["Storable", "from_json", "to_json"]
+__all__ = ["Storable", "from_json", "plain_form", "to_json", "value_from"]
 
 Storable: TypeAlias = Response | Message | Part | Event
 
@@ -45,11 +45,16 @@ def to_json(
                 "to_json takes a Response, a Message, a part, an event or a list of them, "
                 f"not {type(item).__name__}"
             )
-    # A Decimal is a number beyond a float; `dump_json` knows how to write it.
-    builtins = msgspec.to_builtins(items, builtin_types=(Decimal,))
+    builtins = plain_form(items)
     if blobs is not None:
         builtins = with_references(builtins, blobs)
     return dump_json(builtins if isinstance(value, (list, tuple)) else builtins[0])
+
+
+def plain_form(value: Any) -> Any:
+    """Canonical values as dicts, lists and scalars, in the form that is stored."""
+    # A Decimal is a number beyond a float; `dump_json` knows how to write it.
+    return msgspec.to_builtins(value, builtin_types=(Decimal,))
 
 
 def from_json(data: bytes | bytearray | str, *, blobs: Mapping[str, str] | None = None) -> Any:
@@ -62,11 +67,12 @@ def from_json(data: bytes | bytearray | str, *, blobs: Mapping[str, str] | None 
     if refers:
         loaded = with_seals(loaded, blobs or {})
     if isinstance(loaded, list):
-        return [_convert(item) for item in loaded]
-    return _convert(loaded)
+        return [value_from(item) for item in loaded]
+    return value_from(loaded)
 
 
-def _convert(item: Any) -> Any:
+def value_from(item: Any) -> Any:
+    """The value of a plain form; raises `DecodeError` for anything else."""
     if not isinstance(item, dict) or not item.keys() & {"type", "event"}:
         raise DecodeError(
             "expected a value written by to_json, an object with 'type' or 'event', "

@@ -14,32 +14,46 @@ from itertools import pairwise
 
 from innervoice.canon.parts import Part, Text, Thinking, is_inline
 
-__all__ = ["BLANKS", "answer_of", "is_blank", "is_same", "kinds_of", "thinking_of"]
+__all__ = [
+    "BLANKS",
+    "CUT",
+    "NOTHING",
+    "answer_of",
+    "is_blank",
+    "is_same",
+    "joined",
+    "kinds_of",
+    "thinking_of",
+]
 
 BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\u200b\u200c\u200d\u2060\ufeff"
 """White space, zero-width characters and the byte order mark: nothing of an answer that a reader sees."""
 
 
 # What stands between two runs of text; several of these may.
-_NOTHING = 0
-_CUT = 1  # inline reasoning, a tag, a wrapper of the answer or a header was removed
+NOTHING = 0
+CUT = 1  # inline reasoning, a tag, a wrapper of the answer or a header was removed
 _PART = 2  # a part of another kind stands there
 
 
 def answer_of(parts: Iterable[Part]) -> str:
     """The answer: the text parts, joined as the module says."""
-    runs, gaps = _runs(parts)
-    if len(runs) == 1 and gaps == [_NOTHING, _NOTHING]:
+    return joined(*_runs(parts))
+
+
+def joined(runs: list[str], gaps: list[int]) -> str:
+    """Runs of text, which are not empty, joined as the module says; `gaps` are `CUT` and its like before each and behind the last."""
+    if len(runs) == 1 and gaps == [NOTHING, NOTHING]:
         return runs[0]
     first = next((i for i, run in enumerate(runs) if not is_blank(run)), None)
     if first is None:
         return "" if any(_is_cut(gap) for gap in gaps) else "".join(runs)
     last = next(i for i in range(len(runs) - 1, -1, -1) if not is_blank(runs[i]))
     if any(_is_cut(gap) for gap in gaps[last + 1 :]):
-        runs, gaps = runs[: last + 1], [*gaps[: last + 1], _NOTHING]
+        runs, gaps = runs[: last + 1], [*gaps[: last + 1], NOTHING]
         runs[-1] = runs[-1].rstrip(BLANKS)
     if any(_is_cut(gap) for gap in gaps[: first + 1]):
-        runs, gaps = runs[first:], [_NOTHING, *gaps[first + 1 :]]
+        runs, gaps = runs[first:], [NOTHING, *gaps[first + 1 :]]
         runs[0] = _without_head(runs[0])
     return "".join(_joined(runs, gaps))
 
@@ -79,7 +93,7 @@ def _goes_on(part: Thinking, before: str) -> bool:
 def _runs(parts: Iterable[Part]) -> tuple[list[str], list[int]]:
     """Runs of text that were written without a gap, and the gap before each and after the last."""
     runs: list[str] = []
-    gaps = [_NOTHING]
+    gaps = [NOTHING]
     open_run: list[str] = []
 
     def close(gap: int) -> None:
@@ -93,16 +107,16 @@ def _runs(parts: Iterable[Part]) -> tuple[list[str], list[int]]:
     for part in parts:
         if not isinstance(part, Text):
             inline = isinstance(part, Thinking) and is_inline(part)
-            close(_CUT if inline else _PART)
+            close(CUT if inline else _PART)
             continue
         first, *others = _pieces(part)
         if first:
             open_run.append(first)
         for piece in others:
-            close(_CUT)
+            close(CUT)
             if piece:
                 open_run.append(piece)
-    close(_NOTHING)
+    close(NOTHING)
     return runs, gaps
 
 
@@ -128,7 +142,7 @@ def _joined(runs: list[str], gaps: list[int]) -> Iterator[str]:
 
 
 def _is_cut(gap: int) -> bool:
-    return bool(gap & _CUT)
+    return bool(gap & CUT)
 
 
 def _without_head(run: str) -> str:

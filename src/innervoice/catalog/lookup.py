@@ -62,7 +62,7 @@ def family_of(model: str) -> str:
 
 
 _VENDOR = re.compile(
-    r"^(?:[a-z]{2,6}\.)?(?:amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|openai|qwen)\."
+    r"^(?:[a-z]{2,6}\.)?(?:amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot(?:ai)?|nvidia|openai|qwen|zai)\."
 )
 
 

@@ -1,142 +1,146 @@
 """Newer facts about models -> rows that override the built-in ones.
 
-Three formats are read: models.dev's `api.json`, Anthropic's list of models with their capabilities, and OpenRouter's list of
-models. What a list does not mention is copied from the model's current row. The caller does all input and output.
+Three formats are read: the files of models.dev (`catalog/models_dev.py`), Anthropic's list of models with their capabilities, and
+OpenRouter's list of models. What a list does not mention is copied from the model's current row; what it says and nobody here knows is
+counted, not guessed at. The caller does all input and output.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from innervoice.canon.rows import ModelRow
 from innervoice.catalog.lookup import dialect_at, host_of, model_row_of
+from innervoice.catalog.models_dev import Fact, facts_of, providers_in
 from innervoice.errors import DecodeError
 
-__all__ = ["rows_from"]
+__all__ = ["Refreshed", "refreshed"]
 
-_WORDS = ("minimal", "low", "medium", "high", "xhigh", "max")
+_EXPECTED = (
+    "expected models.dev's api.json or catalog.json, or a list of models of Anthropic or OpenRouter"
+)
+_LONGEST_NAME = 200
 
 
-def rows_from(data: Any, source: str) -> list[ModelRow]:
-    """A row for every reasoning model in the data."""
+@dataclass
+class Refreshed:
+    """The rows of a list, and what became of the rest of it."""
+
+    rows: list[ModelRow] = field(default_factory=list)
+    taken: Counter[str] = field(default_factory=Counter)
+    """Columns -> how many rows have a new value in them."""
+    without_reasoning: int = 0
+    """Models that do not reason, which need no row."""
+    unknown_hosts: Counter[str] = field(default_factory=Counter)
+    """Providers without a row here -> how many of their models reason."""
+    unknown_models: list[str] = field(default_factory=list)
+    """Models of known providers that no row fits, not even a guess."""
+    not_understood: Counter[str] = field(default_factory=Counter)
+    """What the list says in words that are unknown here, or in a wrong form -> how often."""
+
+    def add(self, provider: str, model: Any, fact: Fact, source: str) -> None:
+        """Takes what a list says of a model that reasons."""
+        host = host_of(provider)
+        if host is None:
+            self.unknown_hosts[provider] += 1
+            return
+        if not _is_name(model):
+            self.not_understood["a model's name"] += 1
+            return
+        name = model.rsplit("/", 1)[-1].lower()
+        known = model_row_of(model, host.id, dialect_at(host, model))
+        if known is None:
+            self.unknown_models.append(f"{host.id}/{model}")
+            return
+        self.not_understood.update(fact.not_understood)
+        changes = fact.changes(known)
+        if known.guess:
+            source += "; what it does not say is a guess"
+        row = known.replace(match=(name,), hosts=(host.id,), guess=False, source=source, **changes)
+        self.taken.update(
+            column for column in changes if getattr(row, column) != getattr(known, column)
+        )
+        self.rows.append(row)
+
+
+def refreshed(data: Any, source: str) -> Refreshed:
+    """A row for every reasoning model in the data that has a row already, if only a guess."""
+    made = Refreshed()
     if isinstance(data, dict) and isinstance(data.get("data"), list):
-        rows = [*_from_anthropic(data["data"], source), *_from_openrouter(data["data"], source)]
-    elif isinstance(data, dict) and any(
-        isinstance(item, dict) and "models" in item for item in data.values()
-    ):
-        rows = list(_from_models_dev(data, source))
-    else:
-        raise DecodeError(
-            "expected models.dev's api.json, or a list of models of Anthropic or OpenRouter"
-        )
-    return rows
+        for provider, model, fact in _listed(data["data"]):
+            made.add(provider, model, fact, source)
+        return made
+    providers = providers_in(data)
+    if providers is None:
+        raise DecodeError(_EXPECTED)
+    for provider, models in providers.items():
+        for name, model in models.items():
+            said = facts_of(model)
+            if said is None:
+                made.without_reasoning += 1
+            else:
+                made.add(provider, name, said, source)
+    made.rows = _first_of_each(made.rows)
+    return made
 
 
-def _row(host: str, model: str, source: str, changes: dict[str, Any]) -> ModelRow | None:
-    """The current row of a model with changes; None for a model without a row."""
-    found = host_of(host)
-    known = model_row_of(model, found.id, dialect_at(found, model)) if found else None
-    if found is None or known is None:
-        return None
-    name = model.rsplit("/", 1)[-1].lower()
-    return known.replace(match=(name,), hosts=(found.id,), source=source, **changes)
+def _first_of_each(rows: list[ModelRow]) -> list[ModelRow]:
+    """The rows without those for a model that has one: two of a list's providers may be one host here."""
+    found: dict[tuple[Any, ...], ModelRow] = {}
+    for row in rows:
+        found.setdefault((row.match, row.hosts), row)
+    return list(found.values())
 
 
-def _from_models_dev(data: dict[str, Any], source: str) -> Iterator[ModelRow]:
-    for provider, entry in data.items():
-        models = entry.get("models") if isinstance(entry, dict) else None
-        for name, model in (models if isinstance(models, dict) else {}).items():
-            if not isinstance(model, dict) or not model.get("reasoning"):
-                continue
-            row = _row(provider, str(name), source, _changes(model))
-            if row:
-                yield row
+def _is_name(model: Any) -> bool:
+    """Whether a name can be the pattern of a row: `*` would fit other models, `+` begins what is no part of a name."""
+    if not isinstance(model, str) or not 0 < len(model) <= _LONGEST_NAME:
+        return False
+    return model.isprintable() and not set("*+") & set(model) and not model.endswith("/")
 
 
-def _changes(model: dict[str, Any]) -> dict[str, Any]:
-    changes: dict[str, Any] = {}
-    options = [
-        option for option in model.get("reasoning_options") or [] if isinstance(option, dict)
-    ]
-    kinds = {option.get("type") for option in options}
-    for option in options:
-        values = option.get("values") or []
-        if option.get("type") == "effort" and values:
-            changes["efforts"] = tuple(word for word in _WORDS if word in values)
-            changes["off"] = "value" if "none" in values or "toggle" in kinds else "never"
-        least, most = option.get("min"), option.get("max")
-        if (
-            option.get("type") == "budget_tokens"
-            and isinstance(least, int)
-            and isinstance(most, int)
-        ):
-            changes["budget"] = (max(least, 0), most)
-    if "toggle" in kinds:
-        changes["off"] = "value"
-    output = (model.get("limit") or {}).get("output")
-    if isinstance(output, int) and output > 0:
-        changes["max_output"] = output
-    field = (
-        (model.get("interleaved") or {}).get("field")
-        if isinstance(model.get("interleaved"), dict)
-        else None
-    )
-    if isinstance(field, str):
-        changes["replay_field"] = field
-    return changes
+# ---- lists of providers ------------------------------------------------------------------------------
 
 
-def _from_anthropic(models: list[Any], source: str) -> Iterator[ModelRow]:
+def _listed(models: list[Any]) -> Iterator[tuple[str, Any, Fact]]:
     for model in models:
-        abilities = model.get("capabilities") if isinstance(model, dict) else None
-        if not isinstance(abilities, dict):
+        if not isinstance(model, dict):
             continue
-        types = {
-            name for name, item in _items(abilities, "thinking", "types") if item.get("supported")
-        }
-        efforts = [name for name, item in _items(abilities, "effort") if item.get("supported")]
-        off = (
-            "value"
-            if "disabled" in types
-            else "between_tools"
-            if "between_tools" in types
-            else "never"
-        )
-        changes: dict[str, Any] = {
-            "control": "anthropic-adaptive" if "adaptive" in types else "anthropic-enabled",
-            "efforts": tuple(word for word in _WORDS if word in efforts),
-            "off": off,
-        }
-        row = _row("anthropic", str(model.get("id")), source, changes)
-        if row:
-            yield row
+        abilities, reasoning = model.get("capabilities"), model.get("reasoning")
+        if isinstance(abilities, dict) and "type" not in abilities:
+            yield "anthropic", model.get("id"), _of_anthropic(abilities)
+        elif isinstance(reasoning, dict):
+            yield "openrouter", model.get("id"), _of_openrouter(reasoning)
 
 
-def _items(value: dict[str, Any], *path: str) -> list[tuple[str, dict[str, Any]]]:
-    here: Any = value
+def _of_anthropic(abilities: dict[str, Any]) -> Fact:
+    types = _supported(abilities, "thinking", "types")
+    fact = Fact()
+    fact.set("control", "anthropic-adaptive" if "adaptive" in types else "anthropic-enabled")
+    fact.set_efforts(_supported(abilities, "effort"))
+    off = "between_tools" if "between_tools" in types else "never"
+    fact.set("off", "value" if "disabled" in types else off)
+    return fact
+
+
+def _supported(value: Any, *path: str) -> list[str]:
     for step in path:
-        here = here.get(step) if isinstance(here, dict) else None
-    return (
-        [(name, item) for name, item in (here or {}).items() if isinstance(item, dict)]
-        if isinstance(here, dict)
-        else []
-    )
+        value = value.get(step) if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return []
+    return [
+        name for name, item in value.items() if isinstance(item, dict) and item.get("supported")
+    ]
 
 
-def _from_openrouter(models: list[Any], source: str) -> Iterator[ModelRow]:
-    for model in models:
-        facts = model.get("reasoning") if isinstance(model, dict) else None
-        if not isinstance(facts, dict):
-            continue
-        efforts = facts.get("supported_efforts") or []
-        changes: dict[str, Any] = {"off": "never" if facts.get("mandatory") else "value"}
-        if efforts:
-            changes["efforts"] = tuple(word for word in _WORDS if word in efforts)
-        if facts.get("supports_max_tokens") is False:
-            changes["budget"] = None
-        if isinstance(facts.get("default_effort"), str):
-            changes["default"] = facts["default_effort"]
-        row = _row("openrouter", str(model.get("id")), source, changes)
-        if row:
-            yield row
+def _of_openrouter(facts: dict[str, Any]) -> Fact:
+    fact = Fact()
+    fact.set("off", "never" if facts.get("mandatory") else "value")
+    fact.set_efforts(facts.get("supported_efforts") or [])
+    if facts.get("supports_max_tokens") is False:
+        fact.set("budget", None)
+    fact.set_default(facts.get("default_effort"))
+    return fact

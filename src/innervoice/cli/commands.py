@@ -8,16 +8,18 @@ from typing import ClassVar
 
 import click
 
-__all__ = ["innervoice"]
+__all__ = ["LazyGroup", "innervoice"]
 
 
 class LazyGroup(click.Group):
     """A group whose subcommands are modules; only the module of the one that runs is imported."""
 
     modules: ClassVar[tuple[str, ...]] = (
-        "ask", "chat", "run", "serve", "keys", "store", "demo", "emulate", "split", "inspect", "lint", "repair", "models",
-        "completion",
+        "ask", "chat", "run", "serve", "keys", "store", "demo", "emulate", "split", "bulk", "inspect", "lint", "repair", "view",
+        "models", "completion",
     )  # fmt: skip
+    prefix: ClassVar[str] = ""
+    """What the names of the modules begin with."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.modules)
@@ -25,7 +27,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.modules:
             return None
-        command: click.Command = import_module(f"innervoice.cli.{cmd_name}").command
+        command: click.Command = import_module(f"innervoice.cli.{self.prefix}{cmd_name}").command
         return command
 
 
@@ -37,6 +39,7 @@ Examples:
   innervoice chat                                        a session; /model switches to another model
   innervoice split answer.txt                            reasoning out of a text
   innervoice lint session.jsonl --for anthropic/claude-opus-5-5
+  innervoice view ~/.claude/projects                     sessions and logs in the browser: what was thought, and what became of it
   innervoice emulate --port 8808                         a local server that emulates the providers
   innervoice serve --emulated                            a gateway: any client, any model
   innervoice run claude -m gemini/gemini-3.5-flash       a client with a gateway of its own

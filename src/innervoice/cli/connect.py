@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import click
 
 from innervoice.canon.reasoning import Reasoning
-from innervoice.catalog.lookup import host_of
+from innervoice.canon.rows import Host
+from innervoice.catalog.lookup import dialect_at, host_of
 from innervoice.catalog.targets import split_id
 from innervoice.client.sync import Client
 from innervoice.emulator.embedded import emulated_client
@@ -52,8 +53,7 @@ def connect(model: str, *, base_url: str | None = None, emulate: bool = False) -
         return Connection(Client(base_url=base_url, provider=_provider_of(model)), emulated=False)
     if not emulate and _has_key(model):
         return Connection(Client(), emulated=False)
-    provider = _provider_of(model)
-    host = host_of(provider)
+    provider, host = _provider_of(model), _host_for(model)
     keys = f" (set {' or '.join(host.keys)} for the real one)" if host and host.keys else ""
     click.echo(f"No key for {provider}: an emulator of it answers{keys}.", err=True)
     return Connection(emulated_client(), emulated=True)
@@ -64,13 +64,19 @@ def _provider_of(model: str) -> str:
     return parsed.provider if parsed else model
 
 
+def _host_for(model: str) -> Host | None:
+    """The row of a model's provider, with the keys that this model needs."""
+    host, parsed = host_of(_provider_of(model)), split_id(model)
+    return host.in_dialect(dialect_at(host, parsed.model)) if host and parsed else host
+
+
 def _has_key(model: str) -> bool:
     """Whether the environment has a key for a model's provider, or it needs none."""
-    host = host_of(_provider_of(model))
+    host = _host_for(model)
     if host is None:
         return True  # the client raises an error for an unknown provider
     local = "localhost" in host.base_url or "127.0.0.1" in host.base_url
-    if host.id == "bedrock" and os.environ.get("AWS_ACCESS_KEY_ID"):
+    if host.aws_service and os.environ.get("AWS_ACCESS_KEY_ID"):
         return True
     return local or any(os.environ.get(name) for name in host.keys)
 

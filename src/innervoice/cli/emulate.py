@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from innervoice.catalog.lookup import all_hosts
@@ -16,6 +18,7 @@ _EPILOG = """\
 Examples:
   innervoice emulate
   ANTHROPIC_BASE_URL=http://127.0.0.1:8808/anthropic ANTHROPIC_API_KEY=any python my_agent.py
+  innervoice emulate --log requests/         then, in another terminal: innervoice view requests/
   curl http://127.0.0.1:8808/deepseek/chat/completions -d '{"model": "deepseek-v4-pro",
       "messages": [{"role": "user", "content": "What is 15 * 23?"}]}'
 
@@ -39,8 +42,15 @@ Needs the packages of innervoice[emulator].
     type=click.IntRange(0, 65535),
     help="The port to listen on; 0 takes a free one.",
 )
+@click.option(
+    "--log",
+    "place",
+    type=click.Path(path_type=Path),
+    metavar="FILE|FOLDER",
+    help="Write requests and answers there, for innervoice view; without seals and keys.",
+)
 @click.option("--script", type=click.Path(), help="A file with what the model does, step by step.")
-def command(*, host: str, port: int, script: str | None) -> None:
+def command(*, host: str, port: int, place: Path | None, script: str | None) -> None:
     """Serve every provider's API on this machine, with its real rules and refusals.
 
     Requests are checked as the real API checks them; signatures and encrypted reasoning are real seals, so that a
@@ -48,13 +58,15 @@ def command(*, host: str, port: int, script: str | None) -> None:
     """
     try:
         from innervoice.emulator.core import Emulator
+        from innervoice.emulator.request_log import EmulatorLog
         from innervoice.emulator.server import bound_socket, run
     except ModuleNotFoundError as error:
         if error.name not in ("starlette", "uvicorn"):
             raise
         raise click.UsageError('the emulator needs: pip install "innervoice[emulator]"') from None
     try:
-        emulator = Emulator(script=script)
+        log = EmulatorLog(place, say=_complain) if place else None
+        emulator = Emulator(script=script, log=log)
         listening = bound_socket(host, port)
     except UsageError as error:
         raise click.ClickException(str(error)) from None
@@ -66,5 +78,13 @@ def command(*, host: str, port: int, script: str | None) -> None:
     for provider, url in base_urls(f"http://{host}:{port}").items():
         click.echo(f"{provider:16} {dialects[provider]:17} {url}")
     click.echo("Any key is accepted; two keys are two accounts. Stop with Ctrl+C.")
+    if place:
+        click.echo(f"Look at its requests with: innervoice view {place}")
     run(listening, emulator)
+    if log:
+        log.close()
     raise click.exceptions.Exit(INTERRUPTED)  # it serves until Ctrl+C
+
+
+def _complain(text: str) -> None:
+    click.echo(text, err=True)

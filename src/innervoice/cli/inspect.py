@@ -1,4 +1,4 @@
-"""`innervoice inspect`: the contents of a captured response."""
+"""`innervoice inspect`: the answers in a file of any format."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import click
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.response import Response
 from innervoice.canon.storage import to_json
-from innervoice.cli.captures import answers_in
-from innervoice.cli.files import read_file
 from innervoice.cli.output import Output
-from innervoice.decoding import decode
-from innervoice.errors import InnervoiceError
+from innervoice.cli.sources import FORMATS, open_file
+from innervoice.decoding import checked
+from innervoice.errors import DecodeError, InnervoiceError
+from innervoice.sources.conversation import Conversation, Turn
+from innervoice.sources.opening import Source
+from innervoice.sources.reader import Entry, Hints
 from innervoice.wire.dialects import DIALECTS
 
 __all__ = ["command"]
@@ -24,15 +26,17 @@ _EXCERPT = 72
 _LONG = 1_000_000
 """The size in bytes from which a file gets a progress bar."""
 
-_EPILOG = """\
+_EPILOG = f"""\
 \b
 Examples:
   innervoice inspect answer.json             a whole body
   innervoice inspect stream.sse              a captured stream: SSE, JSON lines or an AWS event stream
-  innervoice inspect log.jsonl               many bodies, one a line, also under "response"
+  innervoice inspect log.jsonl               many bodies, one a line; a batch file; a log
+  innervoice inspect session.jsonl           a session of Claude Code, Codex, Gemini CLI
   innervoice inspect - --provider deepseek   from standard input, with a hint
   innervoice inspect log.jsonl --json        one response a line, as innervoice stores it
-"""
+
+{FORMATS}"""
 
 
 @click.command("inspect", epilog=_EPILOG)
@@ -47,49 +51,90 @@ Examples:
 )
 @click.option("-R", "--hide-thinking", is_flag=True, help="Show no excerpts of the reasoning.")
 def command(*, file: str, as_json: bool, hide_thinking: bool, **hints: Any) -> None:
-    """Print the contents of a captured response: parts in order, seals, tokens, notes.
+    """Print the answers in FILE, of any format: parts in order, seals, tokens, notes.
 
     Seals are named, never shown. Exits with 1 if an answer could not be read.
     """
-    data = read_file(file)
-    bodies = answers_in(data)
     output = Output()
     failed = 0
-    for number, body in enumerate(_watched(bodies, len(data)), 1):
-        title = file if len(bodies) == 1 else f"{file}:{number}"
+    try:
+        source = open_file(file, Hints(**hints))
+    except DecodeError as error:
+        click.echo(f"{file}: {type(error).__name__}: {error}", err=True)
+        raise click.exceptions.Exit(1) from None
+    for entry in _watched(source):
         try:
-            response = decode(body, **hints)
+            conversation = source.conversation(entry.id)
         except InnervoiceError as error:
             failed += 1
-            click.echo(f"{title}: {type(error).__name__}: {error}", err=True)
+            click.echo(f"{_named(file, source, entry)}: {type(error).__name__}: {error}", err=True)
             continue
-        if as_json:
-            output.answer(to_json(response).decode() + "\n")
-        else:
-            lines = _report(title, response, hide_thinking=hide_thinking)
-            output.answer("".join(f"{line}\n" for line in [*lines, ""]))
-    if failed:
+        for title, turn in _answers(file, source, conversation):
+            try:
+                answer = turn.answer and checked(turn.answer)
+            except InnervoiceError as error:
+                failed += 1
+                click.echo(f"{title}: {type(error).__name__}: {error}", err=True)
+                continue
+            if as_json:
+                output.answer(to_json(answer or turn.message).decode() + "\n")
+            else:
+                lines = _report(title, turn, hide_thinking=hide_thinking)
+                output.answer("".join(f"{line}\n" for line in [*lines, ""]))
+    for line, why in source.troubles:
+        click.echo(f"{file}{'' if line is None else f':{line}'}: {why}", err=True)
+    if failed or source.troubles:
         raise click.exceptions.Exit(1)
 
 
-def _watched(bodies: list[Any], size: int) -> Iterable[Any]:
-    """The bodies, with a progress bar on a terminal."""
-    if size < _LONG or len(bodies) == 1 or not sys.stderr.isatty():
-        return bodies
-    return _with_bar(bodies)
+def _watched(source: Source) -> Iterable[Entry]:
+    """The entries, with a progress bar on a terminal."""
+    entries = source.entries
+    if source.size < _LONG or len(entries) == 1 or not sys.stderr.isatty():
+        return entries
+    return _with_bar(entries)
 
 
-def _with_bar(bodies: list[Any]) -> Iterator[Any]:
-    with click.progressbar(bodies, file=sys.stderr, label="reading") as bar:
+def _with_bar(entries: list[Entry]) -> Iterator[Entry]:
+    with click.progressbar(entries, file=sys.stderr, label="reading") as bar:
         yield from bar
 
 
-def _report(title: str, response: Response, *, hide_thinking: bool) -> Iterator[str]:
+def _named(file: str, source: Source, entry: Entry) -> str:
+    if len(source.entries) == 1:
+        return file
+    return f"{file}:{entry.line}" if entry.end is not None else f"{file} ({entry.id})"
+
+
+def _answers(file: str, source: Source, conversation: Conversation) -> Iterator[tuple[str, Turn]]:
+    """The turns of the model, each with a title: the file and the line, or the conversation and the number of the turn."""
+    turns = [turn for turn in conversation.turns if turn.message.role == "assistant"]
+    is_only = len(source.entries) == 1 and len(turns) == 1
+    for number, turn in enumerate(conversation.turns):
+        if turn.message.role != "assistant":
+            continue
+        lane = f" ({conversation.id})" if len(source.entries) > 1 else ""
+        place = f"{lane}, turn {number}"
+        if turn.line is not None:
+            # The line of a subagent may be that of another file.
+            place = f"{lane}, line {turn.line}" if conversation.parent else f":{turn.line}"
+        yield f"{file}{'' if is_only else place}", turn
+
+
+def _report(title: str, turn: Turn, *, hide_thinking: bool) -> Iterator[str]:
+    if turn.answer is None:
+        yield f"{title}: a turn of a history"
+        for number, part in enumerate(turn.message.parts):
+            yield from _part(number, part, hide_thinking=hide_thinking)
+        return
+    response = turn.answer
     origin = response.origin
     who = [response.provider, response.model, origin.dialect if origin else None]
-    yield f"{title}: {', '.join(item for item in who if item)}"
+    yield ": ".join(filter(None, (title, ", ".join(item for item in who if item))))
     reason = f" ({response.wire_finish_reason})" if response.wire_finish_reason else ""
     yield f"  status   {response.status}{reason}"
+    if turn.marks:
+        yield f"  marks    {', '.join(turn.marks)}"
     if response.error:
         yield f"  error    {response.error.type or ''} {response.error.message or ''}".rstrip()
     yield f"  tokens   {_tokens(response)}"

@@ -57,6 +57,11 @@ def command() -> None:
 @click.option("--rpm", type=click.IntRange(1, 10**9), help="Requests a minute.")
 @click.option("--tpm", type=click.IntRange(1, 10**12), help="Tokens a minute, input and output.")
 @click.option("--streams", type=click.IntRange(1, 10**6), help="Answers under way.  [default: server.streams_per_key]")  # fmt: skip
+@click.option(
+    "--owner",
+    is_flag=True,
+    help="Of somebody who runs this gateway: may look at the requests of all, at /view.",
+)
 @config_option
 def add(
     *,
@@ -67,6 +72,7 @@ def add(
     rpm: int | None,
     tpm: int | None,
     streams: int | None,
+    owner: bool,
     file: str | None,
 ) -> None:
     """Make a key for the owner NAME, and print it: the only time that it can be read.
@@ -81,6 +87,7 @@ def add(
         "rpm": rpm,
         "tpm": tpm,
         "streams": streams,
+        "owns_gateway": owner,
     }
     _check_name(name)
     from innervoice.gateway.callers import Caller
@@ -222,7 +229,8 @@ def _limits(caller: Caller) -> str:
         ("tpm", caller.tpm),
         ("streams", caller.streams),
     )
-    return "  ".join(f"{name} {value}" for name, value in limits if value)
+    told = [f"{name} {value}" for name, value in limits if value]
+    return "  ".join([*(["owner"] if caller.owns_gateway else []), *told])
 
 
 def _members(caller: Caller) -> dict[str, Any]:
@@ -237,6 +245,7 @@ def _members(caller: Caller) -> dict[str, Any]:
         "rpm": caller.rpm,
         "tpm": caller.tpm,
         "streams": caller.streams,
+        "owns_gateway": caller.owns_gateway,
         "created": caller.created,
         "revoked": caller.revoked,
     }

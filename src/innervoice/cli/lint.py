@@ -2,36 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import click
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.cli.files import read_file
+from innervoice.cli.sources import FORMATS, history_of, open_file
 from innervoice.errors import DecodeError, InnervoiceError
 from innervoice.history.lint import Problem, lint
+from innervoice.repairing.changes import NEXT
 from innervoice.repairing.transcripts import lint_session
-from innervoice.sessions.foreign import History, history_from
+from innervoice.sessions.foreign import History
+from innervoice.sources.conversation import Conversation
+from innervoice.sources.opening import Source, reader_of
 
-__all__ = ["command", "problem_line", "problems_of", "read_history"]
+__all__ = ["command", "problem_line", "problems_of"]
 
-_EPILOG = """\
+_EPILOG = f"""\
 \b
 Examples:
   innervoice lint history.json --for anthropic/claude-opus-5-5
   innervoice lint session.jsonl --for openai/gpt-5.6        a session file of Claude Code or Codex
   cat messages.json | innervoice lint - --for deepseek/deepseek-v4-pro
 
-Reads lists of messages of OpenAI, Anthropic, Gemini and LangChain, bodies of requests, and session files.
+{FORMATS}
+Every conversation of the file is checked, those of subagents too.
 
 Exits with 0 if there is no problem, 1 if there is one, 2 if the file or the target cannot be used.
 """
 
 
-def read_history(file: str, data: bytes) -> History:
-    """The history in the content of a file, or a usage error that says why it cannot be read."""
-    try:
-        return history_from(data)
-    except DecodeError as error:
-        raise click.UsageError(f"{file}: {error}") from None
+class Found(NamedTuple):
+    """A problem, and where it is."""
+
+    problem: Problem
+    line: int | None = None
+    conversation: str | None = None
+    """Where a file has several; the file, for one of a subagent."""
+
+    def __str__(self) -> str:
+        where = f"{self.conversation}: " if self.conversation else ""
+        return where + problem_line(self.line, self.problem)
 
 
 def problems_of(history: History, target: str) -> list[tuple[int | None, Problem]]:
@@ -59,22 +72,69 @@ def problem_line(line: int | None, problem: Problem) -> str:
 @click.option("--json", "as_json", is_flag=True, help="Print the problems as JSON.")
 def command(*, file: str, target: str, as_json: bool) -> None:
     """List what the target would refuse or silently ignore of the history in FILE, and how to fix it."""
-    history = read_history(file, read_file(file))
-    problems = problems_of(history, target)
+    try:
+        source = open_file(file)
+        history = history_of(source, source.content())
+        if history is not None:
+            found = [Found(problem, line) for line, problem in problems_of(history, target)]
+            found += _of_companions(source, target)
+            summary = _summary(history, source)
+        else:
+            conversations = list(source.conversations())
+            found = [
+                item for one in conversations for item in _of_conversation(one, source, target)
+            ]
+            summary = f"{sum(len(one.sent) for one in conversations)} messages ({source.kind})"
+            if len(conversations) > 1:
+                summary += f" in {len(conversations)} conversations"
+    except InnervoiceError as error:
+        raise click.UsageError(f"{file}: {error}") from None
     if as_json:
-        rows = [
-            {name: getattr(problem, name) for name in problem.__struct_fields__}
-            | ({} if line is None else {"line": line})
-            for line, problem in problems
-        ]
-        click.echo(dump_json(rows).decode())
+        click.echo(dump_json([_row(item) for item in found]).decode())
     else:
-        for line, problem in problems:
-            click.echo(problem_line(line, problem))
-        refused = sum(problem.severity == "refused" for _, problem in problems)
-        others = len(history.session.threads) - 1 if history.session else 0
-        more = f" and {others} of subagents" if others else ""
-        click.echo(
-            f"{len(history.messages)} messages ({history.kind}){more}, {refused} would be refused by {target}"
-        )
-    raise click.exceptions.Exit(1 if problems else 0)
+        for item in found:
+            click.echo(str(item))
+        refused = sum(item.problem.severity == "refused" for item in found)
+        for line, why in source.troubles:
+            click.echo(f"not read: {'' if line is None else f'line {line}: '}{why}")
+        click.echo(f"{summary}, {refused} would be refused by {target}")
+    raise click.exceptions.Exit(1 if found else 0)
+
+
+def _summary(history: History, source: Source) -> str:
+    threads = len(history.session.threads) - 1 if history.session else 0
+    others = max(threads, len(source.entries) - 1 if history.session else 0)
+    return f"{len(history.messages)} messages ({history.kind})" + (
+        f" and {others} of subagents" if others else ""
+    )
+
+
+def _of_companions(source: Source, target: str) -> Iterator[Found]:
+    """The problems of subagents whose conversations are in files of their own."""
+    reader = reader_of(source.path) if source.path else None
+    for path in reader.companions(source.path) if reader and source.path else []:
+        try:
+            history = history_of(open_file(str(path)), read_file(str(path)))
+        except DecodeError:
+            continue
+        for line, problem in problems_of(history, target) if history else []:
+            yield Found(problem, line, path.name)
+
+
+def _of_conversation(conversation: Conversation, source: Source, target: str) -> Iterator[Found]:
+    """The problems of the next request; where the model spoke last, it is the one that follows."""
+    turns = conversation.sent
+    if not turns:
+        return
+    messages = [turn.message for turn in turns]
+    goes_on = [NEXT] if messages[-1].role == "assistant" else []
+    name = conversation.id if len(source.entries) > 1 else None
+    for problem in lint([*messages, *goes_on], target):
+        line = turns[problem.message].line if problem.message < len(turns) else None
+        yield Found(problem, line, name)
+
+
+def _row(found: Found) -> dict[str, object]:
+    row = {name: getattr(found.problem, name) for name in found.problem.__struct_fields__}
+    known = {"line": found.line, "conversation": found.conversation}
+    return row | {name: value for name, value in known.items() if value is not None}

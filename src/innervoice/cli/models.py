@@ -22,7 +22,7 @@ from innervoice.catalog.lookup import (
     model_row_of,
     use_overrides,
 )
-from innervoice.catalog.refresh import rows_from
+from innervoice.catalog.refresh import Refreshed, refreshed
 from innervoice.catalog.targets import names_of
 from innervoice.cli.files import FileError, read_file, write_file
 from innervoice.errors import InnervoiceError
@@ -35,10 +35,11 @@ Examples:
   innervoice models                                  the providers, and how many rows each has
   innervoice models anthropic                        the rows of a provider
   innervoice models anthropic/claude-opus-5-5        what it accepts, what it writes, and the sources
-  innervoice models refresh api.json                 update from a models.dev style file
+  innervoice models refresh https://models.dev/api.json   update from models.dev, or from a copy of its file
   innervoice models refresh https://.../v1/models    or a provider's own list, by URL
 """
 _TIMEOUT = 30
+_MOST_SHOWN = 8
 
 
 def overrides_file() -> Path:
@@ -127,6 +128,7 @@ def _shown(name: str, dialect: str | None) -> Iterator[str]:
 
 
 def _host_lines(host: Host, dialect: str) -> Iterator[str]:
+    host = host.in_dialect(dialect)
     yield f"  host        {host.base_url} ({dialect}); key in {', '.join(host.keys) or 'none'}"
     yield f"  reasoning   comes as {', '.join(host.fields)}"
 
@@ -139,7 +141,8 @@ def _row_lines(row: ModelRow) -> Iterator[str]:
         "never": "no",
     }
     yield f"  control     {row.control}; when nothing is sent: {row.default}"
-    yield f"  efforts     {', '.join(row.efforts) or 'none'}; can be switched off: {off[row.off]}"
+    most = f", up to effort {row.off_up_to}" if row.off_up_to else ""
+    yield f"  efforts     {', '.join(row.efforts) or 'none'}; can be switched off: {off[row.off]}{most}"
     if row.budget:
         yield f"  budget      {row.budget[0]} to {row.budget[1]} tokens"
     yield f"  shown       {row.shown}; a switch gives {', '.join(row.showable) or 'nothing else'}"
@@ -165,16 +168,44 @@ def _card_lines(card: Card) -> Iterator[str]:
 def _refresh(source: str | None) -> None:
     if source is None:
         raise click.UsageError("refresh needs a SOURCE: the path or the URL of a JSON file")
-    rows = rows_from(load_json(_fetched(source)), f"{source}, {datetime.now(UTC):%Y-%m-%d}")
-    if not rows:
-        raise click.UsageError(f"{source} has no model of a supported provider")
+    made = refreshed(load_json(_fetched(source)), f"{source}, {datetime.now(UTC):%Y-%m-%d}")
+    if not made.rows:
+        raise click.UsageError(f"{source} has no reasoning model of a supported provider")
     file = overrides_file()
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(f"Cannot write {file}: {error.strerror}.") from None
-    write_file(str(file), dump_json([_plain(row) for row in rows]), force=True)
-    click.echo(f"{len(rows)} rows written to {file}")
+    write_file(str(file), dump_json([_plain(row) for row in made.rows]), force=True)
+    click.echo(f"{len(made.rows)} rows written to {file}")
+    for line in _left_out(made):
+        click.echo(line)
+
+
+def _left_out(made: Refreshed) -> Iterator[str]:
+    """What was taken out of a list, and what was not."""
+    taken = ", ".join(f"{column} {count}" for column, count in sorted(made.taken.items()))
+    yield f"  new values  {taken or 'none'}"
+    if made.without_reasoning:
+        yield f"  left out    {made.without_reasoning} models that do not reason"
+    if made.unknown_hosts:
+        names = _some([f"{name!r}" for name in made.unknown_hosts])
+        yield f"  left out    {made.unknown_hosts.total()} models of {len(made.unknown_hosts)} providers that are unknown here: {names}"
+    if made.unknown_models:
+        names = _some([f"{name!r}" for name in made.unknown_models])
+        yield f"  left out    {len(made.unknown_models)} models that no row fits: {names}"
+    if made.not_understood:
+        words = [f"{what} ({count})" for what, count in made.not_understood.most_common()]
+        yield f"  not known   {_some(words)}"
+
+
+def _some(words: list[str]) -> str:
+    """The first of many words; they come out of a file, so they are short and printable."""
+    more = len(words) - _MOST_SHOWN
+    shown = ", ".join(
+        word if len(word) <= 80 else f"{word[:77]}..." for word in words[:_MOST_SHOWN]
+    )
+    return f"{shown}, and {more} more" if more > 0 else shown
 
 
 def _plain(row: ModelRow) -> dict[str, Any]:

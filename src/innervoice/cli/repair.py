@@ -9,21 +9,23 @@ import click
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
-from innervoice.canon.storage import to_json
-from innervoice.cli.files import read_file, write_file
-from innervoice.cli.lint import problem_line, problems_of, read_history
+from innervoice.canon.storage import from_json, to_json
+from innervoice.cli.files import write_file
+from innervoice.cli.lint import problem_line, problems_of
+from innervoice.cli.sources import FORMATS, history_of, open_file
 from innervoice.errors import DecodeError, InnervoiceError
-from innervoice.history.lint import Problem
+from innervoice.history.lint import Problem, lint
 from innervoice.history.repair import repair
-from innervoice.repairing.changes import mend
+from innervoice.repairing.changes import NEXT, Change, mend
 from innervoice.repairing.langchain import repair_langchain
 from innervoice.repairing.transcripts import repair_session
 from innervoice.sessions.foreign import History, history_from
+from innervoice.sources.opening import Source
 from innervoice.wire.dialects import DIALECTS, dialect_named
 
 __all__ = ["command"]
 
-_EPILOG = """\
+_EPILOG = f"""\
 \b
 Examples:
   innervoice repair history.json --for openai/gpt-5.6 -o repaired.json
@@ -31,6 +33,7 @@ Examples:
 
 Prints a line for each change: where, what and why.
 
+{FORMATS}
 Exits with 0 if the target accepts what was written, 1 if a problem is left that only you can fix, 2 if the file
 or the target cannot be used.
 """
@@ -50,20 +53,25 @@ _FILLED = {"signature_filled", "reasoning_filled", "calls_moved"}
 def command(*, file: str, target: str, output: str, force: bool) -> None:
     """Write the history in FILE, with the smallest change that the target accepts, to another file.
 
-    It comes back in its own format. Of a session file of Claude Code or Codex, lines that need no change keep every
+    Histories, bodies of requests and session files of Claude Code and Codex come back in their own format; of any other
+    source, the main conversation is written as innervoice stores it. Of a session file of Claude Code or Codex, lines that need no change keep every
     byte, a block that would be refused is removed, and a call without a result gets one that says so. The
     input file is never overwritten.
     """
     if _is_same(file, output):
         raise click.UsageError("The output must not be the input file; choose another name.")
-    data = read_file(file)
-    history = read_history(file, data)
     try:
-        written, changes = _repaired(data, history, target)
+        source = open_file(file)
+        data = source.content()
+        own = history_of(source, data)
+        history = own or History([turn.message for turn in source.conversation().sent], source.kind)
+        written, changes = _repaired(data, own, target) if own else _repaired_messages(history, target)  # fmt: skip
+    except DecodeError as error:
+        raise click.UsageError(f"{file}: {error}") from None
     except InnervoiceError as error:
         raise click.UsageError(str(error)) from None
     write_file(output, written, force=force)
-    left = _left(written, target)
+    left = _left(written, target) if own else _left_of(from_json(written), target)
     if not history.session:
         # What the target requires in addition to the parts, where the format has a place for it.
         missing = {problem.code for _, problem in left}
@@ -81,6 +89,8 @@ def command(*, file: str, target: str, output: str, force: bool) -> None:
     ]
     for problem in lasting:
         click.echo(f"left: {problem}")
+    if own is None:
+        click.echo(_foreign(source))
     count = f"{len(changes)} change{'' if len(changes) == 1 else 's'}" if changes else "no change"
     click.echo(f"{count} for {target}, written to {output}")
     raise click.exceptions.Exit(1 if lasting else 0)
@@ -93,6 +103,11 @@ def _is_same(file: str, output: str) -> bool:
         return False
 
 
+def _left_of(messages: list[Message], target: str) -> list[tuple[int | None, Problem]]:
+    """The problems that are left of a conversation that goes on."""
+    return [(None, problem) for problem in lint([*messages, NEXT], target)]
+
+
 def _left(written: bytes, target: str) -> list[tuple[int | None, Problem]]:
     """The problems that are left for the target."""
     try:
@@ -101,18 +116,32 @@ def _left(written: bytes, target: str) -> list[tuple[int | None, Problem]]:
         return []
 
 
+def _foreign(source: Source) -> str:
+    """Says what was written of a file whose format cannot be written."""
+    more = len(source.entries) - 1
+    others = f"; {more} other conversation{'' if more == 1 else 's'} of the file left out" if more else ""  # fmt: skip
+    return f"{source.name} is not written in its own format: the output is the repaired main conversation as innervoice stores it{others}"
+
+
+def _repaired_messages(history: History, target: str) -> tuple[bytes, list[str]]:
+    """The conversation of any source, repaired for the request that follows it."""
+    changes = [_described(change) for change in mend(history.messages, target, goes_on=True)]
+    *repaired, _ = repair([*history.messages, NEXT], target)
+    return to_json(repaired), changes
+
+
+def _described(change: Change) -> str:
+    part = "" if change.part is None else f", part {change.part}"
+    return change.described(f"message {change.message}{part}")
+
+
 def _repaired(data: bytes, history: History, target: str) -> tuple[bytes, list[str]]:
     if history.session:
         return repair_session(data, target)
     if history.kind == "langchain" and history.items is not None:
         items, changes = repair_langchain(history.items, target)
         return (_in_body(history, items) if changes else data), changes
-    changes = [
-        change.described(
-            f"message {change.message}" + ("" if change.part is None else f", part {change.part}")
-        )
-        for change in mend(history.messages, target)
-    ]
+    changes = [_described(change) for change in mend(history.messages, target)]
     repaired = tuple(repair(history.messages, target))
     if list(repaired) == history.messages:
         return data, changes

@@ -30,11 +30,13 @@ Examples:
   innervoice run claude --model gemini/gemini-3.5-flash
   innervoice run codex --model claude-opus-5-5 -- exec "fix the failing test"
   innervoice run gemini --emulated -- -p "What is 15 * 23?"     no key: the emulator answers for every model
+  innervoice run claude --log full                              texts are kept, to look at them with innervoice view
   innervoice run claude --url http://127.0.0.1:8807             a gateway that runs already
   innervoice run --list                                         the clients, and how each is installed
 
 What follows -- is for the client, which has the terminal and Ctrl+C; its exit status is that of this command. Its own
-configuration is not changed. At the end, standard error tells what became of the reasoning.
+configuration is not changed. At the end, standard error tells what became of the reasoning, and where
+to view it.
 
 The gateway has its own port, and the key and the store of `innervoice serve`. Needs the packages of innervoice[gateway].
 """
@@ -67,6 +69,11 @@ def _completed(_: click.Context, __: click.Parameter, incomplete: str) -> list[C
     type=click.File("w", encoding="utf-8", lazy=False),
     help="Write a line of JSON for each request to this file, as GET /v1/explain/ID gives it.",
 )
+@click.option(
+    "--log",
+    type=click.Choice(["none", "shape", "full"]),
+    help="What is kept of requests for innervoice view: nothing, no texts, or texts without seals and keys.  [default: the config's, shape]",
+)
 @click.option("--list", "listed", is_flag=True, help="List the clients, and stop.")
 def command(
     *,
@@ -78,6 +85,7 @@ def command(
     url: str | None,
     key: str | None,
     report: TextIO | None,
+    log: str | None,
     listed: bool,
 ) -> None:
     """Run CLIENT with any model, and its reasoning kept, through a gateway of its own."""
@@ -93,10 +101,10 @@ def command(
         raise _NotInstalledError(f"{row.program} is not installed; run: {row.install}")
     if row.needs_model and not model:
         raise click.UsageError(f"{row.id} needs a model, as in: --model gemini/gemini-3.5-flash")
-    if url and (emulated or file or report):
-        raise click.UsageError("--url cannot be used with --emulated, --config or --report")
+    if url and (emulated or file or report or log):
+        raise click.UsageError("--url cannot be used with --emulated, --config, --report or --log")
     try:
-        gateway = _running(url) if url else _own(file, key, report, emulated=emulated)
+        gateway = _running(url) if url else _own(file, key, report, log, emulated=emulated)
         with (
             gateway as (address, summary),
             tempfile.TemporaryDirectory(prefix="innervoice-") as folder,
@@ -143,7 +151,7 @@ def _list(environ: Mapping[str, str]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _own(
-    file: str | None, key: str | None, report: TextIO | None, *, emulated: bool
+    file: str | None, key: str | None, report: TextIO | None, log: str | None, *, emulated: bool
 ) -> Iterator[tuple[str, Summary]]:
     """A gateway of this process: its address, and what it counts."""
     from innervoice.cli import serve
@@ -158,10 +166,13 @@ def _own(
     if gateway.config.keys and not key:
         raise UsageError("this configuration has [keys]; set one of them in INNERVOICE_CLIENT_KEY")
     gateway.open_state()
+    if log is not None:
+        gateway.keep(log)
     for note in gateway.state.notes:
         click.echo(f"innervoice: {note}", err=True)
     with GatewayInThread(gateway.create_app()) as server:
         yield server.url, summary
+    summary.logs = gateway.logs
 
 
 @contextlib.contextmanager

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import Protocol, TextIO
 
 import httpx2
@@ -49,6 +51,8 @@ class RequestSummary(ServeOutput):
         self._usage = Usage()
         self._cost: Decimal | None = None
         self._worth_explaining: list[str] = []
+        self.logs: list[Path] = []
+        """What was kept of the requests."""
 
     def say(self, text: str) -> None:
         """Says nothing: the screen is the client's."""
@@ -99,6 +103,8 @@ class RequestSummary(ServeOutput):
             rest = f" and {more:,} more" if more > 0 else ""
             where = self._file.name if self._file else "the file of --report"
             yield f"to explain, in {where}: {ids}{rest}"
+        if self.logs:
+            yield f"to view it: innervoice view {' '.join(shlex.quote(str(log)) for log in self.logs)}"
 
 
 class CountedSummary:
@@ -138,6 +144,7 @@ class CountedSummary:
             reasoning_tokens=counts["tokens reasoning"],
         )
         yield f"tokens: {_tokens(usage, None)}"
+        yield f"to view it: {self._url}/view"
         yield f"to explain a request: GET {self._url}/v1/explain/ID, with its x-innervoice-id"
 
 

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 import click
 
 from innervoice.cli.running import INTERRUPTED
-from innervoice.cli.serve_output import ServeOutput, client_lines, store_line
+from innervoice.cli.serve_output import ServeOutput, client_lines, store_line, view_lines
 from innervoice.errors import UsageError
 
 if TYPE_CHECKING:
     from innervoice.bridges.otel.served import ServedSpans
     from innervoice.gateway.journal import Journal
+    from innervoice.gateway.request_log import GatewayLog
 
 __all__ = ["PACKAGES", "ServedGateway", "command"]
 
@@ -46,7 +47,7 @@ Signals:
 Needs the packages of innervoice[gateway].
 """
 _USUAL = "gemini/gemini-3.5-flash"
-_AT_START = ("key", "store", "keep_days", "keep_most_days", "keep_bytes")
+_AT_START = ("key", "store", "keep_days", "keep_most_days", "keep_bytes", "log_bytes")
 PACKAGES = ("aiohttp", "cryptography", "httptools", "uvicorn")
 
 
@@ -149,6 +150,8 @@ class ServedGateway:
         self.config = self.load()
         self.shared: Path | None = None
         """Where workers tell each other what they count and explain."""
+        self.log_folder: Path | None = None
+        """Where requests are kept for the viewer, once it serves; None: nowhere."""
         self.spans: ServedSpans | None = None
         self._gateway: Any = None
 
@@ -174,6 +177,7 @@ class ServedGateway:
     def open_state(self) -> None:
         """Reads the gateway's key, or makes it, before workers are forked: they share it."""
         self.state = self._state_of(self.config)
+        self.log_folder = self.state.log_folder
         self.may_have_keys = self._has_stored_keys(self.config) is not False
 
     def _state_of(self, config: Any) -> Any:
@@ -225,6 +229,7 @@ class ServedGateway:
             store=self.state.open_store(),
             metrics=metrics,
             assume_keys=self.may_have_keys,
+            request_log=self._request_log(),
         )
         journal: Journal = self._gateway.journal
         if self.shared:
@@ -233,6 +238,33 @@ class ServedGateway:
             add = self.spans.add
             journal.listen(lambda report: add(explain(report)))
         return cast("Callable[..., Any]", app.create_app(self._gateway))
+
+    def _request_log(self) -> GatewayLog | None:
+        if self.log_folder is None:
+            return None
+        from innervoice.gateway.request_log import GatewayLog
+        from innervoice.sources.log_files import LogBounds
+
+        server = self.config.server
+        bounds = LogBounds(most_bytes=server.log_bytes, seconds=server.keep_days * 86_400.0)
+        return GatewayLog(self.log_folder, server.log, bounds, self.output.say)
+
+    def keep(self, log: str) -> None:
+        """Keeps this of requests, whatever the configuration says; also with `--emulated`, because somebody asked for it."""
+        state = import_module("innervoice.gateway.state")
+        self.config = self.config.replace(server=self.config.server.replace(log=log))
+        self.log_folder = state.log_folder_in(state.state_folder(os.environ))
+
+    @property
+    def logs(self) -> list[Path]:
+        """The files of requests that this process has begun."""
+        log = self._gateway.request_log if self._gateway is not None else None
+        return [] if log is None else log.written
+
+    def stopping(self) -> None:
+        """Those who look at it would keep a worker from ending."""
+        if self._gateway is not None:
+            self._gateway.viewing.close()
 
     def stop(self) -> None:
         """The last thing that a worker does."""
@@ -275,6 +307,8 @@ def _serve(gateway: ServedGateway, workers: int) -> None:
     with tempfile.TemporaryDirectory(prefix="innervoice-") as directory:
         if workers > 1:
             gateway.shared = Path(directory)
+        if gateway.log_folder is None:
+            gateway.log_folder = Path(directory) / "requests"
         try:
             stopped_by = serve(
                 gateway.create_app,
@@ -286,6 +320,7 @@ def _serve(gateway: ServedGateway, workers: int) -> None:
                 watched=gateway.file,
                 on_listening=lambda port: _greet(gateway, port, workers),
                 on_stop=gateway.stop,
+                on_stopping=gateway.stopping,
                 on_lost=lambda process: _clean_up(Path(directory), process),
                 say=gateway.output.say,
             )
@@ -322,9 +357,10 @@ def _greet(gateway: ServedGateway, port: int, workers: int) -> None:
     say(store_line(gateway.state.url, config.server.remember, workers))
     for note in gateway.state.notes:
         say(f"Note: {note}")
-    for line in import_module("innervoice.gateway.checking").without_effect(config):
-        say(f"Note: {line}")
-    key = "KEY" if config.keys or gateway.may_have_keys else "any"
+    has_keys = bool(config.keys or gateway.may_have_keys)
+    for line in view_lines(url, config.server.log, gateway.log_folder, gateway.state.log_folder, has_keys=has_keys):  # fmt: skip
+        say(line)
+    key = "KEY" if has_keys else "any"
     for line in client_lines(url, _example(config, routes.names()), key):
         say(line)
     say("Stop with Ctrl+C.")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import click
@@ -13,7 +15,7 @@ from innervoice.gateway.journal import json_line, terminal_line
 from innervoice.gateway.report import Report
 from innervoice.show.visible import visible
 
-__all__ = ["ServeOutput", "client_lines", "store_line"]
+__all__ = ["ServeOutput", "client_lines", "store_line", "view_lines"]
 
 _CLIENTS = (
     ("Claude Code", "ANTHROPIC_BASE_URL={url} ANTHROPIC_AUTH_TOKEN={key} claude --model {model}"),
@@ -62,6 +64,22 @@ def client_lines(url: str, model: str, key: str) -> Iterator[str]:
     """How each kind of client is told where the gateway is."""
     for name, variables in _CLIENTS:
         yield f"{name:13} {variables.format(url=url, key=key, model=model)}"
+
+
+def view_lines(
+    url: str, log: str, folder: Path | None, lasting: Path | None, *, has_keys: bool
+) -> Iterator[str]:
+    """Where requests can be looked at, and what is kept of them."""
+    if log == "none" or folder is None:
+        yield 'View: nothing is kept of requests; server.log = "shape" or "full" changes that'
+        return
+    kept = "their shape, without texts" if log == "shape" else "texts, without seals and keys"
+    where = f"in {folder}" if lasting else "until it stops"
+    if find_spec("starlette") is None:
+        yield f'View: pip install "innervoice[view]"; kept of requests: {kept}, {where}'
+        return
+    address = f"{url}/view?key=KEY, with the key of an owner" if has_keys else f"{url}/view"
+    yield f"View: {address}; kept of requests: {kept}, {where}"
 
 
 def store_line(store: str | None, remember: str, workers: int) -> str:

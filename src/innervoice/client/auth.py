@@ -2,7 +2,7 @@
 
 A key comes from the arguments of the client, else from the environment variables of the host's row, in their order. Without a
 key, a host of AWS uses static AWS keys, else the credentials that botocore finds; a host of Google uses google-auth. These two packages
-are extras, imported only when needed.
+are extras, imported only when needed. A host of IBM gets a token for the key (`token_exchange.py`).
 
 The key of one provider is never sent to another: `api_key` belongs to `provider`, or to the base URLs that the caller passed.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
@@ -21,6 +21,7 @@ from innervoice.canon.target import Target
 from innervoice.catalog.lookup import all_hosts
 from innervoice.client.cloud_credentials import aws_chain, google_token
 from innervoice.client.sigv4 import AwsKeys, signature_headers
+from innervoice.client.token_exchange import exchanged, is_exchanged
 from innervoice.errors import UsageError
 from innervoice.wire.dialects import dialect_named
 
@@ -31,7 +32,9 @@ Key: TypeAlias = str | Callable[[], str]
 
 _BEARER = "authorization"
 _AWS_VARIABLES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
-_REGION = re.compile(r"^bedrock(?:-runtime|-mantle)?(?:-fips)?\.([a-z0-9-]+)\.")
+_REGION = re.compile(
+    r"^(?:bedrock(?:-runtime|-mantle)?(?:-fips)?|aws-external-anthropic)\.([a-z0-9-]+)\."
+)
 _PRINTABLE = re.compile(r"[\x21-\x7e]+(?: [\x21-\x7e]+)*")
 
 
@@ -90,6 +93,11 @@ class Keyring:
     def may_block(self, destination: Destination) -> bool:
         """Whether finding the key may read files or ask the network."""
         host = destination.host
+        if url := self._token_url(destination):
+            if callable(self._key_argument(destination)):
+                return True
+            found = self._header_and_key(destination)
+            return found is not None and not is_exchanged(url, found[1])
         if (
             host is None
             or not destination.is_default_url
@@ -104,10 +112,18 @@ class Keyring:
         return host.google_credentials or self._aws_keys() is None
 
     def headers(self, destination: Destination, outgoing: Outgoing) -> dict[str, str]:
-        """The headers that authenticate this request."""
+        """The headers that authenticate this request, and those that say for whom it is."""
+        variables = destination.host.header_variables if destination.host else {}
+        values = {name: self._first_of(names) for name, names in variables.items()}
+        told = {name: _checked(value, name) for name, value in values.items() if value}
+        return {**told, **self._key_headers(destination, outgoing)}
+
+    def _key_headers(self, destination: Destination, outgoing: Outgoing) -> dict[str, str]:
         found = self._header_and_key(destination)
         if found:
             name, key = found
+            if url := self._token_url(destination):
+                key = exchanged(url, key, destination.provider)
             return {name: f"Bearer {key}" if name == _BEARER else key}
         host = destination.host
         if host and host.aws_service:
@@ -143,6 +159,28 @@ class Keyring:
         ):
             return self._api_key
         return key
+
+    def _token_url(self, destination: Destination) -> str | None:
+        """Where the key is exchanged for a token; None if it is sent as it is."""
+        host = destination.host
+        if host is None or host.token_url is None:
+            return None
+        if self._key_argument(destination) is None:
+            variable = self._key_variable(destination)
+            if variable is None or variable in host.tokens:
+                return None
+        named = self._first_of(host.token_variables)
+        return named or (host.token_url if destination.is_default_url else None)
+
+    def _first_of(self, variables: Iterable[str]) -> str | None:
+        values = (self._environ.get(name, "").strip() for name in variables)
+        return next(filter(None, values), None)
+
+    def members(self, destination: Destination) -> dict[str, str]:
+        """The members of the body that the environment fills, as the project at IBM."""
+        variables = destination.host.member_variables if destination.host else {}
+        found = ((name, self._first_of(names)) for name, names in variables.items())
+        return next(({name: value} for name, value in found if value), {})
 
     def _key_variable(self, destination: Destination) -> str | None:
         """The first environment variable that holds a key."""

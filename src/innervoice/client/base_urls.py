@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from urllib.parse import quote, urlsplit
 
 from innervoice.canon.rows import Host
+from innervoice.canon.target import Target
 from innervoice.errors import UsageError
 from innervoice.wire.dialects import dialect_named
 
@@ -55,8 +56,10 @@ def _with_path(server: str, path: str) -> str:
     return server if urlsplit(server).path.rstrip("/").endswith(path) else server + path
 
 
-def with_quoted_model(url: str, model: str, dialect: str) -> str:
+def with_quoted_model(url: str, target: Target) -> str:
     """The URL with the model's name quoted as one segment of its path: names on Bedrock contain colons and slashes."""
-    if not dialect_named(dialect).quotes_model:
+    model, host = target.model, target.host
+    named = host.envelope if host and host.envelope else target.dialect
+    if not dialect_named(named).quotes_model:
         return url
     return url.replace(f"/model/{model}/", f"/model/{quote(model, safe='-_.~')}/")

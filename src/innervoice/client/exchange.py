@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from innervoice.canon.answer_type import AnswerType
 from innervoice.canon.events import Finish
@@ -119,14 +119,23 @@ class Exchange:
         """The request to send now."""
         wire, destination = self._wire, self._destination
         headers = {"user-agent": _AGENT, **wire.headers, **self._extra_headers}
-        url = with_quoted_model(wire.url, destination.target.model, wire.dialect)
-        body = dump_json(wire.body) if self._body is None else self._body
+        url = with_quoted_model(wire.url, destination.target)
+        body = self._body
+        if body is None:
+            body = dump_json(self._with_members(wire.body))
         outgoing = Outgoing(wire.method, url, headers, body)
         if self._needs_key:
             for name, value in self._keyring.headers(destination, outgoing).items():
                 headers.setdefault(name, value)
         self._sent_headers = headers
         return outgoing
+
+    def _with_members(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The body with what the environment fills in, unless the caller chose one of these members."""
+        host = self._destination.host
+        if host is None or not host.member_variables.keys().isdisjoint(body):
+            return body
+        return {**body, **self._keyring.members(self._destination)}
 
     @property
     def _needs_key(self) -> bool:

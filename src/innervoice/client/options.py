@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any, TypeAlias, TypedDict
 
 from innervoice.canon.messages import Message
-from innervoice.canon.request_fields import RequestFields
+from innervoice.canon.request import RequestFields
 from innervoice.canon.response import Response
 from innervoice.client.auth import Key
 from innervoice.errors import UsageError

@@ -14,7 +14,7 @@ from innervoice.canon.answer_type import AnswerType
 from innervoice.canon.messages import Message, user
 from innervoice.canon.request import Request, check_base_url
 from innervoice.canon.response import Response
-from innervoice.catalog.lookup import host_of
+from innervoice.catalog.lookup import dialect_at, host_of
 from innervoice.catalog.targets import split_id, target_at
 from innervoice.client.auth import Destination, Keyring
 from innervoice.client.base_urls import base_url_of
@@ -107,7 +107,7 @@ class Settings:
         own = {name: given.pop(name) for name in NOT_OF_A_REQUEST if name in given}
         provider, name = self.names(model, given)
         host = host_of(provider)
-        base_url, is_default_url = self._place(provider, given.get("base_url"))
+        base_url, is_default_url = self._place(provider, name, given)
         request = Request(
             f"{provider}/{name}",
             messages_of(messages),
@@ -168,19 +168,20 @@ class Settings:
             f"unknown provider in {model!r}; write 'provider/model', for example 'openai/gpt-5.6', or pass base_url="
         )
 
-    def _place(self, provider: str, asked: str | None) -> tuple[str, bool]:
-        """The base URL of the provider, and whether it is the provider's own."""
+    def _place(self, provider: str, model: str, given: Mapping[str, Any]) -> tuple[str, bool]:
+        """The base URL of the provider for this model, and whether it is the provider's own."""
         try:
             listed = self._address_of(provider)
         except LookupError:
             listed = None
-        url = asked or listed or self._base_url
+        url = given.get("base_url") or listed or self._base_url
         if url:
             return url, False
         host = host_of(provider)
         if host is None:
             raise UsageError(f"no base URL for {provider!r}; pass base_url=")
-        return base_url_of(host, self.environ), True
+        dialect = given.get("dialect") or dialect_at(host, model)
+        return base_url_of(host.in_dialect(dialect), self.environ), True
 
 
 def _check_seconds(name: str, seconds: Any) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from innervoice.canon.parts import Part
 from innervoice.canon.response import Response
+from innervoice.canon.rows import Host
 from innervoice.canon.usage import Usage
 from innervoice.catalog.lookup import host_of
 from innervoice.emulator import gemini_chat
@@ -24,6 +26,7 @@ from innervoice.wire.serve_response import openai_error
 __all__ = ["DESK"]
 
 _DETAILS = "reasoning_details"
+_TAG = re.compile(r"<(\w+)>")
 _FORMATS = {
     "anthropic": "anthropic-claude-v1",
     "google": "google-gemini-v1",
@@ -129,15 +132,21 @@ def _field(call: EmulatedCall) -> str | None:
     if body.get("reasoning_split"):
         return _DETAILS
     usual = host.fields[0] if host else "reasoning_content"
-    if usual.startswith("<think>"):
-        return "inline"
-    return usual if usual in FIELDS else row.replay_field
+    if usual in FIELDS:
+        return usual
+    return "inline" if _tag_of(host) else row.replay_field
+
+
+def _tag_of(host: Host | None) -> str | None:
+    """The tag in which a host leaves reasoning in the text; None if it leaves none there."""
+    found = (_TAG.match(field) for field in (host.fields if host else ()))
+    return next((tag[1] for tag in found if tag), None)
 
 
 def _inline(call: EmulatedCall, draft: AnswerDraft) -> str:
     if not draft.thoughts:
         return ""
-    tag = call.behaviour.inline or "think"
+    tag = call.behaviour.inline or _tag_of(call.target.host) or "think"
     thought = "\n".join(draft.thoughts)
     if call.behaviour.unclosed or draft.cut:
         return f"<{tag}>\n{thought}\n"

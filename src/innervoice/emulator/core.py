@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.response import FinishReason, Response
 from innervoice.canon.target import Target
 from innervoice.canon.usage import Usage
-from innervoice.catalog.lookup import is_served
+from innervoice.catalog.lookup import host_of, is_served
 from innervoice.catalog.targets import target_at
 from innervoice.emulator import interactions, responses
 from innervoice.emulator.behaviour import HEADER, behaviour_of
@@ -25,6 +25,7 @@ from innervoice.emulator.routes import Route, near_dialect, route_of
 from innervoice.emulator.script import Script, draft_of, script_from
 from innervoice.emulator.seals import Sealer, digest
 from innervoice.errors import DecodeError
+from innervoice.frames.eventstream import chunk_bytes
 from innervoice.frames.frame import Frame
 from innervoice.frames.lines import JsonArray
 from innervoice.wire.answers import write_answer, write_stream
@@ -34,6 +35,9 @@ from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal, Refused
 from innervoice.wire.rules import is_forced
+
+if TYPE_CHECKING:
+    from innervoice.emulator.request_log import EmulatorLog
 
 __all__ = ["Emulator", "Reply"]
 
@@ -59,11 +63,14 @@ class Reply:
 class Emulator:
     """Answers as the providers do. An emulator does not accept seals of another one with a different key."""
 
-    def __init__(self, key: bytes = b"innervoice", script: Any = None) -> None:
+    def __init__(
+        self, key: bytes = b"innervoice", script: Any = None, log: EmulatorLog | None = None
+    ) -> None:
         self._sealer = Sealer(key)
         self._memory = ServerMemory()
         self._script = script_from(script) if script is not None else None
         """What the model does next, see `script.py`; without one its own mind decides."""
+        self._log = log
 
     def reply(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Reply:
         """The reply to one request; `path` may carry a query."""
@@ -77,13 +84,22 @@ class Emulator:
                 return _json(200, count)
             if route is None:
                 return _not_found(verb, plain)
-            call = self._call(route, as_dict(value), lowered, path)
-            return self._answered(call)
-        except Refused as refused:
-            return _refusal(route or near_dialect(plain), refused.refusal)
-        except (ValueError, DecodeError) as error:
+            reply = self._reply_at(route, value, lowered, path)
+        except (Refused, ValueError, DecodeError) as error:
             refusal = Refusal(text=f"the body is not a valid request: {error}")
+            if isinstance(error, Refused):  # too large or too deep to be read
+                refusal = error.refusal
             return _refusal(route or near_dialect(plain), refusal)
+        if self._log is None:
+            return reply
+        model = route.model or str(as_dict(value).get("model") or "")
+        return self._log.followed(route, model, lowered, body, reply)
+
+    def _reply_at(self, route: Route, value: Any, headers: dict[str, str], path: str) -> Reply:
+        try:
+            return self._answered(self._call(route, as_dict(value), headers, path))
+        except Refused as refused:
+            return _refusal(route, refused.refusal)
 
     def _looked_up(self, method: str, path: str) -> Reply:
         """What is there without asking a model: stored responses, lists of models."""
@@ -100,6 +116,7 @@ class Emulator:
     ) -> EmulatedCall:
         """The call that a request is; raises `Refused` for an unknown model, a wrong shape, or settings that are refused."""
         dialect, desk = dialect_named(route.dialect), desk_of(route.dialect)
+        body = _named(body, route.provider)
         given = route.model or str(body.get("model") or "")
         name, behaviour = behaviour_of(given, headers.get(HEADER), str(body)[-20_000:])
         if behaviour.unverified:
@@ -141,8 +158,9 @@ class Emulator:
         frames = (_echoing(frame, echo) if echo else frame for frame in _stream(call, answer, desk))
         if call.listed:
             return Reply(200, "application/json", _as_list(frames), call.behaviour.slow)
-        pieces = map(dialect.framing, frames)
-        return Reply(200, dialect.media_type, pieces, call.behaviour.slow)
+        around = _envelope_of(call.provider)
+        pieces = map(chunk_bytes if around else dialect.framing, frames)
+        return Reply(200, (around or dialect).media_type, pieces, call.behaviour.slow)
 
 
 def _model_refusal(target: Target, dialect: Dialect) -> Refusal | None:
@@ -246,7 +264,8 @@ def _stream(call: EmulatedCall, answer: Response, desk: Desk) -> Iterator[Frame]
         frames = islice(frames, behaviour.cut)
     elif behaviour.fail is not None:
         yield from islice(frames, behaviour.fail)
-        yield server.write_stream_error(desk.overloaded)
+        around = _envelope_of(call.provider)
+        yield (around.server if around else server).write_stream_error(desk.overloaded)
         return
     yield from frames
 
@@ -282,11 +301,26 @@ def _json(status: int, value: Any) -> Reply:
 def _refusal(at: Route | str, refusal: Refusal) -> Reply:
     """A refusal as the provider of a route writes it, or as it is usual in a dialect."""
     dialect, provider = (at, "") if isinstance(at, str) else (at.dialect, at.provider)
+    around = _envelope_of(provider)
+    dialect = around.name if around else dialect
     desk = desk_of(dialect)
     own = desk.error_body(refusal, provider) if desk.error_body else None
     reply = _json(refusal.status, own or dialect_named(dialect).server.write_error(refusal))
     reply.headers.update(dialect_named(dialect).error_headers(refusal))
     return reply
+
+
+def _named(body: dict[str, Any], provider: str) -> dict[str, Any]:
+    """The body with the names that its dialect has for members, where the provider has others."""
+    host = host_of(provider)
+    others = {other: name for name, other in host.renames.items()} if host else {}
+    return {others.get(name, name): value for name, value in body.items()} if others else body
+
+
+def _envelope_of(provider: str) -> Dialect | None:
+    """The dialect whose errors and frames stand around a provider's answers."""
+    host = host_of(provider)
+    return dialect_named(host.envelope) if host and host.envelope else None
 
 
 def _account(headers: dict[str, str], path: str) -> str:

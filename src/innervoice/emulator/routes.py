@@ -11,7 +11,7 @@ from functools import cache
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from innervoice.catalog.lookup import all_hosts, host_of
+from innervoice.catalog.lookup import all_hosts, dialect_at, host_of
 from innervoice.wire.dialects import DEFAULT, DIALECTS, dialect_named, kin_at
 
 __all__ = ["Route", "base_urls", "near_dialect", "route_of"]
@@ -33,17 +33,25 @@ def route_of(path: str) -> Route | None:
     path = urlsplit(path).path
     first = path.lstrip("/").split("/", 1)[0]
     host = host_of(first)
-    for pattern, dialect, owner in _patterns():
+    for pattern, dialect, owner, is_own in _patterns():
         if found := pattern.fullmatch(path):
             named = found.groupdict()
             model, verb = named.get("model"), named.get("verb")
-            return Route(
-                host.id if host else owner,
-                (kin_at(dialect, host.dialect) if host else None) or dialect,
-                unquote(model) if model else None,
-                "stream" in verb.lower() if verb else None,
-            )
+            model = unquote(model) if model else None
+            if is_own:
+                provider, spoken = owner, _spoken(owner, dialect, model or "")
+            else:
+                provider = host.id if host else owner
+                spoken = (kin_at(dialect, host.dialect) if host else None) or dialect
+            return Route(provider, spoken, model, "stream" in verb.lower() if verb else None)
     return None
+
+
+def _spoken(owner: str, dialect: str, model: str) -> str:
+    """The dialect of a model, where a host has one path for several."""
+    host = host_of(owner)
+    spoken = dialect_at(host, model) if host else dialect
+    return spoken if host and host.paths.get(spoken) == host.paths[dialect] else dialect
 
 
 def near_dialect(path: str) -> str:
@@ -59,16 +67,16 @@ def near_dialect(path: str) -> str:
 
 
 @cache
-def _patterns() -> tuple[tuple[re.Pattern[str], str, str], ...]:
-    """Patterns of paths, each with its dialect and the provider that is assumed if the path names none."""
+def _patterns() -> tuple[tuple[re.Pattern[str], str, str, bool], ...]:
+    """Patterns of paths, each with its dialect, the provider that is assumed if the path names none, and whether no other has it."""
     usual = [
-        (_pattern(dialect.path, dialect.verbs), dialect.name, dialect.home)
+        (_pattern(dialect.path, dialect.verbs), dialect.name, dialect.home, False)
         for dialect in map(dialect_named, DIALECTS)
         if not dialect.kin
     ]
     # Hosts that have verbs of their own for a dialect.
     own = [
-        (_pattern(host.paths[dialect], verbs), dialect, host.id)
+        (_pattern(host.paths[dialect], verbs), dialect, host.id, True)
         for host in all_hosts()
         for dialect, verbs in host.verbs.items()
     ]
@@ -77,7 +85,7 @@ def _patterns() -> tuple[tuple[re.Pattern[str], str, str], ...]:
 
 def _pattern(path: str, verbs: tuple[str, str]) -> re.Pattern[str]:
     words = "|".join(verb.partition("?")[0] for verb in verbs)
-    filled = re.escape(path).replace(r"\{model\}", "(?P<model>[^/]+)")
+    filled = re.escape(path.partition("?")[0]).replace(r"\{model\}", "(?P<model>[^/]+)")
     return re.compile(".*" + filled.replace(r"\{verb\}", f"(?P<verb>{words})"))
 
 

@@ -3,17 +3,25 @@
 A message is: total length and headers length (4 bytes each, big endian), a CRC-32 of these eight bytes,
 the headers, the payload, and a CRC-32 of all before it. Headers are typed; the ones that matter are
 strings. https://docs.aws.amazon.com/AmazonS3/latest/API/RESTSelectObjectAppendix.html, read 2026-11-15.
+
+InvokeModel puts each message of a model's own stream into an event `chunk`, as base64 in `bytes`; it is taken out here.
 """
 
 from __future__ import annotations
 
+import binascii
 import struct
+from base64 import b64decode, b64encode
 from struct import pack, unpack_from
+from typing import Any
 from zlib import crc32
 
+from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.frames.frame import LIMIT, Frame, FrameError
 
-__all__ = ["EventStream", "event_bytes"]
+__all__ = ["EventStream", "chunk_bytes", "event_bytes", "opened_chunk"]
+
+_CHUNK = "chunk"
 
 _PRELUDE = 12
 _SHORTEST = _PRELUDE + 4
@@ -83,7 +91,28 @@ def _read(message: bytes) -> Frame:
     name = (
         headers.get(":exception-type") or headers.get(":error-code") or headers.get(":event-type")
     )
-    return Frame(message[end:-4], name, failed=kind != "event")
+    data = message[end:-4]
+    if name == _CHUNK and kind == "event" and (opened := _opened(data)) is not None:
+        return Frame(opened)
+    return Frame(data, name, failed=kind != "event")
+
+
+def _opened(data: bytes) -> bytes | None:
+    try:
+        return opened_chunk(load_json(data))
+    except ValueError:
+        return None
+
+
+def opened_chunk(value: Any) -> bytes | None:
+    """The message in the payload of an event `chunk`; None if the payload is something else."""
+    held = value.get("bytes") if isinstance(value, dict) else None
+    if not isinstance(held, str):
+        return None
+    try:
+        return b64decode(held, validate=True)
+    except (ValueError, binascii.Error):
+        return None
 
 
 def _headers(data: bytes) -> dict[str, str]:
@@ -130,3 +159,11 @@ def event_bytes(frame: Frame) -> bytes:
     prelude = pack(">II", _SHORTEST + len(headers) + len(frame.data), len(headers))
     message = prelude + pack(">I", crc32(prelude)) + headers + frame.data
     return message + pack(">I", crc32(message))
+
+
+def chunk_bytes(frame: Frame) -> bytes:
+    """A frame of a model's own stream as InvokeModel writes it; errors are events of their own."""
+    if frame.data is None or frame.failed:
+        return event_bytes(frame)
+    held = dump_json({"bytes": b64encode(frame.data).decode()})
+    return event_bytes(Frame(held, _CHUNK))

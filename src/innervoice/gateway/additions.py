@@ -106,6 +106,8 @@ def added_members(
     holder = dialect_named(target.dialect).wraps_reasoning
     if betas and holder and _BETAS in dialect_named(target.dialect).claude_only:
         added[holder] = {_BETAS: list(betas)}
+    elif betas and target.host and target.host.envelope:
+        added[_BETAS] = list(betas)
     extra = request.extra
     is_translated = not isinstance(extra, ReceivedMembers) or extra.dialect != target.dialect
     # A client of the same API may send the next request in bytes that go on as they are: the key must not come and go.

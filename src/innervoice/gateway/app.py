@@ -19,9 +19,11 @@ from innervoice.gateway.passages import Passages
 from innervoice.gateway.quotas import Underway
 from innervoice.gateway.refusals import refused
 from innervoice.gateway.report import Report
+from innervoice.gateway.request_log import FollowedRequest
 from innervoice.gateway.response_lookups import OF_RESPONSES, of_response
 from innervoice.gateway.serving import Serving
 from innervoice.gateway.troubles import trouble
+from innervoice.gateway.viewing import is_view
 from innervoice.wire.refusals import Refusal, Refused
 
 __all__ = ["Application", "Gateway", "create_app"]
@@ -65,6 +67,9 @@ class Application:
             await self._live(receive, send)
             return
         if scope["type"] != "http":
+            return
+        if is_view(scope["path"]):
+            await self.gateway.viewing.answer(scope, receive, send)
             return
         incoming = Incoming(scope, receive, send)
         front = front_of(incoming.method, incoming.path, incoming.query, incoming.headers)
@@ -136,11 +141,14 @@ class Application:
         gateway.metrics.stream_opened()
         serving: Serving | None = None
         underway: Underway | None = None
+        logged: FollowedRequest | None = None
         try:
             passages = Passages(gateway, front, body, report, incoming.headers)
+            if gateway.request_log is not None:
+                logged = gateway.request_log.begin(report, body, incoming.headers)
             check_model(caller, passages.name)
             underway = await gateway.quotas.begin(caller, report)
-            serving = Serving(gateway, passages, report, incoming.headers, incoming.send)
+            serving = Serving(gateway, passages, report, incoming.headers, incoming.send, logged)
             if not await _unless_gone(serving.serve(), incoming.receive):
                 await serving.left()
         except InnervoiceError as error:
@@ -158,6 +166,8 @@ class Application:
             if underway is not None:
                 await gateway.quotas.end(underway, report)
             gateway.done(report)
+            if logged is not None:
+                logged.end(report)
 
     async def _refuse(
         self, incoming: Incoming, front: Front, report: Report, refusal: Refusal

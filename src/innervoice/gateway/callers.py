@@ -65,6 +65,8 @@ class Caller(Row, frozen=True, kw_only=True):
     """Tokens a minute, input and output."""
     streams: int | None = None
     """Answers under way."""
+    owns_gateway: bool = False
+    """Whether it may look at the requests of all, as whoever runs the gateway."""
     created: float = 0.0
     revoked: float | None = None
 

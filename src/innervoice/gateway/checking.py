@@ -6,17 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 
 from innervoice.canon.target import Target
 from innervoice.catalog.lookup import host_of, is_served
-from innervoice.gateway.config import GatewayConfig, NamedModel, ServerSettings
+from innervoice.gateway.config import GatewayConfig, NamedModel
 from innervoice.gateway.routes import Candidate, NotConfiguredError, Routes
 
-__all__ = ["report_of", "without_effect"]
+__all__ = ["report_of"]
 
 _EXAMPLE = "MODEL"
 """Stands for what a glob matches."""
-_NO_EFFECT = {
-    "log": "of each request only its report is kept",
-}
-"""Settings of [server] that are read and not used yet, and what happens instead."""
 
 
 def report_of(
@@ -38,7 +34,6 @@ def report_of(
     lines.append(f"providers with a key: {', '.join(ready) or 'none'}")
     lines.append(f"names in the list of models: {len(routes.names())}")
     lines += _unused(config)
-    lines += (f"note: {line}" for line in without_effect(config))
     if not ready:
         lines.append("note: no provider has a key, so only servers that need none can be asked")
     return lines
@@ -108,13 +103,3 @@ def _unused(config: GatewayConfig) -> Iterator[str]:
     for name in config.upstreams:
         if name not in named and host_of(name) is None:
             yield f"note: no entry of [[models]] leads to {name}; callers reach it as {name}/MODEL"
-
-
-def without_effect(config: GatewayConfig) -> list[str]:
-    """The settings of a config that change nothing in this version: whoever wrote them expects something."""
-    usual = ServerSettings()
-    return [
-        f"server.{name} has no effect in this version: {instead}"
-        for name, instead in _NO_EFFECT.items()
-        if getattr(config.server, name) != getattr(usual, name)
-    ]

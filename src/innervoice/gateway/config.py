@@ -74,7 +74,9 @@ class ServerSettings(Row, frozen=True, kw_only=True):
     keep_bytes: int = 1_000_000_000
     """How much is kept of each owner's."""
     log: Literal["none", "shape", "full"] = "shape"
-    """What is kept of requests for the viewer."""
+    """What is kept of requests for the viewer: nothing, their shape without any text, or all but seals, media and keys."""
+    log_bytes: int = 500_000_000
+    """How large the log of requests may become."""
     ping_seconds: float = 10
     """The silence after which a client gets a ping."""
     connect_seconds: float = 5

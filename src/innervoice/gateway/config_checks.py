@@ -59,6 +59,7 @@ _SERVER = {
     "keep_most_days": number("a number of days above 0", least=0.001, most=36_500),
     "keep_bytes": number("a number of bytes, 1000000 or more", least=1_000_000, whole=True),
     "log": word("none", "shape", "full"),
+    "log_bytes": number("a number of bytes, 1000000 or more", least=1_000_000, whole=True),
     "ping_seconds": _SECONDS,
     "connect_seconds": _SECONDS,
     "first_byte_seconds": _SECONDS,

@@ -82,7 +82,7 @@ async def _asked(
 ) -> int | None:
     """What the provider counts; None if it does not answer."""
     model = candidate.target.model
-    url = with_quoted_model(wire.url, model, wire.dialect).replace(counter.replaced, counter.by)
+    url = with_quoted_model(wire.url, candidate.target).replace(counter.replaced, counter.by)
     named = {"model": f"models/{model}", **wire.body}
     held = {name: wire.body[name] for name in counter.members if name in wire.body}
     body = dump_json(held or {"generateContentRequest": named})

@@ -28,6 +28,8 @@ class GatewayExchange(Exchange):
     """Is told which seals are left out after a refusal."""
     is_reduced = False
     """Whether it was sent again with less, after a refusal."""
+    batch = _BATCH
+    """How much of an answer is read at once, in bytes."""
     _unread = b""
 
     def rewritten(self, request: Request) -> Wire:
@@ -51,7 +53,7 @@ class GatewayExchange(Exchange):
             return super().feed(chunk)
         self.tap += chunk
         self._unread += chunk
-        if self.has_output and len(self._unread) < _BATCH:
+        if self.has_output and len(self._unread) < self.batch:
             return True
         return self._read()
 

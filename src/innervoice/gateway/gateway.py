@@ -29,9 +29,11 @@ from innervoice.gateway.pings import Pings
 from innervoice.gateway.quotas import Quotas
 from innervoice.gateway.refused_turns import RefusedTurns
 from innervoice.gateway.report import Report
+from innervoice.gateway.request_log import GatewayLog
 from innervoice.gateway.routes import Routes
 from innervoice.gateway.stored_responses import StoredResponses
 from innervoice.gateway.upstream import new_http
+from innervoice.gateway.viewing import Viewing
 from innervoice.memory.envelopes import EnvelopeSealer
 from innervoice.memory.keeping import without_summaries
 from innervoice.memory.records import FoundTurns
@@ -68,8 +70,9 @@ class Gateway:
         store: Store | None = None,
         metrics: Metrics | None = None,
         assume_keys: bool = False,
+        request_log: GatewayLog | None = None,
     ) -> None:
-        """`assume_keys`: the store may have keys of callers, so nobody is let in without one before it was asked."""
+        """`assume_keys`: the store may have keys of callers, so nobody is let in without one before it was asked. `request_log` keeps requests for the viewer; without it nothing is kept."""
         key = key or token_bytes(32)
         self._environ = environ
         self._base_url_of = base_url_of
@@ -96,6 +99,8 @@ class Gateway:
         self.known = KnownRequests()
         self.grown = GrownRequests()
         self.refused = RefusedTurns()
+        self.request_log = request_log
+        self.viewing = Viewing(self.callers, request_log, key, *older_keys)
         self.reload(config)
 
     def reload(self, config: GatewayConfig) -> None:
@@ -104,6 +109,8 @@ class Gateway:
         self.grown.clear()
         self.routes = Routes(config, self._environ, base_url_of=self._base_url_of)
         self.config = config
+        if self.request_log is not None:
+            self.request_log.level = config.server.log
         self.callers.configure(
             {name: secret(reference, self._environ) for name, reference in config.keys.items()},
             exposed=exposure_problem(config.server.host, {}) is not None,
@@ -210,3 +217,5 @@ class Gateway:
         await self.responses.close()
         await self.store.close()
         await self.http.aclose()
+        if self.request_log is not None:
+            await asyncio.to_thread(self.request_log.close)

@@ -7,6 +7,7 @@ from typing import Any
 
 from innervoice.canon.notes import Notebook
 from innervoice.canon.target import Target
+from innervoice.sources.request_log_writer import AFFINITY
 from innervoice.wire.controls import is_claude
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict, as_list
@@ -25,18 +26,27 @@ _EVERYWHERE = (
     "context-1m-2025-08-07",
     "thinking-display-updates-2026-08-18",
 )
+_AT_BEDROCK = frozenset(
+    {
+        *_EVERYWHERE,
+        "effort-2025-11-24",
+        "fine-grained-tool-streaming-2025-05-14",
+        "structured-outputs-2025-11-13",
+        "thinking-binding-controls-2026-08-01",
+    }
+)
 _BETAS: dict[str, frozenset[str]] = {
     "anthropic": frozenset({"*"}),
+    "claude-aws": frozenset({"*"}),
+    "claude-google": frozenset({"*"}),
     "azure": frozenset({
         *_EVERYWHERE, "advanced-tool-use-2025-11-20", "code-execution-2025-08-25", "context-management-2025-06-27",
         "dangerous-tool-use-2026-09-03", "effort-2025-11-24", "files-api-2025-04-14", "interleaved-thinking-2025-05-14",
         "mcp-client-2025-04-04", "mcp-client-2025-11-20", "per-turn-control-2026-07-01", "prompt-caching-scope-2026-01-05",
         "skills-2025-10-02", "structured-outputs-2025-11-13", "web-fetch-2025-09-10", "web-search-2025-03-05",
     }),
-    "bedrock": frozenset({
-        *_EVERYWHERE, "effort-2025-11-24", "fine-grained-tool-streaming-2025-05-14", "structured-outputs-2025-11-13",
-        "thinking-binding-controls-2026-08-01",
-    }),
+    "bedrock": _AT_BEDROCK,
+    "bedrock-invoke": _AT_BEDROCK,
     # Vertex refuses flags that it does not know, stale ones too (vercel/ai, packages/anthropic, e5c4f40).
     "vertex": frozenset({
         *_EVERYWHERE, "compact-2026-01-12", "compact-2026-09-04", "context-management-2025-06-27", "dangerous-tool-use-2026-09-03",
@@ -49,15 +59,6 @@ not send. Source: anthropic_beta_headers_config.json of litellm, commit 030dd40,
 
 _BYTES_ONLY = ("anthropic-version",)
 """Sent as the client sent it where its body is, too: the version decides what the body may hold."""
-
-AFFINITY = (
-    "x-claude-code-session-id",
-    "session-id",
-    "thread-id",
-    "x-session-id",
-    "x-session-affinity",
-)
-"""Headers that say which requests belong together."""
 
 _BACK = frozenset({"request-id", "x-request-id", "retry-after", "openai-processing-ms"})
 _BACK_STARTS = ("anthropic-ratelimit-", "x-ratelimit-")
@@ -99,7 +100,9 @@ def passed_on(
 
 
 def _has_headers(target: Target) -> bool:
-    """Whether the target's API has these headers at all."""
+    """Whether the target's API has these headers at all; in an envelope, what they say is in the body."""
+    if target.host and target.host.envelope:
+        return False
     return bool(dialect_named(target.dialect).headers.keys() & set(_BYTES_ONLY))
 
 

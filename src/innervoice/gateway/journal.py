@@ -23,6 +23,7 @@ from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.notes import SENTENCES, Note
 from innervoice.gateway.report import Report
 from innervoice.history.decisions import Decision
+from innervoice.show.secrets import redacted
 
 __all__ = ["Journal", "explain", "forget", "json_line", "terminal_line"]
 
@@ -234,15 +235,7 @@ def _seconds(seconds: float) -> str:
 
 # ---- texts of others -----------------------------------------------------------------------------
 
-_RUN = re.compile(r"[A-Za-z0-9+/=_.~-]{12,}")
 _CUT_RUN = re.compile(r"(?<![A-Za-z0-9+/=_.~-])[A-Za-z0-9+/=_.~-]*\Z")
-# Keys that a hyphen or an underscore may cut into short pieces, by how they begin.
-_KEY = re.compile(
-    r"(?<![A-Za-z0-9_-])(?:[spr]k[-_]|iv-|AIza|AQ\.|AKIA|ASIA|ya29\.|eyJ|nvapi-|tgp_|fw_)[A-Za-z0-9_.-]{12,}"
-)
-_LONG = re.compile(r"[A-Za-z0-9+]{32,}")
-_LONG_WITH_SLASHES = re.compile(r"[A-Za-z0-9+/]{32,}")
-_LONG_WITH_ALL = re.compile(r"[A-Za-z0-9+/=_.~-]{64,}")
 
 
 def _shown(text: str) -> str:
@@ -255,7 +248,7 @@ def _made_showable(text: str) -> str:
     # Scrubbed before it is cut: half a key is no longer recognized.
     if len(text) > _LOOKED_AT:
         text = _CUT_RUN.sub("…", text[:_LOOKED_AT])
-    text = _plain(_RUN.sub(_unless_secret, text))
+    text = _plain(redacted(text, wary=True))
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
@@ -265,23 +258,3 @@ _shown_name = lru_cache(maxsize=1024)(_made_showable)
 def _plain(text: str) -> str:
     """A text without characters that move the cursor, end a line, or change the order of others."""
     return "".join(character if character.isprintable() else "\ufffd" for character in text)
-
-
-def _unless_secret(found: re.Match[str]) -> str:
-    run = found[0]
-    return f"[{len(run)} characters]" if _is_secret(run) else run
-
-
-def _is_secret(run: str) -> bool:
-    """Whether a run of characters is no name: it begins as keys do, or is too long for a word, or too mixed for words."""
-    if _KEY.search(run) or _LONG.search(run):
-        return True
-    return any(map(_is_mixed, (*_LONG_WITH_SLASHES.findall(run), *_LONG_WITH_ALL.findall(run))))
-
-
-def _is_mixed(text: str) -> bool:
-    return (
-        any(character.isdigit() for character in text)
-        and any(character.isupper() for character in text)
-        and any(character.islower() for character in text)
-    )

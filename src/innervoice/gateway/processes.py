@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from innervoice.errors import UsageError
+from innervoice.local_server import bound_socket
 
 __all__ = [
     "CUT",
@@ -34,7 +35,6 @@ __all__ = [
     "Pipe",
     "Reloader",
     "WatchedFile",
-    "bound_socket",
 ]
 
 STOP, CUT, READY = "stop", "cut", "ready"
@@ -48,22 +48,6 @@ _RESTART_SECONDS = 60.0
 _TICK = 1.0
 _KILL_SECONDS = 5.0
 """How long a worker may take to end after it should have."""
-
-
-def bound_socket(host: str, port: int, *, shared: bool = False) -> socket.socket:
-    """A socket at an address; port 0 takes a free one. A shared one leaves room for more of this user's."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = socket.socket(family)
-    try:
-        if os.name == "posix":  # elsewhere it would let two servers have one port
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if shared:
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        bound.bind((host, port))
-    except OSError:
-        bound.close()
-        raise
-    return bound
 
 
 class WatchedFile:

@@ -33,8 +33,8 @@ from innervoice.gateway.processes import (
     Pipe,
     Reloader,
     WatchedFile,
-    bound_socket,
 )
+from innervoice.local_server import bound_socket
 
 __all__ = ["ASGIApplication", "serve"]
 
@@ -57,6 +57,7 @@ class _Served:
     reloader: Reloader
     stop_seconds: float
     on_stop: Callable[[], None]
+    on_stopping: Callable[[], None]
 
 
 def serve(
@@ -71,18 +72,19 @@ def serve(
     watched: Path | None = None,
     on_listening: Callable[[int], None] = lambda _: None,
     on_stop: Callable[[], None] = lambda: None,
+    on_stopping: Callable[[], None] = lambda: None,
     on_lost: Callable[[int], None] = lambda _: None,
     say: Callable[[str], None] = print,
 ) -> int:
     """Serves until a signal, and gives its number; an address that cannot be had raises `OSError`.
 
-    `create_app` and `on_stop` are called in each worker, in its event loop. After SIGHUP, and when the file `watched` has changed, `load`
+    `create_app`, `on_stopping` (when it begins to stop) and `on_stop` are called in each worker, in its event loop. After SIGHUP, and when the file `watched` has changed, `load`
     reads the configuration, or raises an error if it is bad; `on_reload` takes it: with several workers first in the parent, which starts lost
     workers with it, then in each worker, so it must be picklable. `on_listening` gets the port once requests are accepted, `on_lost`
     the number of a worker's process that has ended.
     """
     reloader = Reloader(load, on_reload, say)
-    served = _Served(create_app, reloader, stop_seconds, on_stop)
+    served = _Served(create_app, reloader, stop_seconds, on_stop, on_stopping)
     if workers == 1:
         with bound_socket(host, port) as listening:
             bound = int(listening.getsockname()[1])
@@ -205,6 +207,7 @@ class Worker:
         if not self._server.should_exit:
             self._stopped_by = number
             self._server.should_exit = True
+            self._served.on_stopping()
             self._loop.call_later(self._served.stop_seconds, self._cut)
 
     def _cut(self) -> None:

@@ -35,6 +35,7 @@ from innervoice.gateway.listings import estimated_usage, unfinished_usage
 from innervoice.gateway.passage import Attempt, Passage
 from innervoice.gateway.passages import AnyPassage, GrownPassage, KnownPassage, Passages, Step
 from innervoice.gateway.report import Report
+from innervoice.gateway.request_log import FollowedRequest
 from innervoice.gateway.routes import Candidate, Route
 from innervoice.history.recover import is_about_reasoning
 from innervoice.wire.refusals import Refused
@@ -60,6 +61,7 @@ class Serving:
         report: Report,
         headers: Mapping[str, str],
         send: Send,
+        logged: FollowedRequest | None = None,
     ) -> None:
         self._gateway = gateway
         self._passages = passages
@@ -71,6 +73,7 @@ class Serving:
         self._step: Step | None = None
         self._key: bytes | None = None
         self._is_kept = False
+        self._logged = logged
 
     @property
     def upstream(self) -> str | None:
@@ -134,6 +137,8 @@ class Serving:
         answer = stream.answer = answer_for(passage, attempt, exchange, self._passages.estimate)
         stream.headers = self._headers()
         stream.ask_again()
+        if self._logged is not None:
+            self._logged.follow(exchange)
         try:
             await self._pass_on(exchange, answer)
             last = answer.last()

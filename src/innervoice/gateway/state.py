@@ -20,10 +20,12 @@ from innervoice.gateway.config import GatewayConfig, ServerSettings
 from innervoice.gateway.references import key_bytes_of, secret, text_or_secret
 from innervoice.memory.stores.store import Retention, Store
 
-__all__ = ["GatewayState", "open_state", "state_folder", "store_url"]
+__all__ = ["LOG_FOLDER", "GatewayState", "log_folder_in", "open_state", "state_folder", "store_url"]
 
 _KEY_FILE = "gateway.key"
 _STORE_FILE = "gateway.db"
+LOG_FOLDER = "requests"
+"""Where, in the folder for state, requests are kept for the viewer."""
 _KEY_BYTES = 32
 
 
@@ -35,6 +37,8 @@ class GatewayState(NamedTuple):
     url: str | None
     """Where the store is; None if turns are kept in memory alone."""
     retention: Retention
+    log_folder: Path | None = None
+    """Where requests are kept for the viewer; None if there is no place that outlives the process."""
     notes: tuple[str, ...] = ()
     """What may not be as somebody expects."""
 
@@ -70,7 +74,14 @@ def open_state(
                 "machines that share a store need the same server.key; this one has its own"
             )
     key, *older = (key_bytes_of(text) for text in texts)
-    return GatewayState(key, tuple(older), url, _retention(server), tuple(notes))
+    log_folder = None if emulated else log_folder_in(state_folder(environ))
+    return GatewayState(key, tuple(older), url, _retention(server), log_folder, tuple(notes))
+
+
+def log_folder_in(folder: Path) -> Path | None:
+    """The folder for requests, made if it is not there; None if it cannot be used."""
+    wanted = folder / LOG_FOLDER
+    return wanted if _is_writable(wanted, []) else None
 
 
 def state_folder(environ: Mapping[str, str]) -> Path:

@@ -142,7 +142,10 @@ class Upstream:
         """Whether a key is set; credentials that would have to be looked for do not count."""
         if self.accounts or self.is_emulated:
             return True
-        return self.base_url is None and self.host is not None and bool(self._variable())
+        if self.base_url is not None or self.host is None:
+            return False
+        places = (self.host, *map(self.host.in_dialect, self.host.places))
+        return any(map(self._variable, places))
 
     @property
     def is_own_machine(self) -> bool:
@@ -151,9 +154,9 @@ class Upstream:
 
     def candidates(self, model: str) -> tuple[Candidate, ...]:
         """A candidate for each account; raises a `NotConfiguredError` if a key or the address is missing."""
-        base_url, is_default_url = self._place()
         dialect = self.dialect or (None if self.host else DEFAULT)
         target = target_at(self.provider, model, dialect)
+        base_url, is_default_url = self._place(target)
         accounts = self.accounts or (self._account(target, base_url),)
         return tuple(
             Candidate(
@@ -166,12 +169,12 @@ class Upstream:
             for account in accounts
         )
 
-    def _place(self) -> tuple[str, bool]:
+    def _place(self, target: Target) -> tuple[str, bool]:
         if self.base_url:
             return self.base_url, False
-        assert self.host is not None  # the config requires an address elsewhere
+        assert target.host is not None  # the config requires an address elsewhere
         try:
-            return base_url_of(self.host, self.environ), True
+            return base_url_of(target.host, self.environ), True
         except UsageError as error:
             told = str(error).replace(
                 "pass base_url=", f"write base_url in [upstreams.{self.name}]"
@@ -194,31 +197,31 @@ class Upstream:
             return Account("none", _keyring(self.provider, None))
         keyring = Keyring(api_key=None, provider=None, keys={}, environ=self.environ)
         destination = Destination(target, is_default_url=True)
-        variable = self._variable()
-        if variable is None and keyring.may_block(destination):
+        variable = self._variable(target.host)
+        if keyring.may_block(destination):
             found = "AWS" if self.host.aws_service else "Google"
-            return Account(f"{found} credentials", keyring)
+            return Account(f"env:{variable}" if variable else f"{found} credentials", keyring)
         try:
             keyring.headers(destination, Outgoing("POST", base_url, {}, b""))
         except UsageError as error:
-            raise NotConfiguredError((self._missing(error, variable),)) from None
+            raise NotConfiguredError((self._missing(error, variable, target.host),)) from None
         return Account(f"env:{variable}" if variable else "none", keyring)
 
-    def _variable(self) -> str | None:
+    def _variable(self, host: Host | None) -> str | None:
         """The environment variable that has the key."""
-        assert self.host is not None
-        found = next((name for name in self.host.keys if self._is_set(name)), None)
-        if found is None and self.host.aws_service and all(map(self._is_set, _AWS_VARIABLES)):
+        assert host is not None
+        found = next((name for name in host.keys if self._is_set(name)), None)
+        if found is None and host.aws_service and all(map(self._is_set, _AWS_VARIABLES)):
             return _AWS_VARIABLES[0]
         return found
 
     def _is_set(self, variable: str) -> bool:
         return bool(self.environ.get(variable, "").strip())
 
-    def _missing(self, error: UsageError, variable: str | None) -> str:
-        if variable or self.host is None:
+    def _missing(self, error: UsageError, variable: str | None, host: Host | None) -> str:
+        if variable or host is None:
             return f"{self.name}: {error}"
-        return f"no key for {self.name}: set {' or '.join(self.host.keys)}, or list one in [upstreams.{self.name}] keys"
+        return f"no key for {self.name}: set {' or '.join(host.keys)}, or list one in [upstreams.{self.name}] keys"
 
 
 def _keyring(provider: str, key: str | None) -> Keyring:

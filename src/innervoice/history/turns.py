@@ -37,7 +37,12 @@ def is_held(request: Request) -> bool:
     if any(request.extra.get(name) for name in _HELD):
         return True
     parts = (part for message in request.messages for part in message.parts)
-    return any(isinstance(part, Opaque) and part.value.get("type") == _REFERENCE for part in parts)
+    return any(
+        isinstance(part, Opaque)
+        and isinstance(part.value, dict)
+        and part.value.get("type") == _REFERENCE
+        for part in parts
+    )
 
 
 def new_from(request: Request) -> int:

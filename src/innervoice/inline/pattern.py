@@ -83,7 +83,11 @@ def tag(names: tuple[str, ...]) -> Pattern:
     space = rf"[\w.-]{{1,{LONGEST_TAG}}}+:"
     inside = rf"\s[^<>]{{0,{LONGEST_TAG}}}+"
     short = rf"(?=[^<>]{{0,{LONGEST_TAG - 2}}}\Z)"
+    # Most "<" begin no tag, and their next character says so: that is several times as fast as trying the names.
+    begins = (
+        rf"(?=/?(?:[{''.join(sorted({name[0] for name in names}))}]|[\w.-]{{1,{LONGEST_TAG}}}+:))"
+    )
     return Pattern(
-        full=rf"(?i:<(?P<slash>/?)(?:{space})?(?P<name>{either})(?:{inside})?(?<!/)>)",
+        full=rf"(?i:<{begins}(?P<slash>/?)(?:{space})?(?P<name>{either})(?:{inside})?(?<!/)>)",
         half=rf"(?i:<{short}/?(?:[\w.-]*|{space}(?:{begun})?|(?:{space})?(?:{either}){inside})\Z)",
     )

@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
+from innervoice.canon.request import Request
 from innervoice.canon.response import Response
 from innervoice.canon.storage import from_json
 from innervoice.errors import DecodeError
 from innervoice.sessions.langchain import from_object, is_langchain, read_langchain
 from innervoice.sessions.transcripts import SessionFile, read_session
-from innervoice.wire.dialects import HISTORY_MEMBERS, dialect_named, history_dialect_of
+from innervoice.wire.dialects import DIALECTS, HISTORY_MEMBERS, dialect_named, history_dialect_of
 from innervoice.wire.objects import json_of
 
 __all__ = ["History", "history_from"]
@@ -34,6 +35,8 @@ class History(NamedTuple):
     """The list as it was stored."""
     session: SessionFile | None = None
     """The session file; the messages are its main conversation."""
+    request: Request | None = None
+    """What the body asked for; None for a list on its own, and for LangChain."""
 
 
 def history_from(data: bytes | str | dict[str, Any] | Sequence[Any]) -> History:
@@ -83,8 +86,15 @@ def _from_value(value: Any) -> History:
             "expected messages with a role, contents with parts, or items with a type"
         )
     found = dialect_named(dialect)
+    if body is not None and body.get(found.history) is not items:
+        # Messages with nothing but a role and a text look alike; the member that holds them does not.
+        found = next(
+            other for other in map(dialect_named, DIALECTS) if body.get(other.history) is items
+        )
     read = found.request_reader(body or {found.history: items})
-    return History(list(read.messages), dialect, body, items)
+    return History(
+        list(read.messages), found.name, body, items, request=None if body is None else read
+    )
 
 
 def _is_ours(value: Any) -> bool:

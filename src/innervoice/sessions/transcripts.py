@@ -33,7 +33,9 @@ __all__ = [
     "SessionFile",
     "SessionThread",
     "SessionTurn",
+    "item_messages",
     "read_session",
+    "thread_of",
 ]
 
 OUTPUTS = ("function_call_output", "custom_tool_call_output")
@@ -78,6 +80,8 @@ class SessionThread(NamedTuple):
     """The turns of one conversation; a session may hold several."""
 
     turns: list[SessionTurn]
+    name: str = ""
+    """The id of the subagent, or of the line that it began with; "" for the main conversation."""
 
     @property
     def messages(self) -> list[Message]:
@@ -109,9 +113,10 @@ def read_session(data: bytes) -> SessionFile:
     """Reads a session file; raises `DecodeError` for other data. A truncated line is ignored."""
     lines = [_line(line) for line in data.splitlines(keepends=True)]
     entries = [as_dict(line.entry) for line in lines]
-    for kind, turns in (("codex", _codex(entries)), ("claude-code", _claude_code(entries))):
-        if turns:
-            return SessionFile(kind, lines, [SessionThread(thread) for thread in turns])
+    for kind, threads in (("codex", _codex(entries)), ("claude-code", _claude_code(entries))):
+        if threads:
+            named = [SessionThread(turns, name) for name, turns in threads.items()]
+            return SessionFile(kind, lines, named)
     for number, line in enumerate(lines, 1):
         if line.entry is None and line.text.strip():
             raise DecodeError(f"expected JSON, or JSON on every line; line {number} is not JSON")
@@ -129,11 +134,11 @@ def _line(raw: bytes) -> Line:
     return Line(text, raw[len(text) :], entry)
 
 
-def _claude_code(entries: list[dict[str, Any]]) -> list[list[SessionTurn]]:
+def _claude_code(entries: list[dict[str, Any]]) -> dict[str, list[SessionTurn]]:
     threads: dict[str, list[SessionTurn]] = {"": []}
     chains: dict[Any, str] = {}
     for number, entry in enumerate(entries):
-        thread = _thread(entry, chains)
+        thread = thread_of(entry, chains)
         message, role = entry.get("message"), entry.get("type")
         if role not in ("user", "assistant") or not isinstance(message, dict):
             continue
@@ -151,11 +156,14 @@ def _claude_code(entries: list[dict[str, Any]]) -> list[list[SessionTurn]]:
             turn.add(number, None, _blocks(message, role, content))
         for position, block in enumerate(as_list(content)):
             turn.add(number, position, _blocks(message, role, block))
-    return [turns for turns in threads.values() if turns]
+    return {name: turns for name, turns in threads.items() if turns}
 
 
-def _thread(entry: dict[str, Any], chains: dict[Any, str]) -> str:
-    """The conversation of a line: the main one, or a subagent's, by its name or the line it began with."""
+def thread_of(entry: dict[str, Any], chains: dict[Any, str]) -> str:
+    """The conversation of a line of Claude Code: the main one, or a subagent's, by its name or the line it began with.
+
+    `chains` keeps the lines that came before.
+    """
     if not entry.get("isSidechain"):
         return ""
     given, parent = entry.get("uuid"), entry.get("parentUuid")
@@ -186,7 +194,7 @@ def _blocks(message: dict[str, Any], role: str, block: Any) -> list[Part]:
     return [_owned(_paired(part), provider, model) for part in made.parts]
 
 
-def _codex(entries: list[dict[str, Any]]) -> list[list[SessionTurn]]:
+def _codex(entries: list[dict[str, Any]]) -> dict[str, list[SessionTurn]]:
     turns: list[SessionTurn] = []
     provider = model = None
     for number, entry in enumerate(entries):
@@ -197,17 +205,17 @@ def _codex(entries: list[dict[str, Any]]) -> list[list[SessionTurn]]:
         elif kind == "turn_context":
             model = as_text(payload.get("model"))
         elif kind == "response_item" and payload and as_text(payload.get("type")) not in _UNSENT:
-            for message in _item_messages(payload):
+            for message in item_messages(payload):
                 goes_on = turns and turns[-1].message.role == message.role == "assistant"
                 turn = turns[-1] if goes_on else SessionTurn(message)
                 if not goes_on:
                     turns.append(turn)
                 parts = [_owned(_paired(part), provider, model) for part in message.parts]
                 turn.add(number, None, parts)
-    return [turns] if turns else []
+    return {"": turns} if turns else {}
 
 
-def _item_messages(item: dict[str, Any]) -> tuple[Message, ...]:
+def item_messages(item: dict[str, Any]) -> tuple[Message, ...]:
     """The messages of an item; one of a wrong form is passed on as it is."""
     try:
         return RESPONSES.request_reader({"input": [item]}).messages

@@ -29,6 +29,8 @@ class Turn(Value, frozen=True, kw_only=True):
     """When it was written, in seconds since 1970."""
     seconds: float | None = None
     """How long the model took."""
+    cost: float | None = None
+    """What it cost in dollars, as the source says; None where it says nothing."""
     line: int | None = None
     """The first line of the file that holds it, counted from 1."""
     marks: tuple[Mark, ...] = ()
@@ -46,6 +48,13 @@ class Conversation(Value, frozen=True, kw_only=True):
     """The id of the conversation that started this one, for a subagent's."""
     request: Request | None = None
     """The settings of the last request (model, system prompt, tools, reasoning), with no messages; None where the source has none."""
+
+    @property
+    def sent(self) -> tuple[Turn, ...]:
+        """The turns that the next request would hold: those since the last compaction, without errors and abandoned ones."""
+        starts = [number for number, turn in enumerate(self.turns) if "compaction" in turn.marks]
+        turns = self.turns[starts[-1] :] if starts else self.turns
+        return tuple(turn for turn in turns if not {"abandoned", "api_error"} & {*turn.marks})
 
     @property
     def messages(self) -> tuple[Message, ...]:

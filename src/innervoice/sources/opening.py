@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
 from innervoice.errors import DecodeError
+from innervoice.sources.beginning import first_values
 from innervoice.sources.conversation import Conversation
-from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
+from innervoice.sources.finding import FoundPaths
+from innervoice.sources.reader import NO_HINTS, Data, Entry, Hints, Opened, Reader, Trouble
+from innervoice.wire.json_access import members_of
 
-__all__ = ["READERS", "Source", "open_source", "paths_in"]
+__all__ = ["READERS", "Source", "open_source", "paths_in", "reader_of"]
 
-READERS: tuple[str, ...] = ()
+READERS: tuple[str, ...] = (
+    "request_log",
+    "gateway_lines",
+    "opencode",
+    "inspect_log",
+    "gemini_cli",
+    "codex",
+    "claude_code",
+    "otel",
+    "har",
+    "batch_file",
+    "litellm_log",
+    "stored",
+    "captured",
+)
 """The modules of the formats, in the order in which they are tried: the most telling first, what accepts nearly everything last."""
 
 _BEGINNING = 65_536
+_TOO_DEEP = "the JSON is nested too deeply"
 
 
 class Source:
@@ -27,7 +46,12 @@ class Source:
         self.path = data.path
         self.size = data.size
         self.cannot_know = (*reader.cannot_know, *opened.cannot_know)
+        self._data = data
         self._opened = opened
+
+    def content(self) -> bytes:
+        """All its bytes."""
+        return self._data.piece()
 
     @property
     def entries(self) -> list[Entry]:
@@ -43,30 +67,99 @@ class Source:
         """Reads a conversation, the main one without an id; raises `DecodeError` for one that is not there or cannot be read."""
         entry = next((entry for entry in self.entries if id is None or entry.id == id), None)
         if entry is None:
-            raise DecodeError(f"there is no conversation {id!r} in this source")
-        return self._opened.read(entry)
+            raise DecodeError(
+                "there is no conversation in this source"
+                if id is None
+                else f"there is no conversation {id!r} in this source"
+            )
+        return self._read(entry)
 
     def conversations(self) -> Iterator[Conversation]:
         """Reads all of them, one after the other."""
-        return map(self._opened.read, self.entries)
+        return map(self._read, self.entries)
+
+    def _read(self, entry: Entry) -> Conversation:
+        try:
+            return self._opened.read(entry)
+        except RecursionError:
+            raise DecodeError(_TOO_DEEP) from None
 
 
-def open_source(source: Path | str | bytes) -> Source:
-    """Opens a file, or the bytes of one; raises `DecodeError` if no format fits, with what was expected and what came."""
-    data = Data(content=source) if isinstance(source, bytes) else Data(Path(source))
+def open_source(source: Path | str | bytes, hints: Hints = NO_HINTS) -> Source:
+    """Opens a file, or the bytes of one; raises `DecodeError` if no format fits, with what was expected and what came.
+
+    A file that cannot be read raises an `OSError`. `hints` name the provider, model or dialect of answers that do not say it.
+    """
+    if not isinstance(source, bytes) and Path(source).is_fifo():
+        source = Path(source).read_bytes()  # a pipe can be read once
+    if isinstance(source, bytes):
+        data = Data(content=source, hints=hints)
+    else:
+        data = Data(Path(source), hints=hints)
     beginning = data.piece(0, _BEGINNING)
-    for reader in _readers():
-        if reader.recognizes(data, beginning):
+    try:
+        reader = _reader_of(data, beginning)
+        if reader is not None:
             return Source(reader, data, reader.open(data))
-    raise DecodeError(f"expected a session, a log, a trace or an answer; came {beginning[:40]!r}")
+    except RecursionError:
+        raise DecodeError(_TOO_DEEP) from None
+    raise DecodeError(
+        f"expected a session, a log, a trace, a history or an answer; came {_kind_of(beginning)}"
+    )
 
 
-def paths_in(paths: Iterable[Path]) -> Iterator[Path]:
-    """The files below paths, in order; links that lead out of a folder are not followed."""
-    raise NotImplementedError
+def reader_of(path: Path) -> Reader | None:
+    """The format of a file, by its first bytes; None if it is of no known format. Raises `OSError` for one that cannot be read."""
+    data = Data(path)
+    try:
+        return _reader_of(data, data.piece(0, _BEGINNING))
+    except RecursionError:
+        return None
 
 
-def _readers() -> Iterator[Reader]:
-    for name in READERS:
-        reader: Reader = import_module(f"innervoice.sources.{name}").READER
-        yield reader
+def paths_in(paths: Iterable[Path]) -> FoundPaths:
+    """The files of known formats below paths, in order; links that lead out of a folder are not followed.
+
+    When it is through, `unknown` says how many files were of no known format, and `troubles` which could not be read.
+    """
+    return FoundPaths(paths, reader_of)
+
+
+def _reader_of(data: Data, beginning: bytes) -> Reader | None:
+    return next((reader for reader in _readers() if reader.recognizes(data, beginning)), None)
+
+
+@cache
+def _readers() -> tuple[Reader, ...]:
+    return tuple(import_module(f"innervoice.sources.{name}").READER for name in READERS)
+
+
+def _kind_of(beginning: bytes) -> str:
+    """What bytes are, in words; they may hold a secret and are not shown."""
+    text = beginning.lstrip(b"\xef\xbb\xbf \r\n\t")
+    if not text:
+        return "nothing but blanks" if beginning else "an empty file"
+    if values := first_values(beginning):
+        first = values[0]
+        if not first:
+            kind = "list" if isinstance(first, list) else "object"
+            return (
+                f"an empty JSON {kind}"
+                if b"".join(text.split()) in (b"{}", b"[]")
+                else "damaged JSON"
+            )
+        if isinstance(first, list):
+            return f"a JSON list of something else: of its first item, {members_of(first[0])}"
+        return f"JSON of something else: {members_of(first)}"
+    return _kind_of_text(text[:1000])
+
+
+def _kind_of_text(text: bytes) -> str:
+    if text[:1] in (b"{", b"[", b"<"):
+        return "HTML or XML" if text[:1] == b"<" else "damaged JSON"
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start < len(text) - 4:  # else a character is cut
+            return "binary data"
+    return "binary data" if b"\x00" in text else "plain text"

@@ -12,14 +12,29 @@ from typing import NamedTuple
 
 from innervoice.sources.conversation import Conversation
 
-__all__ = ["Data", "Entry", "Opened", "Reader", "Trouble"]
+__all__ = ["NO_HINTS", "Data", "Entry", "Hints", "Opened", "Reader", "Trouble"]
+
+
+class Hints(NamedTuple):
+    """What the caller knows of the answers in a source; where it says nothing, it is detected."""
+
+    provider: str | None = None
+    model: str | None = None
+    dialect: str | None = None
+    inline: str | None = None
+
+
+NO_HINTS = Hints()
 
 
 class Data:
     """The bytes of a source: a file, or bytes in memory. A file is read in pieces, and never kept."""
 
-    def __init__(self, path: Path | None = None, content: bytes | None = None) -> None:
+    def __init__(
+        self, path: Path | None = None, content: bytes | None = None, hints: Hints = NO_HINTS
+    ) -> None:
         self.path = path
+        self.hints = hints
         self._content = content
 
     @property
@@ -43,9 +58,10 @@ class Data:
         """The lines from `start` on, each with its position; one line at a time is in memory."""
         position = start
         if self._content is not None:
-            for line in self._content[start:].splitlines(keepends=True):
-                yield position, line
-                position += len(line)
+            while position < len(self._content):
+                end = self._content.find(b"\n", position) + 1 or len(self._content)
+                yield position, self._content[position:end]
+                position = end
             return
         assert self.path is not None
         with self.path.open("rb") as file:
@@ -70,6 +86,8 @@ class Entry(NamedTuple):
     start: int = 0
     end: int | None = None
     """Where it is in the file, for a format whose conversations are independent of each other."""
+    line: int = 1
+    """The number of the line at `start`."""
     parent: str | None = None
     at: float | None = None
     model: str | None = None

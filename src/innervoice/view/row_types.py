@@ -11,8 +11,10 @@ come as words beside the numbers, so that the page formats nothing.
   GET /api/plan/ID?for=MODEL      PlanView
   GET /api/diff?a=ID:N&b=ID:N&what=turn|request    DiffView; N is the number of a turn
   GET /api/search?q=&in=ID        SearchResult
-  GET /api/live?c=ID              server-sent events, see `live.py`: `row` Row, `grow` Growth, `gone` {"n": N}, `head` Head, `sources` {}, `reset` {}
+  GET /api/live?c=ID&after=EVENT  server-sent events, see `live.py`: `row` Row, `grow` Growth, `gone` {"n": N}, `head` Head, `sources` {}, `reset` {}
   GET /api/export/ID?form=html|markdown|json&show=full    a file
+
+Everything else is `{"error": "a sentence"}` with a status of 400 or more. The page's addresses are relative, because it may lie below another path.
 """
 
 from __future__ import annotations
@@ -110,11 +112,20 @@ class Row(TypedDict):
 
 
 class Growth(TypedDict):
-    """Text that is appended to a row that is open."""
+    """Text that is appended to a row that is open.
+
+    The row becomes `{...row, ...growth, text: row.text.slice(0, at) + text}`, so that to apply it twice does no harm.
+    """
 
     n: int
+    at: int
+    """How much of the row's text is before it, as JavaScript counts characters (UTF-16)."""
     text: str
     facts: list[Fact]
+    first: NotRequired[str]
+    opening: NotRequired[str]
+    cut: NotRequired[int]
+    """These as in the row, where they changed."""
 
 
 class Lane(TypedDict):
@@ -133,6 +144,8 @@ class Head(TypedDict):
     title: str
     source: SourceItem
     lanes: list[Lane]
+    lanes_total: NotRequired[int]
+    """How many there are, if `lanes` are only some, around this one."""
     facts: list[Fact]
     """Sums: turns, tokens, reasoning tokens and their share, cost, models, what an edit cost of the cache."""
     cannot_know: list[str]
@@ -181,6 +194,8 @@ class SourceList(TypedDict):
     next: int | None
     unknown: int
     """How many files of the folder are of no known format."""
+    pending: NotRequired[int]
+    """How many files were not looked at yet, because there are very many; `sources` is sent when they are."""
 
 
 class PlanMark(TypedDict):

@@ -113,7 +113,8 @@ def _enable_thinking(choice: Choice, row: ModelRow) -> Fields:
 
 def _template(choice: Choice, row: ModelRow) -> Fields:
     name = "thinking" if row.control == "template-thinking" else "enable_thinking"
-    fields: Fields = {"chat_template_kwargs": {name: not choice.off}}
+    holder = "chat_template_args" if row.control == "template-args" else "chat_template_kwargs"
+    fields: Fields = {holder: {name: not choice.off}}
     return _without_none({**fields, "reasoning_effort": None if choice.off else choice.effort})
 
 
@@ -182,6 +183,7 @@ CONTROLS: dict[str, Callable[[Choice, ModelRow], Fields]] = {
     "enable-thinking": _enable_thinking,
     "template": _template,
     "template-thinking": _template,
+    "template-args": _template,
     "openrouter": _openrouter,
     "toggle": _toggle,
     "groq": _groq,
@@ -205,6 +207,7 @@ MEMBERS: dict[str, frozenset[str]] = {
     "enable-thinking": frozenset({"enable_thinking", "thinking_budget"}),
     "template": _TEMPLATE,
     "template-thinking": _TEMPLATE,
+    "template-args": frozenset({"chat_template_args", "reasoning_effort"}),
     "openrouter": frozenset({"reasoning", "reasoning_effort", "include_reasoning"}),
     "toggle": frozenset({"reasoning", "reasoning_effort"}),
     "groq": frozenset({"reasoning_effort", "reasoning_format", "include_reasoning"}),

@@ -10,8 +10,9 @@ from base64 import b64encode
 from enum import Enum
 from typing import Any
 
-from innervoice.canon.jsontext import dump_json
+from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.errors import DecodeError
+from innervoice.frames.eventstream import opened_chunk
 
 __all__ = ["json_of"]
 
@@ -20,6 +21,8 @@ _BLOCKS = {"thinking", "redacted_thinking", "tool_use", "reasoning", "reasoning_
 
 def json_of(value: Any) -> Any:
     """The JSON value of a dict, an SDK's object or a LangChain message."""
+    if isinstance(value, dict) and ("chunk" in value or "bytes" in value):
+        return _opened(value)
     if value is None or isinstance(value, (dict, list, str, int, float, bool)):
         return _plain(value)
     if hasattr(value, "additional_kwargs") and hasattr(value, "content"):
@@ -42,6 +45,17 @@ def json_of(value: Any) -> Any:
     raise DecodeError(
         f"expected bytes, text, a dict or an SDK's object, not {type(value).__name__}"
     )
+
+
+def _opened(event: dict[str, Any]) -> Any:
+    """The message in an event of botocore's InvokeModelWithResponseStream; other values as they are."""
+    plain = _plain(event)
+    inner = plain.get("chunk")
+    opened = opened_chunk(inner if isinstance(inner, dict) else plain)
+    try:
+        return plain if opened is None else load_json(opened)
+    except ValueError:
+        return plain
 
 
 def _unwrapped(event: dict[str, Any]) -> dict[str, Any]:

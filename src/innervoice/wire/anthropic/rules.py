@@ -82,12 +82,15 @@ def _cache_marks(lists: list[Any]) -> Iterator[Any]:
 
 
 def _enveloped(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
-    """What Vertex wants otherwise: the model's name in the path alone, and the version in the body."""
+    """What Vertex and Bedrock want otherwise: the model's name in the path alone, and the version in the body."""
     host = target.host
     if host is None:
         return
     if "model" in body and "{model}" in host.paths.get("anthropic", ""):
         yield refused("model: Extra inputs are not permitted")
+    for name in host.lacks:
+        if name in body:
+            yield refused(f"{name}: Extra inputs are not permitted")
     for name in host.members.get("anthropic", {}):
         if name not in body:
             yield refused(f"{name}: Field required")
@@ -101,7 +104,8 @@ def _sampling(
         value = body.get(name)
         if value is None:
             continue
-        if headers.get("anthropic-version") == _WITHOUT_SAMPLING:
+        version = body.get("anthropic_version") or headers.get("anthropic-version")
+        if version == _WITHOUT_SAMPLING:
             yield refused(f"{name}: Extra inputs are not permitted")
         elif name in row.refuses_always and value != 1:
             yield refused(f"`{name}` is not supported for this model.")

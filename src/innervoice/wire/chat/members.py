@@ -91,6 +91,7 @@ _ELSEWHERE: Mapping[str, Any] = {
     "thinking": ("object", "boolean"),
     "thinking_budget": "integer",
     "enable_thinking": "boolean",
+    "chat_template_args": "object",
     "chat_template_kwargs": "object",
     "reasoning_format": "string",
     "include_reasoning": "boolean",

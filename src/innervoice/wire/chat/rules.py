@@ -29,7 +29,8 @@ _SAMPLING = (
 )
 MOST_CHOICES = 128
 _NAMES = {name: name for name in _SAMPLING}
-_SWITCHES = ("reasoning_effort", "enable_thinking", "thinking", "reasoning", "chat_template_kwargs")
+_TEMPLATES = ("chat_template_kwargs", "chat_template_args")
+_SWITCHES = ("reasoning_effort", "enable_thinking", "thinking", "reasoning", *_TEMPLATES)
 
 
 def problems(
@@ -97,7 +98,7 @@ def _words(target: Target, code: str, usual: str, **values: Any) -> str:
 
 def is_on(body: dict[str, Any], target: Target) -> bool:
     """Whether the model will reason."""
-    template = as_dict(body.get("chat_template_kwargs"))
+    template = {name: item for held in _TEMPLATES for name, item in as_dict(body.get(held)).items()}
     if body.get("reasoning_effort") == "none" or body.get("enable_thinking") is False:
         return False
     if as_dict(body.get("thinking")).get("type") == "disabled" or False in template.values():

@@ -83,6 +83,7 @@ def _included(value: Any) -> tuple[Asked, Any]:
 
 
 _READ: dict[str, Callable[[Any], tuple[Asked, Any]]] = {
+    "chat_template_args": _template,
     "chat_template_kwargs": _template,
     "enable_thinking": _switch,
     "thinking": _thinking,

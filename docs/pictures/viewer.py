@@ -1,0 +1,109 @@
+"""Makes the pictures of the viewer: six states, light and dark, of the files that its tests open. Two of them are in the documentation.
+
+Needs what scripts/browser installs; scripts/pictures calls it: docs/pictures/viewer.py [FOLDER]
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from playwright.sync_api import Page, sync_playwright  # noqa: E402
+
+from innervoice.view.server import ViewServer  # noqa: E402
+from innervoice.view.shelf import Shelf  # noqa: E402
+from view.browser import sample_files  # noqa: E402
+
+HERE = Path(__file__).parent
+KEPT = {("plan", "light"): "viewer-plan.png", ("compare", "dark"): "viewer-compare.png"}
+"""The pictures that the documentation has."""
+SIZE: Any = {"width": 1280, "height": 720}
+
+
+def _open(page: Page, name: str) -> None:
+    page.locator("#source-list a", has_text=name).last.click()
+    page.locator("#head .path", has_text=name).wait_for()
+
+
+def timeline(page: Page) -> None:
+    _open(page, "slow-build.json")
+
+
+def unfolded(page: Page) -> None:
+    _open(page, "slow-build-edited.json")
+    page.locator("input[value=full]").check()
+
+
+def plan(page: Page) -> None:
+    _open(page, "slow-build-edited.json")
+    page.get_by_role("button", name="Plan").click()
+    page.locator("#target").fill("openai/gpt-5.6")
+    page.keyboard.press("Enter")
+    page.locator(".mark.stays").first.wait_for()
+    page.locator("#close-side").focus()
+
+
+def compare(page: Page) -> None:
+    _open(page, "slow-build.json")
+    page.get_by_role("button", name="Compare", exact=True).click()
+    page.locator("#left").select_option(index=6)
+    _open(page, "gpt.json")
+    page.locator("#right option").nth(1).wait_for(state="attached")
+    page.locator("#right").select_option(index=1)
+    page.locator("ins.line").first.wait_for()
+
+
+def search(page: Page) -> None:
+    _open(page, "slow-build.json")
+    page.locator("#search").fill("lock file")
+    page.locator(".hit").first.click()
+
+
+def lanes(page: Page) -> None:
+    _open(page, "5e55.jsonl")
+
+
+STATES: dict[str, Callable[[Page], None]] = {
+    "timeline": timeline,
+    "unfolded": unfolded,
+    "plan": plan,
+    "compare": compare,
+    "search": search,
+    "lanes": lanes,
+}
+
+
+def main(folder: Path) -> None:
+    """Writes all pictures into a folder, and those that are kept beside this file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory() as made,
+        ViewServer(Shelf([sample_files.write(Path(made) / "conversations")])) as server,
+        sync_playwright() as driver,
+    ):
+        browser = driver.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        for scheme in ("light", "dark"):
+            for name, reach in STATES.items():
+                context: Any = browser.new_context(color_scheme=scheme, viewport=SIZE)  # type: ignore[arg-type]
+                page = context.new_page()
+                page.goto(server.first_address)
+                reach(page)
+                page.wait_for_timeout(300)
+                page.screenshot(path=folder / f"{name}-{scheme}.png")
+                context.close()
+        browser.close()
+    for (name, scheme), kept in KEPT.items():
+        shutil.copy(folder / f"{name}-{scheme}.png", HERE / kept)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "pictures")

@@ -1,0 +1,335 @@
+"""Rows -> the answers in them, unsplit: texts, fields of reasoning, what was asked, and why the model stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from innervoice.bulk.layouts import Layout, as_messages, pair_in
+from innervoice.bulk.messages import calls_in, prompt_message, reasoning_field, stored_message
+from innervoice.bulk.table import Table
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import ToolCall
+from innervoice.canon.response import FinishReason, Response
+from innervoice.decoding import decode
+from innervoice.errors import DecodeError, InnervoiceError, ProviderError
+from innervoice.sessions.foreign import history_from
+
+__all__ = ["Answer", "answers_in"]
+
+
+class Answer(NamedTuple):
+    """An answer of the model, as the row has it."""
+
+    row: int
+    turn: int = 0
+    text: str | None = None
+    reasoning: str | None = None
+    """Reasoning that has a place of its own."""
+    place: str = "field"
+    """Which place that is: `field` or `column`."""
+    prompt: list[dict[str, Any]] | None = None
+    model: str | None = None
+    finish: str | None = None
+    calls: tuple[ToolCall, ...] = ()
+    """Tool calls beside the text."""
+    response: Response | None = None
+    """For an answer in the form of an API, the answer itself."""
+    trouble: str | None = None
+    """Why there is no answer."""
+    failed: bool = False
+    """Whether the provider answered with an error."""
+
+    @property
+    def finish_reason(self) -> FinishReason | None:
+        """Why the model stopped, in our words."""
+        return _FINISH_REASONS.get(self.finish) if self.finish else None
+
+
+_FINISH_REASONS: dict[str, FinishReason] = {
+    "stop": "stop", "length": "length", "max_tokens": "length", "MAX_TOKENS": "length", "STOP": "stop", "end_turn": "stop", "eos": "stop",
+    "eos_token": "stop", "stop_sequence": "stop", "complete": "stop", "COMPLETE": "stop", "tool_calls": "tool_calls", "tool_use": "tool_calls",
+    "content_filter": "content_filter", "SAFETY": "content_filter", "refusal": "refusal",
+}  # fmt: skip
+_ROLES = {
+    "human": "user",
+    "gpt": "assistant",
+    "model": "assistant",
+    "bot": "assistant",
+    "chatbot": "assistant",
+    "ai": "assistant",
+    "function_call": "assistant",
+    "observation": "tool",
+}
+
+
+def answers_in(table: Table, layout: Layout) -> Iterator[Answer]:
+    """The answers of all rows, in their order; a row without one gives one that says why."""
+    read = _READERS[layout.kind]
+    finishes = table.column(layout.finish) if layout.finish else None
+    models = table.column(layout.model) if layout.model else None
+    for row in range(len(table.numbers)):
+        if row in table.unreadable:
+            yield Answer(row, trouble=table.unreadable[row])
+            continue
+        model = models[row] if models else None
+        context = _Context(
+            row,
+            _prompt(table, layout, row),
+            model if isinstance(model, str) else None,
+            finishes[row] if finishes else None,
+        )
+        found = False
+        for answer in read(table, layout, context):
+            found = True
+            yield answer
+        if not found:
+            yield Answer(
+                row,
+                trouble="the row has no answer of a model",
+                prompt=context.prompt,
+                model=context.model,
+            )
+
+
+class _Context(NamedTuple):
+    row: int
+    prompt: list[dict[str, Any]] | None
+    model: str | None
+    finish: Any
+
+    def finish_of(self, turn: int) -> str | None:
+        """Why the model stopped at this turn; the column may have a list."""
+        if isinstance(self.finish, (list, tuple)):
+            value = self.finish[turn] if turn < len(self.finish) else None
+        else:
+            value = self.finish
+        return value if isinstance(value, str) else None
+
+
+def _prompt(table: Table, layout: Layout, row: int) -> list[dict[str, Any]] | None:
+    """What stands in columns before the answer."""
+    prompt: list[dict[str, Any]] = []
+    system = table.column(layout.system)[row] if layout.system else None
+    if isinstance(system, str) and system:
+        prompt.append({"role": "system", "content": system})
+    asked = table.column(layout.prompt)[row] if layout.prompt else None
+    is_plain = isinstance(asked, str) and not asked.lstrip().startswith("[")
+    messages = None if is_plain else as_messages(asked)
+    if messages:
+        prompt += map(_shown, messages)
+    elif isinstance(asked, str):
+        prompt.append({"role": "user", "content": asked})
+    return prompt or None
+
+
+def _shown(message: dict[str, Any]) -> dict[str, Any]:
+    """A message as the prompt has it."""
+    content = _content(message)
+    text = content if isinstance(content, str) else _text_of(content)
+    return prompt_message(_role(message), text, message)
+
+
+def _role(message: dict[str, Any]) -> str:
+    role = str(message.get("role") or message.get("from") or "")
+    return _ROLES.get(role.lower(), role)
+
+
+def _content(message: dict[str, Any]) -> Any:
+    return next(
+        (message[name] for name in ("content", "value", "text") if message.get(name) is not None),
+        None,
+    )
+
+
+def _text_of(content: Any) -> str | None:
+    """The text of content in blocks; None if there is none."""
+    if not isinstance(content, (list, tuple)):
+        return None
+    texts = [
+        one if isinstance(one, str) else one.get("text")
+        for one in content
+        if isinstance(one, (str, dict))
+    ]
+    return "".join(text for text in texts if isinstance(text, str)) or None
+
+
+# ---- a reader for each kind of layout ------------------------------------------------------------------
+
+
+def _of_messages(table: Table, layout: Layout, context: _Context) -> Iterator[Answer]:
+    messages = as_messages(table.column(layout.columns[0])[context.row])
+    prompt = list(context.prompt or [])
+    turn = 0
+    for message in messages or ():
+        if _role(message) == "assistant":
+            yield _of_message(message, context, turn, list(prompt) or None)
+            turn += 1
+        prompt.append(_shown(message))
+
+
+def _of_message(message: dict[str, Any], context: _Context, turn: int, prompt: Any) -> Answer:
+    content = _content(message)
+    known = Answer(
+        context.row, turn, prompt=prompt, model=context.model, finish=context.finish_of(turn)
+    )
+    stored = stored_message(message)
+    if stored is not None:
+        response = Response(parts=stored.parts, ended=True, finish_reason=known.finish_reason)
+        return known._replace(response=response)
+    if content is not None and not isinstance(content, str):
+        return _of_blocks(message, known)
+    text, calls = calls_in(message, content)
+    return known._replace(text=text or "", reasoning=reasoning_field(message), calls=calls)
+
+
+def _of_blocks(message: dict[str, Any], known: Answer) -> Answer:
+    """An answer whose content is blocks, as an API has them."""
+    try:
+        read = history_from([{**message, "role": "assistant"}]).messages
+    except DecodeError as error:
+        return known._replace(trouble=str(error))
+    parts = tuple(part for one in read if isinstance(one, Message) for part in one.parts)
+    return known._replace(
+        response=Response(parts=parts, ended=True, finish_reason=known.finish_reason)
+    )
+
+
+def _of_generations(table: Table, layout: Layout, context: _Context) -> Iterator[Answer]:
+    texts = table.column(layout.columns[0])[context.row]
+    for turn, text in enumerate(texts if isinstance(texts, (list, tuple)) else [texts]):
+        known = Answer(
+            context.row,
+            turn,
+            prompt=context.prompt,
+            model=context.model,
+            finish=context.finish_of(turn),
+        )
+        yield (
+            known._replace(text=text)
+            if isinstance(text, str)
+            else known._replace(trouble=f"expected a text, not {type(text).__name__}")
+        )
+
+
+def _of_text(table: Table, layout: Layout, context: _Context) -> Iterator[Answer]:
+    for turn, name in enumerate(layout.columns):
+        text = table.column(name)[context.row]
+        if isinstance(text, str):
+            yield Answer(
+                context.row,
+                turn,
+                text=text,
+                prompt=context.prompt,
+                model=context.model,
+                finish=context.finish_of(turn),
+            )
+
+
+def _of_columns(table: Table, layout: Layout, context: _Context) -> Iterator[Answer]:
+    for turn, (thought, said) in enumerate(zip(layout.reasoning, layout.columns, strict=True)):
+        reasoning, text = (_joined(table.column(name)[context.row]) for name in (thought, said))
+        if reasoning is None and text is None:
+            continue
+        model = context.model or (layout.models[turn] if layout.models else None)
+        yield Answer(
+            context.row,
+            turn,
+            text or "",
+            reasoning,
+            "column",
+            prompt=context.prompt,
+            model=model,
+            finish=context.finish_of(turn),
+        )
+
+
+def _joined(value: Any) -> str | None:
+    if isinstance(value, (list, tuple)):
+        return "\n\n".join(one for one in value if isinstance(one, str)) or None
+    return value if isinstance(value, str) else None
+
+
+def _of_interactions(table: Table, layout: Layout, context: _Context) -> Iterator[Answer]:
+    prompt = list(context.prompt or [])
+    interactions: Sequence[Any] = table.column(layout.columns[0])[context.row] or ()
+    for turn, one in enumerate(interactions):
+        pair = pair_in(list(one)) if isinstance(one, dict) else None
+        if pair is None:
+            yield Answer(context.row, turn, trouble="expected an object with reasoning and answer")
+            continue
+        asked = next(
+            (
+                one[name]
+                for name in ("query", "prompt", "question", "user")
+                if isinstance(one.get(name), str)
+            ),
+            None,
+        )
+        if asked is not None:
+            prompt.append({"role": "user", "content": asked})
+        reasoning, text = _joined(one[pair[0]]), _joined(one[pair[1]])
+        yield Answer(
+            context.row,
+            turn,
+            text or "",
+            reasoning,
+            prompt=list(prompt),
+            model=context.model,
+            finish=context.finish_of(turn),
+        )
+        prompt.append({"role": "assistant", "content": text})
+
+
+def _of_answers(table: Table, layout: Layout, context: _Context) -> Iterator[Answer]:
+    del layout
+    row = {name: value for name, value in table.row(context.row).items() if value is not None}
+    try:
+        response = decode(row, inline="all")
+    except ProviderError as error:
+        yield Answer(context.row, trouble=str(error), model=context.model, failed=True)
+        return
+    except InnervoiceError as error:
+        yield Answer(context.row, trouble=str(error), model=context.model)
+        return
+    for turn, one in enumerate((response, *response.alternatives)):
+        yield Answer(
+            context.row,
+            turn,
+            prompt=context.prompt,
+            model=one.model or response.model or context.model,
+            finish=one.finish_reason,
+            response=one,
+        )
+
+
+def _of_rows(table: Table, layout: Layout, context: _Context) -> Iterator[Answer]:
+    """Rows that were split before are not split again."""
+    del table, layout
+    yield Answer(context.row, response=Response())
+
+
+def _of_sessions(table: Table, layout: Layout, context: _Context) -> Iterator[Answer]:
+    del layout
+    row = table.row(context.row)
+    answer: Response = row["answer"]
+    yield Answer(
+        context.row,
+        row["turn"],
+        prompt=row["prompt"],
+        model=row["model"],
+        finish=answer.finish_reason,
+        response=answer,
+    )
+
+
+_READERS = {
+    "rows": _of_rows,
+    "sessions": _of_sessions,
+    "answers": _of_answers,
+    "generations": _of_generations,
+    "messages": _of_messages,
+    "interactions": _of_interactions,
+    "columns": _of_columns,
+    "text": _of_text,
+}

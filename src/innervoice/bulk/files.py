@@ -1,0 +1,188 @@
+"""Paths -> files to read: globs, folders, compression, and addresses of stores through fsspec where it is installed."""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from innervoice.bulk.standard_input import standard_input
+from innervoice.errors import UsageError
+
+__all__ = [
+    "DAMAGED",
+    "FORMATS",
+    "STANDARD_INPUT",
+    "InputFile",
+    "input_files",
+    "is_address",
+    "open_file",
+    "with_arrow",
+]
+
+STANDARD_INPUT = "-"
+FORMATS: dict[str, str] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+"""The format by the end of a name, behind which `.gz` or `.zst` may stand for JSON."""
+_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+DAMAGED: tuple[type[Exception], ...] = (EOFError, zlib.error, gzip.BadGzipFile)
+"""What a compressed file raises that is damaged or cut off."""
+
+
+class InputFile(NamedTuple):
+    """A file to read."""
+
+    path: str
+    format: str
+    compression: str | None = None
+    size: int | None = None
+    """In bytes; None if it is not known, as for standard input."""
+
+
+def input_files(paths: Iterable[str | os.PathLike[str]]) -> list[InputFile]:
+    """The files that paths, globs, folders and addresses name, in the order of their names for each; raises `UsageError` for one without files."""
+    files: list[InputFile] = []
+    for given in paths:
+        path = os.fspath(given)
+        found = list(_named(path))
+        if not found:
+            raise UsageError(
+                f"there is no file {path!r} that holds rows; its name must end in {', '.join(FORMATS)}, and .gz or .zst behind it"
+            )
+        files += found
+    if not files:
+        raise UsageError("expected the path of a file with rows")
+    if len(files) > 1 and any(file.path == STANDARD_INPUT for file in files):
+        raise UsageError("standard input cannot be read together with files")
+    return list(dict.fromkeys(files))
+
+
+def _named(path: str) -> Iterator[InputFile]:
+    if path == STANDARD_INPUT:
+        yield InputFile(path, "jsonl")
+        return
+    if _ADDRESS.match(path):
+        yield from _remote(path)
+        return
+    if Path(path).is_dir():
+        inside = (
+            str(one)
+            for one in sorted(Path(path).rglob("*"))
+            if one.is_file() and not _is_hidden(one, Path(path))
+        )
+        yield from (file for one in inside if (file := _file(one, Path(one).stat().st_size)))
+        return
+    names = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))  # noqa: PTH207 - as it was written
+    for name in names:
+        if Path(name).is_file():
+            file = _file(name, Path(name).stat().st_size)
+            # A file that was named is read, whatever its name: lines are the usual form.
+            yield file or InputFile(name, "jsonl", None, Path(name).stat().st_size)
+
+
+def _is_hidden(path: Path, folder: Path) -> bool:
+    """Whether a file of a folder is not data: hidden, or a manifest of ours."""
+    inner = path.relative_to(folder).parts
+    return any(part.startswith((".", "_")) for part in inner) or path.name == "manifest.json"
+
+
+def _file(path: str, size: int | None) -> InputFile | None:
+    stem, compression = path, None
+    for ending, name in _COMPRESSIONS.items():
+        if path.lower().endswith(ending):
+            stem, compression = path[: -len(ending)], name
+    kind = FORMATS.get(os.path.splitext(stem)[1].lower())  # noqa: PTH122 - an address is no path
+    return InputFile(path, kind, compression, size) if kind else None
+
+
+def _remote(address: str) -> Iterator[InputFile]:
+    fs, path = _fsspec().core.url_to_fs(address)
+    names = sorted(fs.glob(path)) if glob.has_magic(path) else [path]
+    if len(names) == 1 and fs.isdir(names[0]):
+        names = sorted(fs.find(names[0]))
+    for name in names:
+        if file := _file(fs.unstrip_protocol(name), None):
+            yield file._replace(size=fs.size(name))
+
+
+def _fsspec() -> Any:
+    try:
+        import_module("fsspec.core")
+        return import_module("fsspec")
+    except ModuleNotFoundError:
+        raise UsageError(
+            "an address such as s3:// or hf:// needs fsspec and the package of its store: pip install fsspec s3fs"
+        ) from None
+
+
+def is_address(path: str) -> bool:
+    """Whether a path is an address that fsspec opens, as `s3://bucket/a.parquet`."""
+    return _ADDRESS.match(path) is not None
+
+
+def open_file(file: InputFile, *, is_last: bool = False) -> BinaryIO:
+    """Opens a file for reading, decompressed; `is_last` says that it will not be opened again, which matters for standard input."""
+    if file.path == STANDARD_INPUT:
+        return cast("BinaryIO", standard_input(is_last=is_last))
+    if is_address(file.path):
+        stream: BinaryIO = _fsspec().open(file.path, "rb").open()
+    else:
+        stream = Path(file.path).open("rb")  # noqa: SIM115 - the caller closes it
+    if file.compression == "gzip":
+        return cast("BinaryIO", _GzipFile(stream))
+    return _zstd(stream) if file.compression == "zstd" else stream
+
+
+class _GzipFile(gzip.GzipFile):
+    """A gzip file that closes the file it reads, too."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._compressed = stream
+        super().__init__(fileobj=stream)
+
+    def close(self) -> None:
+        super().close()
+        self._compressed.close()
+
+
+def _zstd(stream: BinaryIO) -> BinaryIO:
+    for module, opened in _ZSTD.items():
+        try:
+            return cast("BinaryIO", opened(import_module(module), stream))
+        except ModuleNotFoundError:
+            continue
+    raise UsageError(
+        'a file that ends in .zst needs a package: pip install zstandard, or "innervoice[bulk]"'
+    )
+
+
+_ZSTD: dict[str, Callable[[Any, BinaryIO], Any]] = {
+    "compression.zstd": lambda module, stream: module.ZstdFile(stream),  # Python 3.14
+    "zstandard": lambda module, stream: module.ZstdDecompressor().stream_reader(
+        stream, read_across_frames=True
+    ),
+    "pyarrow": lambda module, stream: module.CompressedInputStream(stream, "zstd"),
+}
+
+
+def with_arrow(what: str) -> Any:
+    """The module `pyarrow`; raises `UsageError` with how to get it."""
+    try:
+        return import_module("pyarrow")
+    except ModuleNotFoundError:
+        raise UsageError(f'{what} needs pyarrow: pip install "innervoice[bulk]"') from None

@@ -1,0 +1,129 @@
+r"""Answers that are in the wrong place: only in the reasoning, already in the prompt, or copied out of the reasoning.
+
+What counts as the final answer is what graders look for: the last `\boxed{...}`, else a last line `#### 42`, else what follows "final answer is" or
+"Answer:". A reference column (`reference="ground_truth"`) replaces the search.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import Any
+
+from innervoice.bulk.loops import words_of
+from innervoice.bulk.needs import column, rows_in
+from innervoice.bulk.schema import Batch, Column, Step
+
+__all__ = ["copied_share", "final_answer", "leak"]
+
+_ADDS = {
+    "final_answer": Column("string", "The final answer as it stands in the answer, or else in the reasoning; null if none is marked."),
+    "answer_only_in_reasoning": Column("bool", "The reasoning has a final answer, and the answer does not have it, or there is no answer at all."),
+    "answer_in_prompt": Column("bool", "The prompt has the final answer as a whole word; false for answers that are shorter than the limit."),
+    "copied_share": Column("double", "The share of word 8-grams of the answer that are in the reasoning; null if it has fewer than eight words."),
+}  # fmt: skip
+
+_GRAM = 8
+_BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{")
+_LINE = re.compile(r"^[ \t]*####[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
+_SAID = re.compile(
+    r"(?:\bfinal answer(?: is)?|\bthe answer is|\banswer\s*:|最终答案(?:是|为)?|答案(?:是|为|[:：]))[\s:：*$]*([^\s*$].{0,200}?)[*$]*[.。]?[ \t]*(?:\n|$)",
+    re.IGNORECASE,
+)
+_BLANKS = re.compile(r"\s+")
+
+
+def leak(reference: str | None = None, shortest: int = 4) -> Step:
+    """The step; an answer shorter than `shortest` characters is not looked for in the prompt, where a digit or a letter stands by chance."""
+
+    return Step("leak", partial(_run, reference=reference, shortest=shortest), _ADDS)
+
+
+def _run(batch: Batch, *, reference: str | None, shortest: int) -> Batch:
+    answers = [text or "" for text in column(batch, "answer", "leak")]
+    thoughts = [text or "" for text in column(batch, "reasoning", "leak")]
+    prompts = column(batch, "prompt", "leak")
+    references = column(batch, reference, "leak") if reference else [None] * rows_in(batch)
+    finals = [
+        _reference(known) or final_answer(answer) or final_answer(thought)
+        for known, answer, thought in zip(references, answers, thoughts, strict=True)
+    ]
+    return {
+        **batch,
+        "final_answer": finals,
+        "answer_only_in_reasoning": [
+            _only_in_reasoning(final, answer, thought)
+            for final, answer, thought in zip(finals, answers, thoughts, strict=True)
+        ],
+        "answer_in_prompt": [
+            final is not None and len(final) >= shortest and _is_in(final, _said(prompt))
+            for final, prompt in zip(finals, prompts, strict=True)
+        ],
+        "copied_share": [
+            copied_share(answer, thought) for answer, thought in zip(answers, thoughts, strict=True)
+        ],
+    }
+
+
+def final_answer(text: str) -> str | None:
+    """The final answer that a text marks, without the markup around it."""
+    if boxed := _last_boxed(text):
+        return boxed
+    found = _LINE.findall(text) or _SAID.findall(text)
+    return found[-1].strip() or None if found else None
+
+
+def copied_share(answer: str, reasoning: str) -> float | None:
+    """How much of the answer the reasoning has word for word."""
+    said = _grams(answer)
+    if not said:
+        return None
+    thought = set(_grams(reasoning))
+    return sum(gram in thought for gram in said) / len(said)
+
+
+def _only_in_reasoning(final: str | None, answer: str, thought: str) -> bool:
+    if not thought.strip():
+        return False
+    if not answer.strip():
+        return True
+    return final is not None and _is_in(final, thought) and not _is_in(final, answer)
+
+
+def _last_boxed(text: str) -> str | None:
+    for found in reversed(list(_BOXED.finditer(text))):
+        depth = 1
+        # A formula is short; what has no end within 1,000 characters was cut off.
+        for position in range(found.end(), min(len(text), found.end() + 1000)):
+            depth += {"{": 1, "}": -1}.get(text[position], 0)
+            if depth == 0:
+                return text[found.end() : position].strip() or None
+    return None
+
+
+def _is_in(final: str, text: str) -> bool:
+    """Whether the text has the answer as whole words, white space aside."""
+    needle = re.escape(_BLANKS.sub(" ", final))
+    before = r"(?<!\w)" if _is_word(final[0]) else ""
+    after = r"(?!\w)" if _is_word(final[-1]) else ""
+    return re.search(before + needle + after, _BLANKS.sub(" ", text)) is not None
+
+
+def _is_word(character: str) -> bool:
+    """Whether words of this character have an end; those of Han and kana have none that can be seen."""
+    return character.isascii() and character.isalnum()
+
+
+def _said(prompt: list[dict[str, Any]] | None) -> str:
+    return "\n".join(
+        message["content"] or "" for message in prompt or () if message["role"] != "assistant"
+    )
+
+
+def _reference(known: Any) -> str | None:
+    return str(known).strip() or None if known is not None else None
+
+
+def _grams(text: str) -> list[int]:
+    words = words_of(text)
+    return list(map(hash, zip(*(words[start:] for start in range(_GRAM)), strict=False)))

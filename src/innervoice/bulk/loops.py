@@ -1,0 +1,149 @@
+"""Reasoning that goes round in circles, as three numbers for each row, in linear time.
+
+`loop_period`   the length in characters of the shortest piece that the text ends with, four times or more in a row
+`loop_novelty`  the share of word 8-grams in the last window that were not in the text before: 1.0 is all new, a stuck model is below 0.02
+`loop_onset`    the character from which on the text repeats itself more than it says anything new
+
+An exact period finds few of the stuck runs and is never wrong; novelty finds most of them (vllm issue 52677, read 2026-11-15). Which number is too
+low is the user's to say, in a filter. Where a script has no blanks between words, a character is a word.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import NamedTuple
+
+from innervoice.bulk.needs import column
+from innervoice.bulk.schema import Batch, Column, Step
+
+__all__ = ["LoopNumbers", "loop_numbers", "loops", "words_of"]
+
+_ADDS = {
+    "loop_period": Column("int32", "Characters of the piece that the reasoning ends with, repeated four times or more; null if it does not."),
+    "loop_novelty": Column("double", "Share of new word 8-grams in the last window of the reasoning; null if it has fewer than eight words."),
+    "loop_onset": Column("int32", "Character of the reasoning from which on it mostly repeats; null if it does not."),
+}  # fmt: skip
+
+_GRAM = 8
+_TAIL = 65_536
+"""A period is looked for in so many characters at the end."""
+
+# Han, kana, Thai, Lao, Khmer and Myanmar are written without blanks.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_WORD = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
+_HAS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+
+
+class LoopNumbers(NamedTuple):
+    """The three numbers; None where there is nothing to say."""
+
+    period: int | None
+    novelty: float | None
+    onset: int | None
+
+
+def loops(window: int = 4000, text: str = "reasoning") -> Step:
+    """The step; `window` counts words, and `text` is the column to look at."""
+
+    return Step("loops", partial(_run, window=window, text=text), _ADDS)
+
+
+def _run(batch: Batch, *, window: int, text: str) -> Batch:
+    numbers = [loop_numbers(value or "", window) for value in column(batch, text, "loops")]
+    return {
+        **batch,
+        "loop_period": [row.period for row in numbers],
+        "loop_novelty": [row.novelty for row in numbers],
+        "loop_onset": [row.onset for row in numbers],
+    }
+
+
+def loop_numbers(text: str, window: int = 4000) -> LoopNumbers:
+    """The three numbers of a text."""
+    novelty, onset = _repeats(text, window)
+    return LoopNumbers(_period(text), novelty, onset)
+
+
+def _period(text: str) -> int | None:
+    """The shortest piece that covers the longest part of the end, four times or more.
+
+    Backwards, the end of the text is a beginning: where it comes again is a candidate. A beginning that is at least twice as long as the period
+    comes again after exactly one period, so trying lengths that grow by half finds each period that is repeated long enough.
+    """
+    backwards = text[-_TAIL:][::-1]
+    best: tuple[int, int] | None = (
+        None  # characters covered, and the period negated: the longest cover wins, then the shortest piece
+    )
+    length = 2
+    while length < len(backwards):
+        period = backwards.find(backwards[:length], 1)
+        # A longer beginning has its next place no nearer, so what is not found now is not found later.
+        if period < 0:
+            break
+        covered = period + _common_beginning(backwards, period)
+        if covered >= 4 * period:
+            best = max(best or (0, 0), (covered, -period))
+        length = max(length + length // 2, period)
+    return -best[1] if best else None
+
+
+def _common_beginning(text: str, offset: int) -> int:
+    """How far the text equals itself from `offset` on; by halving, since slices are compared faster than characters."""
+    low, high = 0, len(text) - offset
+    if text[offset:] == text[:high]:
+        return high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if text[low:middle] == text[offset + low : offset + middle]:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _repeats(text: str, window: int) -> tuple[float | None, int | None]:
+    """Novelty of the last window, and the onset."""
+    words = words_of(text)
+    # A hash instead of the words: eight thousand tuples would keep the garbage collector busy.
+    grams = list(map(hash, zip(*(words[start:] for start in range(_GRAM)), strict=False)))
+    if not grams:
+        return None, None
+    distinct = len(set(grams))
+    if distinct == len(grams):
+        return 1.0, None
+    before = grams[:-window]
+    novelty = (distinct - len(set(before))) / (len(grams) - len(before))
+    onset = _onset(grams)
+    return novelty, None if onset is None else _place(text, onset)
+
+
+def _onset(grams: list[int]) -> int | None:
+    """Where the sum of (repeated: +1, new: -1) has its last minimum, if it has risen since."""
+    seen: set[int] = set()
+    height = lowest = onset = 0
+    for index, gram in enumerate(grams, start=1):
+        if gram in seen:
+            height += 1
+            continue
+        seen.add(gram)
+        height -= 1
+        if height <= lowest:
+            lowest, onset = height, index
+    return onset if onset < len(grams) else None
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text; in scripts without blanks, its characters."""
+    if text.isascii() or not _HAS_UNSPACED.search(text):
+        return text.split()
+    return _WORD.findall(text)
+
+
+def _place(text: str, word: int) -> int:
+    """The character at which the word begins."""
+    pattern = re.compile(r"\S+") if text.isascii() or not _HAS_UNSPACED.search(text) else _WORD
+    for index, found in enumerate(pattern.finditer(text)):
+        if index == word:
+            return found.start()
+    return len(text)

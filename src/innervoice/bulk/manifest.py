@@ -1,0 +1,120 @@
+"""What a run was made of and what came out: versions, options, counts and digests. The same run has the same manifest, whenever it ran."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, NamedTuple
+
+from innervoice.bulk.files import STANDARD_INPUT, InputFile, open_file
+from innervoice.canon.jsontext import dump_json, load_json
+
+__all__ = ["Counts", "Part", "Trouble", "fingerprint", "load", "plan_digest", "save", "versions"]
+
+_ENDS = 65_536
+_MOST_TROUBLES = 20
+
+
+class Trouble(NamedTuple):
+    """A row that could not be read."""
+
+    place: str
+    """File and line."""
+    why: str
+
+
+class Counts:
+    """Counts of rows by status, note and markup, and the first troubles."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.columns: dict[str, Counter[str]] = {
+            "status": Counter(),
+            "notes": Counter(),
+            "markup": Counter(),
+        }
+        self.troubles: list[Trouble] = []
+
+    def add(self, batch: dict[str, Any], troubles: Sequence[Trouble]) -> None:
+        """Counts a batch."""
+        self.rows += len(next(iter(batch.values()), ()))
+        self.columns["status"].update(batch.get("status", ()))
+        self.columns["notes"].update(code for codes in batch.get("notes", ()) for code in codes)
+        self.columns["markup"].update(name for name in batch.get("markup", ()) if name is not None)
+        self.troubles += troubles[: _MOST_TROUBLES - len(self.troubles)]
+
+    def merge(self, other: dict[str, Any]) -> None:
+        """Adds the counts of another part, as `as_json` gave them."""
+        self.rows += other["rows"]
+        for name, counter in self.columns.items():
+            counter.update(other[name])
+        troubles = [Trouble(*trouble) for trouble in other["troubles"]]
+        self.troubles += troubles[: _MOST_TROUBLES - len(self.troubles)]
+
+    def as_json(self) -> dict[str, Any]:
+        """As an object; the most frequent first, so that it does not depend on the order of the parts."""
+        ordered = {
+            name: dict(sorted(counter.items(), key=lambda entry: (-entry[1], entry[0])))
+            for name, counter in self.columns.items()
+        }
+        return {
+            "rows": self.rows,
+            **ordered,
+            "troubles": [list(trouble) for trouble in self.troubles],
+        }
+
+
+class Part(NamedTuple):
+    """A part of the result that is complete: the files that it has, and its counts."""
+
+    number: int
+    files: dict[str, dict[str, Any]]
+    """Name of the output -> name, rows, size and digest of its file."""
+    counts: dict[str, Any]
+
+
+def versions() -> dict[str, str]:
+    """The versions of what made the result."""
+    found = {}
+    for package in ("innervoice", "pyarrow"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def fingerprint(file: InputFile) -> dict[str, Any]:
+    """A file by its size and the digest of its beginning and end: reading all of it would take as long as the run."""
+    known: dict[str, Any] = {"path": file.path, "size": file.size}
+    if file.path == STANDARD_INPUT:
+        return {**known, "run": token_hex(8)}  # never the same as another
+    with open_file(file._replace(compression=None)) as stream:
+        digest = hashlib.sha256(stream.read(_ENDS))
+        stream.seek(max((file.size or 0) - _ENDS, 0))
+        digest.update(stream.read(_ENDS))
+    return {**known, "ends": digest.hexdigest()}
+
+
+def plan_digest(plan: dict[str, Any]) -> str:
+    """A digest of everything that the result depends on."""
+    return hashlib.sha256(dump_json(plan)).hexdigest()
+
+
+def save(path: Path, value: Any) -> None:
+    """Writes JSON completely or not at all."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.write_bytes(dump_json(value) + b"\n")
+    temporary.replace(path)
+
+
+def load(path: Path) -> Any:
+    """Reads JSON; None if there is none that can be read."""
+    try:
+        return load_json(path.read_bytes())
+    except (OSError, ValueError):
+        return None

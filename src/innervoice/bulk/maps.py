@@ -1,0 +1,75 @@
+"""The steps by their names, and which of them adds a column that a filter names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from innervoice.bulk.costs import cost
+from innervoice.bulk.filtering import Filter
+from innervoice.bulk.history_rules import keep_last, strip, unroll
+from innervoice.bulk.language import language
+from innervoice.bulk.leak import leak
+from innervoice.bulk.loops import loops
+from innervoice.bulk.schema import COLUMNS, Step
+from innervoice.bulk.secrets import secrets
+from innervoice.bulk.stats import stats
+from innervoice.bulk.streaming import split_batch
+from innervoice.bulk.training.examples import to
+from innervoice.errors import UsageError
+
+__all__ = ["MAPS", "split", "steps_for", "steps_named"]
+
+
+def split(
+    text: str = "text",
+    model: str | None = None,
+    prefix_open: bool | None = None,
+    markup: Iterable[str] = (),
+) -> Step:
+    """The step that splits a column of texts: adds answer, reasoning, status, notes and markup."""
+    names = ("answer", "reasoning", "status", "notes", "markup")
+    run = partial(
+        split_batch, text=text, model=model, prefix_open=prefix_open, markup=tuple(markup)
+    )
+    return Step("split", run, {name: COLUMNS[name] for name in names})
+
+
+MAPS: dict[str, Callable[..., Step]] = {
+    "split": split,
+    "strip": strip,
+    "keep_last": keep_last,
+    "unroll": unroll,
+    "to": to,
+    "stats": stats,
+    "loops": loops,
+    "language": language,
+    "leak": leak,
+    "secrets": secrets,
+    "cost": cost,
+}
+"""What makes each step, in the order in which they are listed; all but `to` need no argument."""
+
+_ALONE = tuple(name for name in MAPS if name not in ("split", "to"))
+
+
+def steps_named(names: Iterable[str]) -> list[Step]:
+    """The steps of these names, each once, in the order of the names."""
+    steps = []
+    for name in dict.fromkeys(names):
+        if name not in _ALONE:
+            raise UsageError(f"unknown step {name!r}; there are: {', '.join(_ALONE)}")
+        steps.append(MAPS[name]())
+    return steps
+
+
+def steps_for(expression: Filter, present: Iterable[Step] = ()) -> list[Step]:
+    """The further steps whose columns a filter reads."""
+    added = {column for step in present for column in step.adds}
+    wanted = [name for name in expression.names if name not in added and name not in COLUMNS]
+    found = []
+    for name in ("stats", "loops", "language", "leak", "secrets", "cost"):
+        step = MAPS[name]()
+        if any(column in step.adds for column in wanted):
+            found.append(step)
+    return found

@@ -1,0 +1,41 @@
+"""How data is read: which columns, which markup, what is kept of a row. What is not said is found in a sample."""
+
+from __future__ import annotations
+
+from innervoice.canon.value import Value
+
+__all__ = ["SAMPLE_ROWS", "ReadOptions"]
+
+SAMPLE_ROWS = 1_000
+"""How many rows are looked at to find layout and markup."""
+
+
+class ReadOptions(Value, frozen=True, kw_only=True):
+    """What the caller says about the rows; None leaves it to the sample."""
+
+    messages: str | None = None
+    """The column with a list of messages."""
+    generations: str | None = None
+    """The column with a list of texts."""
+    text: tuple[str, ...] = ()
+    """Columns with a text of the model; several give a row each."""
+    reasoning: str | None = None
+    """The column with the reasoning; `answer` has to be said, too."""
+    answer: str | None = None
+    prompt: str | None = None
+    id: str | None = None
+    model_column: str | None = None
+    finish: str | None = None
+    markup: tuple[str, ...] | None = None
+    """Markup to look for besides the usual tags; None for what occurs in the sample."""
+    model: str | None = None
+    """The model that wrote all texts, as a hint for the splitter."""
+    prefix_open: bool | None = None
+    keep: tuple[str, ...] | None = None
+    """Columns of the rows that are passed on; None for all that are not read."""
+    parts: bool = False
+    """Whether the column `parts` is filled."""
+    whole_prompts: bool = False
+    """Whether the prompt of an answer in a session is the whole conversation before it; without, what came since the answer before."""
+    raw: bool = False
+    """Whether the column `raw` is filled."""

@@ -1,0 +1,158 @@
+"""Tallies -> one HTML page: no scripts, no links to elsewhere, light and dark, all text escaped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from html import escape
+
+from innervoice.bulk.report.plots import bars, length_plot, share_plot
+from innervoice.bulk.report.tallies import (
+    FLAGS,
+    LENGTHS,
+    SHARES,
+    WORDS,
+    Example,
+    Histogram,
+    Tallies,
+)
+from innervoice.canon.notes import SENTENCES
+from innervoice.show.visible import visible
+
+__all__ = ["PERCENTILES", "render_page"]
+
+PERCENTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
+_MOST = 20
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1c1e21; --quiet: #5f6670; --line: #d8dce1; --paper: #ffffff; --bar: #3b6fb6; --mark: #b3541e; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --quiet: #9aa3ad; --line: #3a4048; --paper: #16181b; --bar: #7aa7e0; --mark: #e59a66; } }
+body { margin: 0 auto; padding: 2rem 1rem 4rem; max-width: 46rem; font: 1rem/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .4rem; border-bottom: 1px solid var(--line); }
+p, dd, summary { overflow-wrap: anywhere; } .quiet { color: var(--quiet); }
+svg { width: 100%; height: auto; font: 12px system-ui, sans-serif; } svg text { fill: var(--quiet); }
+.bar { fill: var(--bar); } .mark { stroke: var(--mark); stroke-width: 2; } .axis { stroke: var(--quiet); }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; } th, td { text-align: right; padding: .1rem .8rem .1rem 0; font-weight: normal; white-space: nowrap; } tbody th { text-align: left; }
+.scroll { overflow-x: auto; } th { color: var(--quiet); } dt { font-family: ui-monospace, monospace; margin-top: .4rem; } dd { margin: 0 0 0 1.5rem; color: var(--quiet); }
+details { margin: .4rem 0; } summary { cursor: pointer; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate; margin: .4rem 0 .4rem .4rem; padding-left: .8rem; border-left: 3px solid var(--line); font: inherit; }
+@media print { details { break-inside: avoid; } }
+""".strip()  # fmt: skip
+
+
+def render_page(tallies: Tallies, title: str = "Reasoning in a data set") -> str:
+    """The page."""
+    title = visible(title)
+    body = "\n".join(_body(tallies, title))
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
+        f"<title>{escape(title)}</title>\n<style>\n{_STYLE}\n</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def _body(tallies: Tallies, title: str) -> Iterator[str]:
+    yield f"<h1>{escape(title)}</h1>"
+    share = f" ({tallies.reasoned / tallies.rows:.1%})" if tallies.rows else ""
+    yield f"<p>{tallies.rows:,} rows, {tallies.reasoned:,} of them{share} with reasoning.</p>"
+    for name, heading in WORDS.items():
+        counter = tallies.words.get(name)
+        # A column that says the same of all rows, or nothing, needs no plot but for the status.
+        if counter and (name == "status" or counter.keys() != {"(none)"}):
+            yield from _bars(heading, counter, tallies.rows)
+        if name == "status":
+            yield from _notes(tallies)
+    yield from _lengths(tallies)
+    yield from _shares(tallies)
+    yield from _flags(tallies)
+    yield from _costs(tallies)
+    yield from _examples(tallies)
+
+
+def _bars(heading: str, counter: Counter[str], total: int) -> Iterator[str]:
+    yield f"<h2>{escape(heading)}</h2>"
+    shown = sorted(counter.items(), key=lambda item: (-item[1], item[0]))
+    yield bars(heading, shown[:_MOST], total)
+    if len(shown) > _MOST:
+        rest = sum(count for _, count in shown[_MOST:])
+        yield f'<p class="quiet">and {len(shown) - _MOST:,} more, of {rest:,} rows</p>'
+
+
+def _notes(tallies: Tallies) -> Iterator[str]:
+    if not tallies.notes:
+        return
+    yield from _bars("Notes", tallies.notes, tallies.rows)
+    meanings = ((code, SENTENCES[code]) for code in sorted(tallies.notes) if code in SENTENCES)
+    listed = "".join(
+        f"<dt>{escape(code)}</dt><dd>{escape(sentence)}</dd>" for code, sentence in meanings
+    )
+    yield f"<details><summary>What the notes mean</summary><dl>{listed}</dl></details>"
+
+
+def _lengths(tallies: Tallies) -> Iterator[str]:
+    present = {
+        name: tallies.lengths[name]
+        for name in LENGTHS
+        if name in tallies.lengths and tallies.lengths[name].total
+    }
+    if not present:
+        return
+    yield "<h2>Lengths</h2>"
+    yield '<p class="quiet">Numbers are right within 5 percent; the lines in the plots are the median and the 95th percentile.</p>'
+    heads = "".join(
+        f'<th scope="col">{"largest" if share == 1 else f"p{share * 100:g}"}</th>'
+        for share in PERCENTILES
+    )
+    rows = "".join(_percentiles(LENGTHS[name], histogram) for name, histogram in present.items())
+    yield f'<div class="scroll"><table><thead><tr><th scope="col"></th><th scope="col">rows</th>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+    for name, histogram in present.items():
+        yield f"<h3>{escape(LENGTHS[name])}</h3>{length_plot(LENGTHS[name], histogram)}"
+
+
+def _percentiles(heading: str, histogram: Histogram) -> str:
+    cells = "".join(f"<td>{histogram.percentile(share):,}</td>" for share in PERCENTILES)
+    return f'<tr><th scope="row">{escape(heading)}</th><td>{histogram.total:,}</td>{cells}</tr>'
+
+
+def _shares(tallies: Tallies) -> Iterator[str]:
+    for name, heading in SHARES.items():
+        plot = share_plot(heading, tallies.shares.get(name, ()))
+        if plot:
+            yield f"<h2>{escape(heading)}</h2>{plot}"
+
+
+def _flags(tallies: Tallies) -> Iterator[str]:
+    if tallies.flagged:
+        counts = Counter(
+            {FLAGS[name]: tallies.flags[name] for name in FLAGS if name in tallies.flagged}
+        )
+        yield from _bars("Findings", counts, tallies.rows)
+
+
+def _costs(tallies: Tallies) -> Iterator[str]:
+    if "cost" in tallies.sums:
+        reasoning = tallies.sums.get("reasoning_cost", 0.0)
+        yield f"<h2>Cost</h2><p>${tallies.sums['cost']:,.2f}, ${reasoning:,.2f} of it for reasoning, where tokens and price are known.</p>"
+
+
+def _examples(tallies: Tallies) -> Iterator[str]:
+    if not tallies.examples:
+        return
+    yield "<h2>Examples</h2>"
+    for reason in sorted(tallies.examples):
+        yield f"<h3>{escape(reason)}</h3>"
+        yield from map(_example, tallies.examples[reason])
+
+
+def _example(example: Example) -> str:
+    thought = (
+        f'<p class="quiet">Reasoning</p><pre dir="auto">{escape(example.reasoning)}</pre>'
+        if example.reasoning
+        else '<p class="quiet">No reasoning</p>'
+    )
+    answer = (
+        f'<p class="quiet">Answer</p><pre dir="auto">{escape(example.answer)}</pre>'
+        if example.answer
+        else '<p class="quiet">No answer</p>'
+    )
+    return f"<details><summary>{escape(example.id)}</summary>{thought}{answer}</details>"

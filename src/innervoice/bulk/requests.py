@@ -1,0 +1,109 @@
+"""The requests of a batch, joined to its answers: a file of answers has no prompts, and comes in any order.
+
+Lines are found by their id (`custom_id`, `key`, `recordId`); only where they are is kept in memory.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from innervoice.bulk.messages import prompt_of_message
+from innervoice.bulk.needs import column
+from innervoice.bulk.schema import Batch, Column, Step
+from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.errors import DecodeError, UsageError
+from innervoice.sessions.foreign import history_from
+
+__all__ = ["requests"]
+
+_IDS = ("custom_id", "key", "recordId", "id")
+_BODIES = ("body", "params", "request", "modelInput")
+_MESSAGES = ("messages", "contents", "input")
+_SYSTEMS = ("system", "instructions", "systemInstruction", "system_instruction")
+
+
+def requests(path: str) -> Step:
+    """The step; `path` is a file of lines, as it was sent to the provider. Fills `prompt` where it is null, and adds the tools of the request."""
+    if not Path(path).is_file():
+        raise UsageError(f"there is no file {path} with requests")
+    adds = {"tools": Column("string", "The tools that the request offered, as JSON; null if none.")}
+    return Step("requests", partial(_run, path=path), adds)
+
+
+def _run(batch: Batch, *, path: str) -> Batch:
+    ids = column(batch, "id", "requests")
+    found = [_request(path, str(own)) for own in ids]
+    prompts = [
+        prompt if prompt is not None or body is None else _prompt(body)
+        for prompt, body in zip(column(batch, "prompt", "requests"), found, strict=True)
+    ]
+    known = batch.get("tools") or [None] * len(ids)
+    tools = [
+        _tools(body) if tool is None else tool for tool, body in zip(known, found, strict=True)
+    ]
+    return {**batch, "prompt": prompts, "tools": tools}
+
+
+@lru_cache(maxsize=4)
+def _places(path: str) -> dict[str, int]:
+    """Where the line of each id begins."""
+    places: dict[str, int] = {}
+    position = 0
+    with Path(path).open("rb") as stream:
+        for line in stream:
+            try:
+                value = load_json(line)
+            except ValueError:
+                value = None
+            if isinstance(value, dict):
+                own = next((value[name] for name in _IDS if value.get(name) is not None), None)
+                if own is not None:
+                    places.setdefault(str(own), position)
+            position += len(line)
+    if not places:
+        raise UsageError(f"{path} has no requests: expected lines with {', '.join(_IDS[:3])}")
+    return places
+
+
+def _request(path: str, own: str) -> dict[str, Any] | None:
+    """The body of the request with this id."""
+    place = _places(path).get(own)
+    if place is None:
+        return None
+    with Path(path).open("rb") as stream:
+        stream.seek(place)
+        line = load_json(stream.readline())
+    body = next((line[name] for name in _BODIES if isinstance(line.get(name), dict)), line)
+    return body if isinstance(body, dict) else None
+
+
+def _prompt(body: dict[str, Any]) -> list[dict[str, Any]] | None:
+    said = next((body[name] for name in _MESSAGES if body.get(name) is not None), None)
+    listed = [{"role": "user", "content": said}] if isinstance(said, str) else said
+    try:
+        messages = history_from(listed).messages if isinstance(listed, list) else ()
+    except DecodeError:
+        return None
+    system = next((body[name] for name in _SYSTEMS if body.get(name) is not None), None)
+    prompt = [prompt_of_message(message) for message in messages]
+    if text := _text(system):
+        prompt.insert(0, {"role": "system", "content": text})
+    return prompt or None
+
+
+def _text(value: Any) -> str | None:
+    """The text of a system prompt, which may be in blocks or parts."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return _text(value.get("parts") or value.get("text"))
+    if isinstance(value, list):
+        return "\n\n".join(filter(None, map(_text, value))) or None
+    return None
+
+
+def _tools(body: dict[str, Any] | None) -> str | None:
+    tools = body.get("tools") if body else None
+    return dump_json(tools).decode() if isinstance(tools, list) and tools else None

@@ -1,0 +1,217 @@
+"""Runs over files: every process reads pieces of them and writes a part file for each; what is there already is not made again.
+
+The pieces, and so the part files, depend on the files and the options alone: one process or eight, in one go or killed and started
+again, the result has the same bytes. A part is complete when its file has its name and `.parts` has its counts.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from innervoice.bulk import manifest as records
+from innervoice.bulk.files import STANDARD_INPUT
+from innervoice.bulk.finding import Finding, find
+from innervoice.bulk.manifest import Counts
+from innervoice.bulk.options import ReadOptions
+from innervoice.bulk.output import Output
+from innervoice.bulk.piece import Piece
+from innervoice.bulk.pool import Reports, in_processes
+from innervoice.bulk.progress import Progress
+from innervoice.bulk.reading import PIECE_BYTES, pieces_of, tables_of
+from innervoice.bulk.rows import RowReader, schema_columns
+from innervoice.bulk.schema import COLUMNS, Batch, Column, Step
+from innervoice.bulk.writing import PartFile
+
+__all__ = ["Form", "Job", "Result", "run"]
+
+
+class Form(NamedTuple):
+    """What is written instead of the rows of the schema, as the messages of a trainer; it may leave out rows and join them."""
+
+    name: str
+    run: Callable[[Batch], Batch]
+    columns: dict[str, Column]
+    """All columns that it gives."""
+
+
+class Job(NamedTuple):
+    """What every process does with a piece; all of it can be pickled."""
+
+    finding: Finding
+    options: ReadOptions
+    steps: tuple[Step, ...]
+    divide: Callable[[Batch], dict[str, Batch]] | None
+    """Divides the rows among outputs: "" is the main one, another name gets files of its own, as `rejected`."""
+    form: Form | None
+    output: Output
+    schema: Any = None
+    """The Arrow schema of the files, where they have one."""
+
+
+class Result(NamedTuple):
+    """A run that is complete."""
+
+    manifest: dict[str, Any]
+    path: Path
+    """Where the manifest is."""
+    reused: int
+    """How many parts an earlier run had made."""
+
+
+def run(
+    paths: Iterable[str | os.PathLike[str]] | str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    options: ReadOptions | None = None,
+    *,
+    steps: Sequence[Step] = (),
+    divide: Callable[[Batch], dict[str, Batch]] | None = None,
+    form: Form | None = None,
+    format: str | None = None,  # noqa: A002 - as the option
+    settings: dict[str, Any] | None = None,
+    processes: int = 1,
+    overwrite: bool = False,
+    piece_bytes: int = PIECE_BYTES,
+    finding: Finding | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Reads files, splits reasoning, runs steps, and writes the rows to `output`: a folder of part files, or one file.
+
+    `settings` are what steps, `divide` and `form` depend on, for the manifest: a run with other settings does not go on with the parts of this one.
+    With more than one process, the calling script must have `if __name__ == "__main__":`, and all functions must be importable.
+    """
+    options = options or ReadOptions()
+    finding = finding or find(paths, options)
+    if any(file.path == STANDARD_INPUT for file in finding.files):
+        processes = 1  # another process has another one
+    place = Output.at(output, format, finding.files[0])
+    names = [step.name for step in steps]
+    plan = _plan(
+        finding,
+        options,
+        [*names, *([form.name] if form else [])],
+        place,
+        {**(settings or {}), "piece_bytes": piece_bytes},
+    )
+    digest = records.plan_digest(plan)
+    if (done := place.begin(digest, overwrite=overwrite)) is not None:
+        return Result(done, place.manifest, len(done["parts"]))
+    job = Job(finding, options, tuple(steps), divide, form, place)
+    job = job._replace(schema=_schema(job) if place.has_schema else None)
+    progress = progress or Progress(finding.size)
+    parts: dict[int, dict[str, Any]] = {}
+    work = _missing(pieces_of(finding.files, piece_bytes), place, parts, progress)
+    reports: Iterator[dict[str, Any]] = in_processes(run_piece, job, work, processes, progress)
+    for part in reports:
+        parts[part["number"]] = part
+    reused = sum(part.pop("reused", False) for part in parts.values())
+    counts = Counts()
+    ordered = [parts[number] for number in sorted(parts)]
+    for part in ordered:
+        counts.merge(part["counts"])
+    files = place.finish([part["files"] for part in ordered])
+    whole = {
+        "versions": records.versions(),
+        "plan": digest,
+        **plan,
+        "counts": counts.as_json(),
+        "parts": files,
+    }
+    place.seal(whole)
+    return Result(records.load(place.manifest), place.manifest, reused)
+
+
+def _plan(
+    finding: Finding,
+    options: ReadOptions,
+    steps: list[str],
+    place: Output,
+    settings: dict[str, Any],
+) -> dict[str, Any]:
+    """Everything that the bytes of the result depend on."""
+    return {
+        "inputs": [records.fingerprint(file) for file in finding.files],
+        "options": {name: getattr(options, name) for name in options.__struct_fields__},
+        "layout": {
+            name: getattr(finding.layout, name) for name in finding.layout.__struct_fields__
+        },
+        "markup": list(finding.markup.rows),
+        "steps": steps,
+        "settings": settings,
+        "format": place.ending,
+    }
+
+
+def _schema(job: Job) -> Any:
+    from innervoice.bulk.arrow import schema_of  # noqa: PLC0415 - only for files with a schema
+    from innervoice.bulk.kept_types import kept_types  # noqa: PLC0415
+
+    if job.form:
+        return schema_of(job.form.columns)
+    columns = {name: COLUMNS[name] for name in schema_columns(job.options)}
+    kept = kept_types(job.finding)
+    for step in job.steps:
+        columns.update(step.adds)
+    return schema_of(columns, {name: kind for name, kind in kept.items() if name not in columns})
+
+
+def _missing(
+    pieces: Iterator[Piece], place: Output, parts: dict[int, dict[str, Any]], progress: Progress
+) -> Iterator[tuple[int, Piece]]:
+    """The pieces without a part; the parts that are there are put into `parts`."""
+    for number, piece in enumerate(pieces):
+        known = place.known(number)
+        if known is None:
+            yield number, piece
+        else:
+            parts[number] = {**known, "reused": True}
+            progress.skip(piece.size)
+
+
+def run_piece(job: Job, number: int, piece: Piece, reports: Reports) -> dict[str, Any]:
+    """Reads a piece and writes its part; gives the files and the counts."""
+    reader = RowReader(job.finding.layout, job.options, tuple(job.finding.markup.rows))
+    needed = None if job.options.raw else [*job.finding.layout.read, *job.finding.kept]
+    if job.finding.layout.kind in ("answers", "sessions"):
+        needed = None
+    counts = Counts()
+    files: dict[str, PartFile] = {"": _open(job, "", number)}
+    try:
+        for table in tables_of(piece, needed):
+            batch = reader.batch(table)
+            for step in job.steps:
+                batch = step.run(batch)
+            counts.add(batch, reader.take_troubles())
+            divided = job.divide(batch) if job.divide else {"": batch}
+            for name, rows in divided.items():
+                if name not in files:
+                    files[name] = _open(job, name, number)
+                written = job.form.run(rows) if job.form and not name else rows
+                files[name].write(written)
+            reports.add(len(table.numbers), table.size)
+        finished = {name: file.finish() for name, file in files.items()}
+    except BaseException:
+        for file in files.values():
+            file.discard()
+        raise
+    listed = {
+        name: {"name": job.output.part_path(name, number).name, **written._asdict()}
+        for name, written in finished.items()
+    }
+    part = {"number": number, "files": listed, "counts": counts.as_json()}
+    records.save(job.output.state_path(number), part)
+    reports.finish(piece)
+    return part
+
+
+def _open(job: Job, name: str, number: int) -> PartFile:
+    schema = job.schema
+    if name and schema is not None:
+        # Rows of another output are rows of the schema, with a column of its name that says why they are there.
+        from innervoice.bulk.arrow import schema_of  # noqa: PLC0415 - only for files with a schema
+
+        schema = _schema(job._replace(form=None))
+        schema = schema.append(schema_of({name: Column("string", "")}).field(name))
+    return PartFile(job.output.part_path(name, number), job.output.ending, schema)

@@ -1,0 +1,25 @@
+"""Steps on a table of Arrow, for engines that hand over tables: `bulk/on_ray.py` and its like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from innervoice.bulk.arrow import mapped
+from innervoice.bulk.files import with_arrow
+from innervoice.bulk.schema import Step
+
+__all__ = ["mapped_schema", "mapped_table"]
+
+
+def mapped_table(table: Any, steps: Sequence[Step]) -> Any:
+    """The table with the columns that the steps add."""
+    arrow = with_arrow("a table of Arrow")
+    batches = table.to_batches() or [arrow.RecordBatch.from_pylist([], table.schema)]
+    return arrow.Table.from_batches([mapped(batch, steps) for batch in batches])
+
+
+def mapped_schema(schema: Any, steps: Iterable[Step]) -> Any:
+    """The schema of a table after the steps."""
+    arrow = with_arrow("a schema of Arrow")
+    return mapped(arrow.RecordBatch.from_pylist([], schema), tuple(steps)).schema

@@ -1,0 +1,247 @@
+"""Batches -> a part file: JSON lines, Parquet or Arrow, whole or not there at all, with its digest."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import shutil
+from importlib import import_module
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, Protocol, Self, cast
+
+from innervoice.bulk.arrow import record_batch_of
+from innervoice.bulk.files import with_arrow
+from innervoice.bulk.schema import Batch
+from innervoice.canon.jsontext import dump_json
+from innervoice.errors import UsageError
+
+__all__ = ["OUTPUTS", "PartFile", "Written", "hashed_copy", "json_lines", "output_format"]
+
+OUTPUTS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet", ".arrow")
+"""The formats that can be written, by the end of the name."""
+_GROUP_BYTES = 8_000_000
+"""About how much a row group holds."""
+
+
+class Written(NamedTuple):
+    """A file that was written."""
+
+    rows: int
+    size: int
+    digest: str
+    """SHA-256 of the file."""
+
+
+class _Writer(Protocol):
+    def write(self, batch: Batch) -> None: ...
+    def close(self) -> None: ...
+
+
+def output_format(path: str) -> str:
+    """The format of a path to write, by the end of its name; raises `UsageError` for others."""
+    name = Path(path).name.lower()
+    found = [ending for ending in OUTPUTS if name.endswith(ending)]
+    if not found:
+        raise UsageError(
+            f"expected a folder, or a file whose name ends in {', '.join(OUTPUTS)}; not {path!r}"
+        )
+    return max(found, key=len)
+
+
+class PartFile:
+    """Writes a file under another name, and renames it when it is complete: what has its name is whole."""
+
+    def __init__(self, path: Path, ending: str, schema: Any = None) -> None:
+        self._path = path
+        self._temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        self._file = _HashedFile(self._temporary.open("wb"))
+        self._rows = 0
+        try:
+            self._writer: _Writer = _writer(ending, self._file, schema)
+        except BaseException:
+            self.discard()
+            raise
+
+    def write(self, batch: Batch) -> None:
+        """Writes a batch."""
+        self._rows += len(next(iter(batch.values()), ()))
+        self._writer.write(batch)
+
+    def finish(self) -> Written:
+        """Completes the file and gives it its name."""
+        self._writer.close()
+        self._file.sync()
+        self._temporary.replace(self._path)
+        return Written(self._rows, self._file.size, self._file.digest)
+
+    def discard(self) -> None:
+        """Removes what was written."""
+        self._file.close()
+        self._temporary.unlink(missing_ok=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.discard()
+
+
+def json_lines(batch: Batch) -> bytes:
+    """The rows of a batch as JSON, a line each."""
+    names = list(batch)
+    rows = zip(*batch.values(), strict=True)
+    lines = [dump_json(dict(zip(names, row, strict=True))) for row in rows]
+    lines.append(b"")
+    return b"\n".join(lines)
+
+
+def hashed_copy(sources: list[Path], target: Path) -> Written:
+    """Writes files behind each other under a new name, completely or not at all."""
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    file = _HashedFile(temporary.open("wb"))
+    try:
+        for source in sources:
+            with source.open("rb") as part:
+                shutil.copyfileobj(part, file, 1 << 20)
+        file.sync()
+        temporary.replace(target)
+    finally:
+        file.close()
+        temporary.unlink(missing_ok=True)
+    return Written(-1, file.size, file.digest)
+
+
+class _HashedFile:
+    """A file that knows the digest of what was written."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._hash = hashlib.sha256()
+        self.size = 0
+
+    @property
+    def digest(self) -> str:
+        return self._hash.hexdigest()
+
+    @property
+    def closed(self) -> bool:
+        return False  # Arrow closes what it wrote to; we do that ourselves
+
+    def write(self, data: Any) -> int:
+        view = memoryview(data)
+        if self._stream.closed:
+            return view.nbytes  # the file was discarded, and Arrow still wants to end it
+        self._hash.update(view)
+        self._stream.write(view)
+        self.size += view.nbytes
+        return view.nbytes
+
+    def tell(self) -> int:
+        return self.size
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def sync(self) -> None:
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+        self._stream.close()
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def writable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return False
+
+    def seekable(self) -> bool:
+        return False
+
+
+def _writer(ending: str, file: _HashedFile, schema: Any) -> _Writer:
+    if ending == ".parquet":
+        return _ParquetWriter(file, schema)
+    if ending == ".arrow":
+        return _ArrowWriter(file, schema)
+    return _LinesWriter(file, ending)
+
+
+class _LinesWriter:
+    def __init__(self, file: _HashedFile, ending: str) -> None:
+        stream: Any = file
+        if ending.endswith(".gz"):
+            # Without a name and a time: the same rows are the same bytes.
+            stream = gzip.GzipFile("", "wb", 6, cast("Any", file), mtime=0)
+        elif ending.endswith(".zst"):
+            stream = _zstd_stream(file)
+        self._stream = stream
+        self._is_plain = stream is file
+
+    def write(self, batch: Batch) -> None:
+        self._stream.write(json_lines(batch))
+
+    def close(self) -> None:
+        if not self._is_plain:
+            self._stream.close()
+
+
+def _zstd_stream(file: _HashedFile) -> Any:
+    try:
+        return import_module("compression.zstd").ZstdFile(file, "w")  # Python 3.14
+    except ModuleNotFoundError:
+        pass
+    try:
+        return import_module("zstandard").ZstdCompressor().stream_writer(file, closefd=False)
+    except ModuleNotFoundError:
+        arrow = with_arrow("writing a file that ends in .zst")
+        return arrow.CompressedOutputStream(arrow.PythonFile(file, mode="w"), "zstd")
+
+
+class _ParquetWriter:
+    """Row groups of about the same size, however the batches are cut."""
+
+    def __init__(self, file: _HashedFile, schema: Any) -> None:
+        self._arrow = with_arrow("writing Parquet")
+        parquet = import_module("pyarrow.parquet")
+        self._schema = schema
+        self._writer = parquet.ParquetWriter(
+            self._arrow.PythonFile(file, mode="w"), schema, compression="zstd"
+        )
+        self._held: list[Any] = []
+        self._size = 0
+
+    def write(self, batch: Batch) -> None:
+        record_batch = record_batch_of(batch, self._schema)
+        self._held.append(record_batch)
+        self._size += record_batch.nbytes
+        if self._size >= _GROUP_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._held:
+            table = self._arrow.Table.from_batches(self._held, self._schema)
+            self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
+            self._held.clear()
+            self._size = 0
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+
+
+class _ArrowWriter:
+    def __init__(self, file: _HashedFile, schema: Any) -> None:
+        arrow = with_arrow("writing Arrow")
+        self._schema = schema
+        self._writer = import_module("pyarrow.ipc").new_file(
+            arrow.PythonFile(file, mode="w"), schema
+        )
+
+    def write(self, batch: Batch) -> None:
+        self._writer.write_batch(record_batch_of(batch, self._schema))
+
+    def close(self) -> None:
+        self._writer.close()

@@ -1,0 +1,135 @@
+"""`innervoice bulk map`: rows with further columns, and only those that a filter keeps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from innervoice.bulk.dividing import REJECTED, Divider
+from innervoice.bulk.filtering import Filter, parse_filter
+from innervoice.bulk.finding import Finding, find
+from innervoice.bulk.maps import MAPS, steps_for, steps_named
+from innervoice.bulk.options import ReadOptions
+from innervoice.bulk.rows import schema_columns
+from innervoice.bulk.running import Result, run
+from innervoice.bulk.schema import Step
+from innervoice.bulk.secrets import secrets
+from innervoice.cli.bulk_options import (
+    output_options,
+    read_options_of,
+    reading_options,
+    usage_errors,
+)
+from innervoice.cli.bulk_split import summarize
+from innervoice.show.visible import visible
+
+__all__ = ["command", "divided_settings", "map_options", "steps_and_filter", "summarize_division"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+_REDACT = "redact"
+_NAMES = [*(name for name in MAPS if name not in ("split", "to")), _REDACT]
+
+_EPILOG = """\
+\b
+Examples:
+  innervoice bulk map rows.jsonl -o out.jsonl --map stats --map loops
+  innervoice bulk map rows.jsonl -o out.jsonl --where 'status == "answered" and loop_novelty > 0.1'
+  innervoice bulk map rows.jsonl -o out.jsonl --map redact
+
+\b
+Steps:
+  stats      lengths and tokens by part, paragraphs, words that turn back, shares of code and formulas
+  loops      period, novelty of the last window, onset
+  language   scripts of prompt, reasoning and answer
+  leak       final answers that are only in the reasoning, or in the prompt; answers copied from the reasoning
+  secrets    where keys and passwords are; redact: and rows without them
+  cost       dollars for each answer, and for its reasoning
+  strip, keep_last, unroll   the conversation, with the reasoning that a history rule keeps
+
+A filter has names of columns, literals, comparisons, and, or, not, in, + - * / // %, len(...) and lower(...). A step whose column it
+names need not be asked for. Rows that are not kept are in a second file, out.rejected.jsonl, with the reason.
+"""
+
+
+def map_options(function: F) -> F:
+    """Adds the options for steps and a filter."""
+    for option in (
+        click.option("--where", metavar="EXPRESSION", help="Keep only rows for which this holds."),
+        click.option("--map", "maps", multiple=True, type=click.Choice(_NAMES), help="A step that adds columns; several in their order."),
+    ):  # fmt: skip
+        function = option(function)
+    return function
+
+
+@click.command("map", epilog=_EPILOG)
+@click.argument("paths", nargs=-1, required=True)
+@output_options
+@map_options
+@reading_options
+def command(
+    *, paths: tuple[str, ...], output: str, format: str | None, processes: int, overwrite: bool, maps: tuple[str, ...], where: str | None, **values: Any  # noqa: A002
+) -> None:  # fmt: skip
+    """Split the rows of PATHS, add columns, and keep those that a filter keeps."""
+    options = read_options_of(values)
+    with usage_errors():
+        finding = find(paths, options)
+        click.echo(visible(str(finding)), err=True)
+        steps, expression = steps_and_filter(maps, where, finding, options)
+        divider = Divider(expression)
+        result = run(
+            paths,
+            output,
+            options,
+            steps=steps,
+            divide=divider if expression else None,
+            format=format,
+            settings=divided_settings(divider),
+            processes=processes,
+            overwrite=overwrite,
+            finding=finding,
+        )
+    summarize_division(result)
+
+
+def steps_and_filter(
+    maps: tuple[str, ...], where: str | None, finding: Finding, options: ReadOptions
+) -> tuple[list[Step], Filter | None]:
+    """The steps that were asked for, those whose columns the filter names, and the filter."""
+    steps = steps_named(name for name in maps if name != _REDACT)
+    if _REDACT in maps:
+        steps = [*(step for step in steps if step.name != "secrets"), secrets(redact=True)]
+    if where is None:
+        return steps, None
+    expression = parse_filter(where)
+    # Steps that only the filter needs come first: redacting is the last thing that is done to a row.
+    steps = [*steps_for(expression, steps), *steps]
+    columns = [
+        *schema_columns(options),
+        *finding.kept.values(),
+        *(name for step in steps for name in step.adds),
+    ]
+    return steps, parse_filter(where, columns)
+
+
+def divided_settings(divider: Divider) -> dict[str, Any]:
+    """What the result depends on, for the manifest."""
+    return {
+        "where": divider.filter.expression if divider.filter else None,
+        "recipe": divider.recipe._asdict() if divider.recipe else None,
+        "trainer": divider.recipe.settings if divider.recipe else None,
+        "check": divider.check,
+        "template": divider.template,
+    }
+
+
+def summarize_division(result: Result) -> None:
+    """Says on standard error what came out, and how many rows were kept out."""
+    summarize(result.manifest["counts"], result)
+    written: Counter[str] = Counter()
+    for part in result.manifest["parts"]:
+        written.update({name: file["rows"] for name, file in part.items()})
+    rejected = f", {written[REJECTED]:,} rows rejected" if written[REJECTED] else ""
+    click.echo(f"{written['']:,} rows written{rejected}", err=True)

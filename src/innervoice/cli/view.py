@@ -1,0 +1,233 @@
+"""`innervoice view`: a local page that shows sessions, logs and answers, or a file to hand on."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import webbrowser
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, cast, get_args
+
+import click
+
+from innervoice.cli.files import FileError, standard_input, write_file
+from innervoice.cli.running import INTERRUPTED
+from innervoice.errors import InnervoiceError
+from innervoice.show.policy import Policy, counted
+
+if TYPE_CHECKING:
+    from innervoice.view.shelf import Shelf
+
+__all__ = ["command", "known_folders"]
+
+_EPILOG = """\
+\b
+Examples:
+  innervoice view                                        the sessions of the agents on this machine
+  innervoice view ~/.claude/projects                     a folder: a list with search
+  innervoice view session.jsonl --for openai/gpt-5.6     with the plan: what a request to this model would send
+  innervoice view session.jsonl --export session.html    one file to hand on; .md and .json, too
+  curl -sN https://... | innervoice view -               a captured answer
+
+The page is on this machine only, behind an address with a token. Nothing is changed: files are only read.
+Needs the packages of innervoice[view].
+"""
+_PACKAGES = ("starlette", "uvicorn")
+_USUAL_PORT = 8809
+
+
+def known_folders() -> list[Path]:
+    """Where agents keep their sessions on this machine, and the gateway its requests; those that exist."""
+    from innervoice.gateway.state import LOG_FOLDER, state_folder
+
+    home = Path.home()
+    data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+    folders = [
+        Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects",
+        Path(os.environ.get("CODEX_HOME") or home / ".codex") / "sessions",
+        home / ".gemini" / "tmp",
+        data / "opencode",
+        state_folder(os.environ) / LOG_FOLDER,
+    ]
+    return [folder for folder in folders if folder.is_dir()]
+
+
+@click.command("view", epilog=_EPILOG)
+@click.argument("paths", nargs=-1, metavar="[PATH ...|-]")
+@click.option(
+    "--for", "target", help="Show what a request to this model would send, as provider/model."
+)
+@click.option(
+    "--show",
+    type=click.Choice(get_args(Policy)),
+    help="How much of the reasoning is shown.  [default: summary; of an exported file: full]",
+)
+@click.option(
+    "--export", "file", type=click.Path(), help="Write FILE.html, FILE.md or FILE.json, and stop."
+)
+@click.option("--force", is_flag=True, help="Let --export replace a file.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="The port to listen on.  [default: 8809, or a free one]",
+)
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+def command(
+    *,
+    paths: tuple[str, ...],
+    target: str | None,
+    show: str | None,
+    file: str | None,
+    force: bool,
+    host: str,
+    port: int | None,
+    no_browser: bool,
+) -> None:
+    """Show what models thought, did and said in sessions, logs, traces and captured answers.
+
+    PATH is a file or a folder, - is standard input. Formats are recognized by their content.
+    """
+    if target is not None:
+        _check_target(target)
+    _check_packages()
+    shelf = _shelf(paths)
+    if file is not None:
+        _export(shelf, file, cast("Policy", show or "full"), force=force)
+        return
+    _serve(shelf, cast("Policy", show or "summary"), target, host, port, no_browser=no_browser)
+
+
+def _check_packages() -> None:
+    for name in _PACKAGES:
+        try:
+            import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name not in _PACKAGES:
+                raise
+            raise click.UsageError('the viewer needs: pip install "innervoice[view]"') from None
+
+
+def _check_target(target: str) -> None:
+    from innervoice.catalog.targets import resolved
+
+    try:
+        resolved(target)
+    except InnervoiceError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _shelf(paths: tuple[str, ...]) -> Shelf:
+    from innervoice.view.shelf import Shelf
+
+    named = [Path(path) for path in paths if path != "-"]
+    if not paths:
+        named = known_folders()
+        if not named:
+            raise FileError(
+                "Name a file or a folder: there are no sessions of Claude Code, Codex, Gemini CLI or opencode in this home."
+            )
+        click.echo(f"Looking at {_joined(named)}.", err=True)
+    for path in named:
+        try:
+            path.stat()
+        except OSError as error:
+            raise FileError(f"Cannot read {path}: {error.strerror}.") from None
+    try:
+        shelf = Shelf(named, standard_input().buffer.read() if "-" in paths else None)
+    except InnervoiceError as error:
+        raise FileError(f"standard input: {error}.\n{_formats()}") from None
+    # Only counted: a large file is opened when the page asks for it.
+    listed = shelf.sources(limit=0)
+    if not listed["total"]:
+        unknown = listed["unknown"]
+        seen = f" ({counted(unknown, 'file')} of no known format)" if unknown else ""
+        raise FileError(f"There is nothing to view in {_joined(named)}{seen}.\n{_formats()}")
+    if "-" not in paths:
+        _check_formats(named)
+    return shelf
+
+
+def _check_formats(named: list[Path]) -> None:
+    """Raises what is wrong with the first file if nothing else was named."""
+    from innervoice.sources.opening import open_source, reader_of
+
+    try:
+        if any(path.is_dir() or reader_of(path) is not None for path in named):
+            return
+        open_source(named[0])
+    except InnervoiceError as error:
+        raise FileError(f"{named[0]}: {error}.\n{_formats()}") from None
+    except OSError as error:
+        raise FileError(f"Cannot read {error.filename or named[0]}: {error.strerror}.") from None
+
+
+def _joined(paths: list[Path]) -> str:
+    return ", ".join(map(str, paths))
+
+
+def _formats() -> str:
+    from innervoice.sources.opening import READERS
+
+    names = [import_module(f"innervoice.sources.{name}").READER.name for name in READERS]
+    return f"It knows {', '.join(names)}."
+
+
+def _export(shelf: Shelf, file: str, show: Policy, *, force: bool) -> None:
+    from innervoice.view.export import export_of, form_of
+
+    listed = shelf.sources(limit=2)
+    if listed["total"] > 1:
+        first = listed["sources"][0]
+        raise FileError(
+            f"--export takes one source, and there are {listed['total']:,}; name a file. The newest is {first['path']}."
+        )
+    try:
+        exported = export_of(shelf, listed["sources"][0]["first"], form_of(file), show)
+    except InnervoiceError as error:
+        raise click.UsageError(str(error)) from None
+    write_file(file, exported.data, force=force)
+    for said in exported.said:
+        click.echo(said, err=True)
+    click.echo(f"Wrote {file}.", err=True)
+
+
+def _listening(host: str, port: int | None) -> socket.socket:
+    """The usual port, where a browser remembers what was chosen last time; a free one if another viewer has it."""
+    from innervoice.view.server import bound_socket
+
+    for number in (_USUAL_PORT, 0) if port is None else (port,):
+        try:
+            return bound_socket(host, number)
+        except OSError as error:
+            if number == _USUAL_PORT and port is None:
+                continue
+            reason = error.strerror or error
+            raise click.ClickException(f"cannot listen on {host}:{number}: {reason}") from None
+    raise AssertionError("the last one is returned or raised")
+
+
+def _serve(
+    shelf: Shelf, show: Policy, target: str | None, host: str, port: int | None, *, no_browser: bool
+) -> None:
+    from innervoice.view.server import first_address, guarded, run
+    from innervoice.view.settings import Settings
+
+    listening = _listening(host, port)
+    settings = guarded(Settings(policy=show, target=target), host)
+    address = first_address(listening, settings)
+    listening.listen()  # whoever is fast waits instead of being refused
+    click.echo(address)
+    if not settings.only_loopback:
+        said = "Other machines reach it by this machine's address or name, with the same port and token; whoever has the token sees everything."
+        click.echo(said, err=True)
+    click.echo("Stop with Ctrl+C.", err=True)
+    sys.stdout.flush()
+    if not no_browser:
+        webbrowser.open(address)
+    with suppress(KeyboardInterrupt):
+        run(listening, shelf, settings)
+    raise click.exceptions.Exit(INTERRUPTED)  # it serves until Ctrl+C

@@ -1,0 +1,144 @@
+"""What the gateway keeps of requests for the viewer: hands them to the log (`sources/request_log_writer.py`), which has a thread of its own.
+
+A request costs three hand-overs, however long its answer is: while answers come, one timer looks at all of them and passes on what is
+new. Shape is told once a second, texts ten times.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal
+
+from innervoice.client.log import LogPosition
+from innervoice.gateway.exchange import GatewayExchange
+from innervoice.gateway.headers import STORE
+from innervoice.gateway.journal import explain
+from innervoice.gateway.report import Report
+from innervoice.show.secrets import redacted
+from innervoice.sources.log_files import LogBounds
+from innervoice.sources.request_log_writer import Asked, LoggedRequest, RequestLog, session_of
+from innervoice.sources.request_records import Level
+
+__all__ = ["FollowedRequest", "GatewayLog"]
+
+_STEPS: dict[Level, float] = {"full": 0.1, "shape": 1.0}
+"""How often an answer that comes is looked at, in seconds."""
+_LIVE_BATCH = 512
+"""How much of an answer is read at once where somebody may look at it, in bytes."""
+
+
+class FollowedRequest:
+    """A request whose answer is looked at while it comes."""
+
+    def __init__(self, log: GatewayLog, logged: LoggedRequest) -> None:
+        self._log, self._logged = log, logged
+        self._exchange: GatewayExchange | None = None
+        self._position = LogPosition()
+        self.looked = 0.0
+
+    @property
+    def level(self) -> Level:
+        """What is kept of it."""
+        return self._logged.keeper.level
+
+    def follow(self, exchange: GatewayExchange) -> None:
+        """From now on the answer is this one."""
+        self._exchange = exchange
+        self._position = exchange.events.new_position()
+        if self.level == "full":
+            exchange.batch = _LIVE_BATCH
+        self._log.watch(self)
+
+    def look(self) -> None:
+        """Passes on what came since."""
+        exchange, position = self._exchange, self._position
+        if exchange is None or not exchange.has_output or position.index >= len(exchange.events):
+            return
+        events = exchange.events[position.index :]
+        position.index += len(events)
+        self._logged.grow(events)
+
+    def end(self, report: Report) -> None:
+        """The request is over."""
+        self._log.leave(self)
+        response = self._exchange.response if self._exchange else None
+        if response is not None and not (response.parts or response.ended):
+            response = None
+        self._logged.end(response, lambda: explain(report))
+
+
+class GatewayLog:
+    """The log of one process. `level` may change at any time; "none" keeps nothing."""
+
+    def __init__(
+        self,
+        folder: Path,
+        level: Literal["none", "shape", "full"],
+        bounds: LogBounds,
+        say: Callable[[str], None],
+    ) -> None:
+        self.level = level
+        self.folder = folder
+        self._log = RequestLog(folder, by="gateway", redact=redacted, bounds=bounds, say=say)
+        self._open: set[FollowedRequest] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(
+        self, report: Report, body: bytes, headers: Mapping[str, str]
+    ) -> FollowedRequest | None:
+        """A request came; None if nothing is kept of it."""
+        # A client's header counts here. `store: false` in a body is about responses that can be retrieved, and many programs send it always.
+        allowed = headers.get(STORE)
+        if self.level == "none" or allowed == "off":
+            return None
+        level: Level = "shape" if allowed == "ram" else self.level
+        asked = Asked(
+            id=report.id,
+            at=report.begun,
+            dialect=report.dialect,
+            body=body,
+            model=report.asked,
+            tenant=report.tenant,
+            caller=report.caller,
+            session=session_of(headers),
+        )
+        logged = self._log.begin(asked, level)
+        return FollowedRequest(self, logged) if logged else None
+
+    def watch(self, request: FollowedRequest) -> None:
+        """Looks at an answer from now on."""
+        self._open.add(request)
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(_STEPS[request.level], self._look, loop)
+
+    def leave(self, request: FollowedRequest) -> None:
+        """Looks at it no longer."""
+        self._open.discard(request)
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = None
+        now, step = loop.time(), _STEPS["shape"]
+        for request in list(self._open):
+            own = _STEPS[request.level]
+            step = min(step, own)
+            if now - request.looked >= own * 0.9:
+                request.looked = now
+                request.look()
+        if self._open:
+            self._timer = loop.call_later(step, self._look, loop)
+
+    @property
+    def written(self) -> list[Path]:
+        """The files that this process has begun."""
+        return self._log.written
+
+    def flush(self) -> bool:
+        """Waits until everything is written."""
+        return self._log.flush()
+
+    def close(self) -> None:
+        """Writes what is left."""
+        self._log.close()

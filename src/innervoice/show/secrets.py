@@ -1,0 +1,157 @@
+"""What looks like a key, a token or a seal in a text, and the text without it.
+
+One list for everything that shows texts of others: exports of the viewer, the lines and explanations of the gateway. Each pattern begins where a word
+begins, and takes what it has read; so a text of any kind is searched in time in proportion to its length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+__all__ = ["Secret", "redacted", "secrets_in"]
+
+_BODY = r"[A-Za-z0-9_.~-]"
+_WORD_START = r"(?<![A-Za-z0-9_-])"
+
+# How keys begin. Those on the first line are no beginnings of names in programs; after the others there is a digit, too.
+_SURE = r"sk-(?:ant|proj|or|svcacct|admin)-|AIza|AKIA|ASIA|ya29\.|nvapi-|gh[opsur]_|github_pat_|glpat-|xox[abeprs]-|xapp-|dop_v1_|pypi-AgE|SG\.|eyJ"
+_LIKELY = r"[spr]k[-_]|iv-|AQ\.|tgp_|fw_|gsk_|csk-|xai-|hf_|pplx-|r8_|npm_"
+_KEY = re.compile(rf"{_WORD_START}(?:(?P<sure>{_SURE})|{_LIKELY}){_BODY}{{12,}}+")
+
+_PEM = re.compile(
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:[^-]|-(?!----))*+(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?"
+)
+# A name that says what its value is: in the environment, in JSON, in a header, in a query. Only the value is taken. What separates the two is
+# rarer than letters, so it is looked for first.
+_VALUE = re.compile(
+    r"""(?P<name>[:=][ \t]{0,3}(?:\\?["'])?)(?P<value>[A-Za-z0-9+/_.~%$!-]{8,}+=*+)"""
+)
+_NAME = re.compile(
+    r"""(?:api[_-]?key|access[_-]?key|secret|token|password|passwd|credentials?|signature|encrypted_content)\\?["']?[ \t]{0,3}\Z""",
+    re.IGNORECASE,
+)
+_LONGEST_NAME = 40
+_SCHEME = re.compile(
+    r"(?P<name>\b(?:Bearer|Basic)[ \t]{1,3})(?P<value>[A-Za-z0-9+/_.~-]{12,}+=*+)",
+    re.IGNORECASE,
+)
+_IN_URL = re.compile(r"(?P<name>://[^\s/:@?#]{0,100}+:)(?P<value>[^\s/:@]{3,200}+)(?=@)")
+
+_RUN = re.compile(r"[A-Za-z0-9+/=_.~-]{12,}+")
+_LONG = re.compile(r"[A-Za-z0-9+]{32,}")
+_LONG_WITH_SLASHES = re.compile(r"[A-Za-z0-9+/]{32,}")
+_LONG_WITH_ALL = re.compile(r"[A-Za-z0-9+/=_.~-]{64,}")
+_SEAL = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{120,}+=*+")
+
+
+class Secret(NamedTuple):
+    """A place in a text that looks like a secret."""
+
+    kind: str
+    start: int
+    end: int
+
+
+class _Pattern(NamedTuple):
+    kind: str
+    pattern: re.Pattern[str]
+    group: int | str
+    """The part of a match that is the secret."""
+    is_secret: Callable[[re.Match[str]], bool]
+    needles: tuple[str, ...] = ()
+    """A text without all of these, in lower case, has no match; most texts have none of them."""
+
+
+def secrets_in(text: str, *, wary: bool = False) -> list[Secret]:
+    """The keys, tokens, passwords and seals of a text, in order and apart from each other."""
+    lowered = text.lower()
+    found = [
+        Secret(kind, match.start(group), match.end(group))
+        for kind, pattern, group, is_secret, needles in _PATTERNS
+        if not needles or any(needle in lowered for needle in needles)
+        for match in pattern.finditer(text)
+        if is_secret(match) or (wary and kind == _KEY_KIND)
+    ]
+    apart: list[Secret] = []
+    for secret in sorted(found, key=lambda secret: secret.start):
+        if apart and secret.start < apart[-1].end:
+            apart[-1] = apart[-1]._replace(end=max(apart[-1].end, secret.end))
+        else:
+            apart.append(secret)
+    return apart
+
+
+def redacted(text: str, *, wary: bool = False) -> str:
+    """The text with a placeholder for each key, token, password and seal.
+
+    With `wary`, every run of characters that is too long or too mixed for a name counts as one; for texts that hold names and messages, not
+    a conversation.
+    """
+    secrets = secrets_in(text, wary=wary)
+    if secrets:
+        pieces: list[str] = []
+        position = 0
+        for secret in secrets:
+            pieces += text[position : secret.start], _placeholder(secret.end - secret.start)
+            position = secret.end
+        text = "".join((*pieces, text[position:]))
+    return _RUN.sub(_unless_plain, text) if wary else text
+
+
+def _placeholder(length: int) -> str:
+    return f"[redacted, {length} characters]"
+
+
+def _is_key(found: re.Match[str]) -> bool:
+    """Whether it is a key, and not the name of a variable that begins like one."""
+    return bool(found["sure"]) or any(character.isdigit() for character in found[0])
+
+
+def _is_named(found: re.Match[str]) -> bool:
+    before = found.string[max(found.start() - _LONGEST_NAME, 0) : found.start()]
+    return _NAME.search(before) is not None and _is_value(found["value"])
+
+
+def _has_value(found: re.Match[str]) -> bool:
+    return _is_value(found["value"])
+
+
+def _is_value(value: str) -> bool:
+    """Whether what stands behind a name is no word of a sentence or a program."""
+    return any(character.isdigit() for character in value)
+
+
+def _unless_plain(found: re.Match[str]) -> str:
+    """Whether a run of characters is no name: it is too long for a word, or too mixed for words."""
+    run = found[0]
+    is_secret = _LONG.search(run) or any(
+        map(_is_mixed, (*_LONG_WITH_SLASHES.findall(run), *_LONG_WITH_ALL.findall(run)))
+    )
+    return _placeholder(len(run)) if is_secret else run
+
+
+def _is_mixed(text: str) -> bool:
+    return (
+        any(character.isdigit() for character in text)
+        and any(character.isupper() for character in text)
+        and any(character.islower() for character in text)
+    )
+
+
+_KEY_KIND = "key"
+_PATTERNS: tuple[_Pattern, ...] = (
+    _Pattern("private key", _PEM, 0, bool, ("-----begin",)),
+    _Pattern(_KEY_KIND, _KEY, 0, _is_key),
+    _Pattern("authorization", _SCHEME, "value", _has_value, ("bearer", "basic")),
+    _Pattern(
+        "named value",
+        _VALUE,
+        "value",
+        _is_named,
+        ("key", "secret", "token", "passw", "credential", "signature", "encrypted_content"),
+    ),
+    _Pattern("password in a URL", _IN_URL, "value", _has_value, ("://",)),
+    _Pattern("seal", _SEAL, 0, lambda found: _is_mixed(found[0])),
+)

@@ -1,0 +1,77 @@
+"""What programs say of an answer beside its parts: words for the reason of its end, and for levels of reasoning -> ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.notes import Note
+from innervoice.canon.parts import Part
+from innervoice.canon.reasoning import Reasoning
+from innervoice.canon.response import Failure, FinishReason, Response
+from innervoice.canon.usage import Usage
+from innervoice.errors import UsageError
+from innervoice.sources.native_turns import Author
+
+__all__ = ["answer_from", "as_effort"]
+
+_REASONS: dict[str, FinishReason] = {
+    # OpenAI's words, those of the AI SDK (opencode) and of inspect, and those of providers that traces repeat
+    "stop": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "completed": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "max_output_tokens": "length",
+    "tool_calls": "tool_calls",
+    "tool_call": "tool_calls",
+    "tool_use": "tool_calls",
+    "function_call": "tool_calls",
+    "content_filter": "content_filter",
+    "safety": "content_filter",
+    "refusal": "refusal",
+    "pause": "pause",
+    "pause_turn": "pause",
+    "error": "error",
+}
+_UNSAID = {"", "unknown", "other"}
+"""Words that say that the reason is not known."""
+
+
+def answer_from(
+    author: Author,
+    parts: tuple[Part, ...],
+    *,
+    id: str | None = None,  # noqa: A002 - the plain word
+    ended: bool = True,
+    reason: str | None = None,
+    usage: Usage | None = None,
+    error: Failure | None = None,
+    notes: tuple[Note, ...] = (),
+) -> Response:
+    """An answer whose parts are known; an unknown reason for its end is noted, and treated as a normal stop."""
+    word = (reason or "").lower().replace("-", "_")
+    known = _REASONS.get(word)
+    if known is None and word not in _UNSAID:
+        known, notes = "stop", (*notes, Note("unknown_finish_reason", reason))
+    return Response(
+        parts=parts,
+        provider=author.provider,
+        model=author.model,
+        id=id,
+        ended=ended,
+        finish_reason=known,
+        wire_finish_reason=reason or None,
+        usage=usage or Usage(),
+        error=error,
+        notes=notes,
+    )
+
+
+def as_effort(word: Any) -> Reasoning | None:
+    """A level of reasoning, as a program wrote it; None for a word that is not one of ours."""
+    try:
+        return Reasoning.from_any(word.lower()) if isinstance(word, str) else None
+    except UsageError:
+        return None

@@ -1,0 +1,225 @@
+"""Sessions of Claude Code -> conversations: the main one, and one for each subagent.
+
+`sessions/transcripts.py` says how lines become messages. Beside these a line has a time, and one of the model its tokens and the reason why it
+stopped. Subagents are in the file itself (`isSidechain`), in `agent-ID.jsonl` beside it (before 2.1.2), or in `SESSION/subagents/` (since
+then), with a description in `agent-ID.meta.json` (https://github.com/daaain/claude-code-log/issues/79, read 2026-11-16).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from innervoice.canon.jsontext import load_json
+from innervoice.canon.messages import Message
+from innervoice.errors import DecodeError
+from innervoice.sessions.transcripts import SessionTurn, read_session, thread_of
+from innervoice.sources.beginning import first_dicts
+from innervoice.sources.claude_code_turns import turns_of
+from innervoice.sources.conversation import Conversation
+from innervoice.sources.json_lines import members_at
+from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
+from innervoice.sources.session_index import IN_PIECES, MAIN, SessionIndex
+from innervoice.sources.turns import seconds_of, title_of, with_title
+from innervoice.wire.anthropic import DIALECT as MESSAGES
+from innervoice.wire.json_access import as_dict, as_text
+
+__all__ = ["READER"]
+
+_SPEAKERS = ("user", "assistant")
+_TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
+"""Lines that name a session -> the member with the name; the first kind that a file has counts."""
+_OTHERS = {"system", "progress", "attachment", "file-history-snapshot", "queue-operation", "last-prompt", "agent-name"}  # fmt: skip
+_HEAD = (
+    "type", "uuid", "parentUuid", "isSidechain", "agentId", "isMeta", "isCompactSummary", "timestamp", "cwd", "gitBranch", "leafUuid",
+    *_TITLES.values(),
+)  # fmt: skip
+_BEGINNING = 65_536
+
+
+def _recognizes(_: Data, beginning: bytes) -> bool:
+    return any(map(_is_line, first_dicts(beginning)))
+
+
+def _is_line(entry: dict[str, Any]) -> bool:
+    kind = entry.get("type")
+    if kind in _SPEAKERS:
+        # A long line may end before its message.
+        return isinstance(entry.get("message"), dict) or {"parentUuid", "sessionId"} <= entry.keys()
+    if not isinstance(kind, str):
+        return False
+    return (kind in _OTHERS and not {"sessionId", "messageId", "uuid"}.isdisjoint(entry)) or (
+        kind in _TITLES and isinstance(entry.get(_TITLES[kind]), str) and not {"leafUuid", "sessionId"}.isdisjoint(entry)
+    )  # fmt: skip
+
+
+# ---- finding --------------------------------------------------------------------------------------------
+
+
+def _open(data: Data) -> Opened:
+    index = SessionIndex(data)
+    title = _indexed(data, index)
+    entries = index.entries(title)
+    agents = _agents(data.path) if data.path else {}
+    found = list(_agent_entries(agents))
+    sources = {entry.id: Data(agents[entry.id]) for entry in found}
+    entries += found
+    if not entries:
+        raise DecodeError("a session of Claude Code without a message")
+    titles = {entry.id: entry.title for entry in entries}
+
+    def read(entry: Entry) -> Conversation:
+        conversation = (
+            _from_agent(sources[entry.id]) if entry.id in sources else _read(data, index, entry.id)
+        )
+        return with_title(
+            conversation.replace(id=entry.id, title=titles.get(entry.id, ""), parent=entry.parent)
+        )
+
+    return Opened(entries, read, index.troubles, (IN_PIECES,) if index.is_cut else ())
+
+
+def _indexed(data: Data, index: SessionIndex) -> str:
+    """Fills the index; gives the title of the session: its name or the first words of the user, and the folder and branch."""
+    names: dict[str, str] = {}
+    chains: dict[Any, str] = {}
+    uuids: set[Any] = set()
+    leaves: dict[str, Any] = {}
+    place = ""
+    for number, (start, line) in enumerate(data.lines(), 1):
+        if not (text := line.strip()):
+            continue
+        try:
+            head = members_at(text, *_HEAD)
+            message = members_at(text, "message").get("message")
+        except ValueError:
+            index.troubles.append(_trouble(number, line))
+            continue
+        kind = as_text(head.get("type")) or ""
+        uuids.add(as_text(head.get("uuid")))
+        if kind in _TITLES and (named := as_text(head.get(_TITLES[kind]))):
+            names[kind], leaves[kind] = named, as_text(head.get("leafUuid"))
+        lane = thread_of(head, chains)
+        place = _place(head) or place
+        if kind in _SPEAKERS and isinstance(message, dict):
+            if kind == "user" and not lane and not _holds_results(message):
+                index.begins_turn(start, number)
+            _add(index, lane, head, message)
+    # A summary may be that of another session.
+    own = [name for name in _TITLES if name in names and leaves[name] in (None, *uuids)]
+    called = names[own[0]] if own else index.title
+    return f"{called} ({place})" if called and place else called
+
+
+def _add(index: SessionIndex, lane: str, head: dict[str, Any], message: dict[str, Any]) -> None:
+    """Adds a line with a message to the index."""
+    index.add(lane, seconds_of(head.get("timestamp")))
+    has_title, has_model = index.knows(lane)
+    is_users = head["type"] == "user"
+    if is_users and not has_title and not head.get("isMeta"):
+        index.learn(lane, title=title_of(_users_message(message)))
+    elif not is_users and not has_model and message.get("model") != "<synthetic>":
+        index.learn(lane, model=as_text(message.get("model")))
+
+
+def _holds_results(message: dict[str, Any]) -> bool:
+    content = message.get("content")
+    return isinstance(content, list) and any(
+        as_dict(block).get("type") == "tool_result" for block in content
+    )
+
+
+def _users_message(message: dict[str, Any]) -> tuple[Message, ...]:
+    try:
+        return MESSAGES.request_reader({"messages": [{**message, "role": "user"}]}).messages
+    except DecodeError:
+        return ()
+
+
+def _place(head: dict[str, Any]) -> str:
+    """The folder and the branch, in short."""
+    folder = (as_text(head.get("cwd")) or "").rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+    return ", ".join(filter(None, (folder, as_text(head.get("gitBranch")))))
+
+
+def _trouble(number: int, line: bytes) -> Trouble:
+    is_cut = not line.endswith(b"\n")
+    return Trouble(number, "the file ends in the middle of this line" if is_cut else "not valid JSON")  # fmt: skip
+
+
+# ---- reading --------------------------------------------------------------------------------------------
+
+
+def _read(data: Data, index: SessionIndex, given: str) -> Conversation:
+    lane = index.lanes[given]
+    session = read_session(data.piece(lane.start, lane.end))
+    thread = next((thread for thread in session.threads if thread.name == lane.name), None)
+    turns: list[SessionTurn] = thread.turns if thread else []
+    return Conversation(id=given, turns=turns_of(turns, session, lane))
+
+
+def _from_agent(data: Data) -> Conversation:
+    index = SessionIndex(data)
+    _indexed(data, index)
+    entries = index.entries()
+    if not entries:
+        raise DecodeError("the file of a subagent without a message")
+    return _read(data, index, entries[0].id)
+
+
+# ---- subagents ------------------------------------------------------------------------------------------
+
+
+def _agents(path: Path) -> dict[str, Path]:
+    """The files of the subagents of a session, by their ids."""
+    return {file.stem.removeprefix("agent-"): file for file in _companions(path) if file.suffix == ".jsonl"}  # fmt: skip
+
+
+def _companions(path: Path) -> list[Path]:
+    if path.name.startswith("agent-"):
+        return []
+    folder = path.with_suffix("") / "subagents"
+    nested = sorted(folder.rglob("agent-*.json*")) if folder.is_dir() else []
+    stamp = path.parent.stat().st_mtime_ns if path.parent.is_dir() else 0
+    return [*nested, *_flat_agents(path.parent, stamp).get(path.stem, ())]
+
+
+@lru_cache(maxsize=64)
+def _flat_agents(folder: Path, _: int) -> dict[str, list[Path]]:
+    """The files of subagents beside sessions, by the session that their first line names."""
+    found: dict[str, list[Path]] = {}
+    for file in sorted(folder.glob("agent-*.jsonl")):
+        try:
+            entries = first_dicts(Data(file).piece(0, _BEGINNING))
+        except OSError:
+            continue
+        session = next((as_text(entry.get("sessionId")) for entry in entries), None)
+        if session:
+            found.setdefault(session, []).append(file)
+    return found
+
+
+def _agent_entries(agents: dict[str, Path]) -> Iterator[Entry]:
+    for name, file in agents.items():
+        described = ""
+        try:
+            meta = load_json(file.with_suffix(".meta.json").read_bytes())
+            described = as_text(as_dict(meta).get("description")) or ""
+        except (OSError, ValueError):
+            pass
+        yield Entry(name, title=described, parent=MAIN)
+
+
+READER = Reader(
+    kind="claude-code",
+    name="a session of Claude Code",
+    recognizes=_recognizes,
+    open=_open,
+    cannot_know=(
+        "The system prompt, the tools and the settings of the requests.",
+        "How long the model took, but for the time between two lines.",
+    ),
+    companions=_companions,
+)

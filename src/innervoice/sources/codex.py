@@ -1,0 +1,281 @@
+"""Sessions of Codex (`rollout-*.jsonl`) -> a conversation.
+
+`sessions/transcripts.py` says how lines become messages. Beside these the file has a line `token_count` behind each answer, `turn_context` with
+the settings of the following turns, and `compacted` with what replaces the history before it.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+from innervoice.canon.jsontext import dump_json
+from innervoice.canon.messages import Message, user
+from innervoice.canon.parts import Text
+from innervoice.canon.request import Request
+from innervoice.canon.response import Failure, Response
+from innervoice.canon.usage import Usage
+from innervoice.catalog.lookup import host_of
+from innervoice.errors import DecodeError, UsageError
+from innervoice.sessions.transcripts import SessionTurn, item_messages, read_session
+from innervoice.sources.beginning import first_dicts
+from innervoice.sources.conversation import Conversation, Mark, Turn
+from innervoice.sources.json_lines import members_at
+from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
+from innervoice.sources.session_index import IN_PIECES, Lane, SessionIndex
+from innervoice.sources.turns import seconds_of, title_of, with_title
+from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
+from innervoice.wire.serve_request import setting_of
+
+__all__ = ["READER"]
+
+_KINDS = {"session_meta", "turn_context", "response_item", "event_msg", "compacted"}
+_INJECTED = (
+    "<environment_context>", "<user_instructions>", "<permissions", "<collaboration_mode>", "<turn_aborted>", "<user_shell_command>",
+    "<skills", "# AGENTS.md instructions",
+)  # fmt: skip
+"""How messages begin that Codex writes in the user's name."""
+_FAILURES = {"error", "stream_error"}
+_COUNTS = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "reasoning_tokens": "reasoning_output_tokens",
+    "cached_input_tokens": "cached_input_tokens",
+}
+
+
+def _recognizes(_: Data, beginning: bytes) -> bool:
+    return any(
+        as_text(entry.get("type")) in _KINDS and isinstance(entry.get("payload"), dict)
+        for entry in first_dicts(beginning)
+    )
+
+
+# ---- finding --------------------------------------------------------------------------------------------
+
+
+class _Settings:
+    """What the lines so far say about the next request."""
+
+    def __init__(self) -> None:
+        self.provider: str | None = None
+        self.model: str | None = None
+        self.place = ""
+        self._system: str | None = None
+        self._reasoning: dict[str, Any] = {}
+
+    def take(self, kind: Any, payload: dict[str, Any]) -> None:
+        """Takes a line."""
+        if kind == "session_meta":
+            host = host_of(as_text(payload.get("model_provider")) or "")
+            self.provider = host.id if host else None
+            given = payload.get("base_instructions") or payload.get("instructions")
+            self._system = as_text(as_dict(given).get("text")) or as_text(given)
+            folder = (as_text(payload.get("cwd")) or "").rstrip("/").rpartition("/")[2]
+            branch = as_text(as_dict(payload.get("git")).get("branch"))
+            self.place = ", ".join(filter(None, (folder, branch)))
+        elif kind == "turn_context":
+            self.model = as_text(payload.get("model")) or self.model
+            asked = {"effort": payload.get("effort"), "summary": payload.get("summary")}
+            self._reasoning = {name: word for name, word in asked.items() if isinstance(word, str)}
+
+    def lines(self) -> list[bytes]:
+        """Lines that say who answers from here on, for a piece of a file that begins behind those that said it."""
+        made: list[dict[str, Any]] = []
+        if self.provider:
+            made.append({"type": "session_meta", "payload": {"model_provider": self.provider}})
+        if self.model:
+            made.append({"type": "turn_context", "payload": {"model": self.model}})
+        return [dump_json(line) + b"\n" for line in made]
+
+    def request(self) -> Request | None:
+        """The settings of the last request."""
+        if not self.model:
+            return None
+        name = f"{self.provider}/{self.model}" if self.provider else self.model
+        effort = {name: word for name, word in self._reasoning.items() if name == "effort"}
+        reasoning = setting_of(self._reasoning) or setting_of(effort)
+        try:
+            return Request(name, (), system=self._system, reasoning=reasoning)
+        except UsageError:
+            return None
+
+
+def _open(data: Data) -> Opened:
+    index = SessionIndex(data)
+    befores = _indexed(data, index)
+    entries = index.entries()
+    if not entries:
+        raise DecodeError("a session of Codex without an item")
+
+    def read(entry: Entry) -> Conversation:
+        lane = index.lanes[entry.id]
+        before = copy(befores.get(lane.start, _Settings()))
+        read = _read(data.piece(lane.start, lane.end), lane, before)
+        title = read.title or entry.title
+        return with_title(
+            read.replace(id=entry.id, title=title if not index.is_cut else entry.title)
+        )
+
+    return Opened(entries, read, index.troubles, (IN_PIECES,) if index.is_cut else ())
+
+
+def _indexed(data: Data, index: SessionIndex) -> dict[int, _Settings]:
+    """Fills the index; gives the settings at the beginning of each piece."""
+    settings = _Settings()
+    befores: dict[int, _Settings] = {}
+    for number, (start, line) in enumerate(data.lines(), 1):
+        if not (text := line.strip()):
+            continue
+        try:
+            head = members_at(text, "type", "timestamp")
+            kind = head.get("type")
+            is_head = kind in ("session_meta", "turn_context")
+            payload = as_dict(members_at(text, "payload").get("payload")) if is_head or kind == "response_item" else {}  # fmt: skip
+        except ValueError:
+            is_cut = not line.endswith(b"\n")
+            why = "the file ends in the middle of this line" if is_cut else "not valid JSON"
+            index.troubles.append(Trouble(number, why))
+            continue
+        settings.take(kind, payload)
+        if kind != "response_item" or not payload:
+            continue
+        own = payload.get("role") == "user" and not _is_injected(messages := item_messages(payload))
+        if own and index.begins_turn(start, number):
+            befores[start] = copy(settings)
+        index.add("", seconds_of(head.get("timestamp")))
+        index.learn("", model=settings.model)
+        if own and not index.knows("")[0]:
+            place = f" ({settings.place})" if settings.place else ""
+            index.learn("", title=title_of(messages) + place)
+    return befores
+
+
+def _is_injected(messages: tuple[Message, ...]) -> bool:
+    texts = [part.text for message in messages for part in message.parts if isinstance(part, Text)]
+    return bool(texts) and all(text.lstrip().startswith(_INJECTED) for text in texts)
+
+
+# ---- reading --------------------------------------------------------------------------------------------
+
+
+def _read(content: bytes, lane: Lane, settings: _Settings) -> Conversation:
+    head = settings.lines()
+    first_line = lane.line - len(head)
+    session = read_session(b"".join(head) + content)
+    entries = [as_dict(line.entry) for line in session.lines]
+    turns = session.threads[0].turns
+    counts = _counts(turns, entries)
+    made: list[tuple[int, Turn]] = []
+    models: dict[int, tuple[str | None, str | None]] = {}
+    for number, entry in enumerate(entries):
+        if number >= len(head):
+            settings.take(entry.get("type"), as_dict(entry.get("payload")))
+        models[number] = settings.provider, settings.model
+        made += [(number, turn) for turn in _own_turns(entry, first_line + number)]
+    for place, turn in enumerate(turns):
+        following = turns[place + 1].lines[0] if place + 1 < len(turns) else len(entries)
+        first, last = turn.lines[0], turn.lines[-1]
+        at = seconds_of(entries[first].get("timestamp"))
+        known: dict[str, Any] = {"at": at, "line": first_line + first}
+        if turn.message.role != "assistant":
+            is_injected = turn.message.role == "user" and _is_injected((turn.message,))
+            marks: tuple[Mark, ...] = ("injected",) if is_injected else ()
+            made.append((first, Turn(message=turn.message, marks=marks, **known)))
+            continue
+        is_stopped = _is_stopped(entries[last:following])
+        is_over = not is_stopped and (following < len(entries) or place in counts or not counts)
+        provider, model = models[first]
+        answer = Response(
+            parts=turn.message.parts,
+            provider=provider,
+            model=model,
+            ended=is_over,
+            usage=counts.get(place, Usage()),
+            origin=turn.message.origin,
+        )
+        seconds = _seconds(entries, first, last)
+        made.append((first, Turn(message=turn.message, answer=answer, seconds=seconds, **known)))
+    ordered = tuple(turn for _, turn in sorted(made, key=lambda pair: pair[0]))
+    request = settings.request()
+    return Conversation(id="main", turns=ordered, request=request)
+
+
+def _counts(turns: list[SessionTurn], entries: list[dict[str, Any]]) -> dict[int, Usage]:
+    """The tokens of the answers: a count belongs to the answer before it, and is repeated where nothing was added."""
+    counts: dict[int, Usage] = {}
+    starts = [(turn.lines[0], place) for place, turn in enumerate(turns) if turn.message.role == "assistant"]  # fmt: skip
+    last_total: Any = None
+    for number, entry in enumerate(entries):
+        payload = as_dict(entry.get("payload"))
+        if entry.get("type") != "event_msg" or payload.get("type") != "token_count":
+            continue
+        info = as_dict(payload.get("info"))
+        used, total = info.get("last_token_usage"), info.get("total_token_usage")
+        place = next((place for line, place in reversed(starts) if line <= number), None)
+        if not isinstance(used, dict) or place is None or (total is not None and total == last_total):  # fmt: skip
+            continue
+        last_total = total
+        usage = Usage(**{name: as_count(used.get(key)) for name, key in _COUNTS.items()}, raw=used)
+        counts[place] = counts[place] + usage if place in counts else usage
+    return counts
+
+
+def _is_stopped(entries: list[dict[str, Any]]) -> bool:
+    """Whether the user stopped the answer."""
+    return any(
+        entry.get("type") == "event_msg"
+        and as_dict(entry.get("payload")).get("type") == "turn_aborted"
+        for entry in entries
+    )
+
+
+def _seconds(entries: list[dict[str, Any]], first: int, last: int) -> float | None:
+    """From the item before the answer to its last line."""
+    items = (
+        entries[n] for n in range(first - 1, -1, -1) if entries[n].get("type") == "response_item"
+    )
+    before = next(items, None)
+    start = seconds_of(before.get("timestamp")) if before else None
+    end = seconds_of(entries[last].get("timestamp"))
+    if start is None or end is None or end < start:
+        return None
+    return round(end - start, 3)
+
+
+def _own_turns(entry: dict[str, Any], line: int) -> list[Turn]:
+    """The turns that Codex adds: what a compaction puts in place of the history, and errors that it shows."""
+    payload = as_dict(entry.get("payload"))
+    known: dict[str, Any] = {"at": seconds_of(entry.get("timestamp")), "line": line}
+    if entry.get("type") == "compacted":
+        items = [
+            item for item in as_list(payload.get("replacement_history")) if isinstance(item, dict)
+        ]
+        messages = [message for item in items for message in item_messages(item)]
+        if not messages:
+            messages = [user(as_text(payload.get("message")) or "")]
+        return [
+            Turn(message=message, marks=("injected",) if number else ("compaction",), **known)
+            for number, message in enumerate(messages)
+        ]
+    if entry.get("type") == "event_msg" and as_text(payload.get("type")) in _FAILURES:
+        said = as_text(payload.get("message")) or "an error without a message"
+        message = Message("assistant", (Text(said),))
+        kind = payload.get("codex_error_info")
+        failure = Failure(type=as_text(kind), message=said)
+        answer = Response(parts=message.parts, error=failure)
+        return [Turn(message=message, answer=answer, marks=("api_error",), **known)]
+    return []
+
+
+READER = Reader(
+    kind="codex",
+    name="a session of Codex",
+    recognizes=_recognizes,
+    open=_open,
+    cannot_know=(
+        "The tools of the requests.",
+        "The reason why the model stopped.",
+        "How long the model took, but for the time between two lines.",
+    ),
+)

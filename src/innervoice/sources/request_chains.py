@@ -1,0 +1,206 @@
+"""What is new in a request: an agent sends its whole history with each, and a log of requests keeps every message once.
+
+Messages are compared as the bytes that they are, one after the other, without cache marks, which move. A request goes on from the one that
+it shares the longest beginning with; of that beginning nothing is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+from innervoice.canon.jsontext import load_json, split_items, split_members
+from innervoice.canon.messages import Message
+from innervoice.canon.request import Request
+from innervoice.encoding import decode_request
+from innervoice.memory.changed_turns import RenamedCalls, call_ids
+from innervoice.memory.turn_keys import shown
+from innervoice.wire.dialects import dialect_named
+
+__all__ = ["Growth", "RequestChains"]
+
+_MARK = re.compile(rb',\s*"cache_control"\s*:\s*\{[^{}]*\}')
+_BILLING = re.compile(rb'x-anthropic-billing-header:[^"]*')
+"""A line of Claude Code's system prompt that differs in every request."""
+_SYSTEM = ("system", "systemInstruction", "system_instruction", "instructions")
+_PREVIOUS = "previous_response_id"
+_PASSING = frozenset({_PREVIOUS, "metadata"})
+"""Members that differ in every request, and say nothing of what is asked for."""
+_SIZE = 16
+_MOST = 50_000
+_LOOKED_AT = 64
+"""How many messages at the end may be new; with more, a request is written as a whole."""
+
+
+class _Place(NamedTuple):
+    """A beginning that is known: whose it is, and the number of its messages."""
+
+    id: str
+    size: int
+    is_all: bool
+    """Whether it is all of that request."""
+    is_stored: bool = False
+    """Whether the request names the answer to it, in place of sending it."""
+
+
+class _Answer(NamedTuple):
+    """What is left of an answer, to know it again."""
+
+    shown: bytes
+    """A digest of its words and calls."""
+    calls: tuple[str, ...]
+
+
+class Growth(NamedTuple):
+    """A request as what it goes on from, and what is new."""
+
+    base: str | None
+    kept: int
+    """How many messages of the base it begins with."""
+    has_answer: bool
+    """The answer to the base comes next."""
+    new: tuple[Message, ...]
+    settings: Request | None
+    """What it asks for beside messages; None if that is as in the base."""
+
+
+class RequestChains:
+    """The requests that one file has. Raises ValueError, and whatever a reader of a dialect may, for a body that cannot be read."""
+
+    def __init__(self) -> None:
+        self._places: OrderedDict[bytes, _Place] = OrderedDict()
+        self._settings: OrderedDict[str, bytes] = OrderedDict()
+        self._answers: OrderedDict[str, _Answer] = OrderedDict()
+        self._responses: OrderedDict[str, str] = OrderedDict()
+        self._counts: OrderedDict[str, int] = OrderedDict()
+
+    def answered(self, id: str, answer: Message, response_id: str | None) -> None:  # noqa: A002 - the plain word
+        """A request has its answer."""
+        if answer.parts:
+            _keep(self._answers, id, _Answer(_digest(answer), tuple(call_ids((answer,)))))
+        if response_id:
+            _keep(self._responses, response_id, id)
+
+    def growth(self, id: str, body: bytes, dialect: str, model: str, owner: str) -> Growth:  # noqa: A002
+        """What is new in a request; `owner` is what requests of one conversation have in common beside their beginning."""
+        members = split_members(body)
+        history = dialect_named(dialect).history
+        items: list[Any] = []
+        if history in members and bytes(members[history]).lstrip().startswith(b"["):
+            items = split_items(members[history])
+        digests = self._digests(items, members, f"{owner}\0{dialect}")
+        base, start = self._base(digests, members)
+        rest = {name: value for name, value in members.items() if name != history}
+        settings = self._changed_settings(id, base, rest)
+        value = {name: load_json(data) for name, data in rest.items()} if settings else {}
+        if items:
+            value[history] = [load_json(item) for item in items[start:]]
+        elif history in members:
+            value[history] = load_json(members[history])
+        request = decode_request({**value, "model": model}, dialect)
+        if not value.keys().isdisjoint(_SYSTEM):
+            request = _with_system(request, dialect)
+        new = request.messages
+        kept = base.size if base else 0
+        self._learn(id, digests, start, kept, len(new))
+        has_answer, new = self._with_answer(base, new)
+        asked = request.replace(messages=(), model=model) if settings else None
+        return Growth(base.id if base else None, kept, has_answer, new, asked)
+
+    def _digests(self, items: Sequence[Any], members: Mapping[str, Any], owner: str) -> list[bytes]:
+        """The digest of each beginning, the shortest first; b"" for those that are not looked at."""
+        made = blake2b(owner.encode("utf-8", "surrogatepass"), digest_size=_SIZE)
+        for name in _SYSTEM:
+            if name in members:
+                made.update(_BILLING.sub(b"", _MARK.sub(b"", bytes(members[name]))))
+        pieces = [b"\0" + _unmarked(bytes(item)) for item in items]
+        # Most of a long history at once: what a request goes on from is near its end.
+        first = max(0, len(pieces) - _LOOKED_AT)
+        made.update(b"".join(pieces[:first]))
+        digests = [b""] * first
+        for piece in pieces[first:]:
+            made.update(piece)
+            digests.append(made.copy().digest())
+        return digests
+
+    def _base(self, digests: list[bytes], members: Mapping[str, Any]) -> tuple[_Place | None, int]:
+        """The longest beginning that is known, and how many items it has."""
+        for number in range(len(digests), max(0, len(digests) - _LOOKED_AT), -1):
+            if place := self._places.get(digests[number - 1]):
+                return place, number
+        previous = load_json(members[_PREVIOUS]) if _PREVIOUS in members else None
+        known = self._responses.get(previous) if isinstance(previous, str) else None
+        if known is None:
+            return None, 0
+        return _Place(known, self._counts.get(known, 0), is_all=True, is_stored=True), 0
+
+    def _changed_settings(
+        self,
+        id: str,  # noqa: A002
+        base: _Place | None,
+        members: Mapping[str, Any],
+    ) -> bool:
+        made = blake2b(digest_size=_SIZE)
+        for name, data in members.items():
+            if name not in _PASSING:
+                made.update(f"\0{name}\0".encode("utf-8", "surrogatepass"))
+                made.update(_BILLING.sub(b"", bytes(data)))
+        digest = made.digest()
+        _keep(self._settings, id, digest)
+        return base is None or self._settings.get(base.id) != digest
+
+    def _learn(self, id: str, digests: list[bytes], start: int, kept: int, new: int) -> None:  # noqa: A002
+        _keep(self._counts, id, kept + new)
+        if not digests:
+            return
+        if len(digests) - start == new:  # each item is a message
+            for number in range(max(start, len(digests) - _LOOKED_AT), len(digests) - 1):
+                place = _Place(id, kept + number - start + 1, is_all=False)
+                _keep(self._places, digests[number], place)
+        _keep(self._places, digests[-1], _Place(id, kept + new, is_all=True))
+
+    def _with_answer(
+        self, base: _Place | None, new: tuple[Message, ...]
+    ) -> tuple[bool, tuple[Message, ...]]:
+        """Whether the answer to the base comes next, as the client got it, and what is behind it."""
+        answer = self._answers.get(base.id) if base and base.is_all else None
+        if base is None or answer is None:
+            return False, new
+        if base.is_stored:
+            return True, new
+        if not new or new[0].role != "assistant" or _digest(new[0]) != answer.shown:
+            return False, new
+        ids = RenamedCalls()
+        ids.add(call_ids(new[:1]), answer.calls)
+        return True, tuple(map(ids.with_own, new[1:]))
+
+
+def _with_system(request: Request, dialect: str) -> Request:
+    """A request whose system prompt is one of its settings where its API has it apart from the messages."""
+    if not dialect_named(dialect).system_apart:
+        return request
+    start = list(takewhile(lambda message: message.role == "system", request.messages))
+    if not start:
+        return request
+    texts = [request.system or "", *(message.text for message in start)]
+    system = "\n\n".join(filter(None, texts))
+    return request.replace(system=system, messages=request.messages[len(start) :])
+
+
+def _unmarked(data: bytes) -> bytes:
+    return _MARK.sub(b"", data) if b"cache_control" in data else data
+
+
+def _digest(turn: Message) -> bytes:
+    return blake2b(shown(turn), digest_size=_SIZE).digest()
+
+
+def _keep(entries: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+    entries[key] = value
+    entries.move_to_end(key)
+    if len(entries) > _MOST:
+        entries.popitem(last=False)

@@ -1,0 +1,310 @@
+"""Writes a log of requests. Whoever serves requests only hands over what it has; a thread reads, reduces and writes it.
+
+    begin ──► {"record": "request", "id", "base", "kept", "new": [messages], "settings"}     what it goes on from, and what is new
+    grow  ──► {"record": "growth", "id", "steps": [...]}                                     the answer as it comes, a `Recast` included
+    end   ──► {"record": "end", "id", "response", "report"}
+
+Nothing waits for a disk: a failing one costs the log, is told once, and is tried again later. What comes faster than it can be written is
+left out, and counted in the log.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from innervoice.canon.events import Event
+from innervoice.canon.jsontext import dump_json
+from innervoice.canon.response import Response
+from innervoice.sources.log_files import LogBounds, LogFiles
+from innervoice.sources.request_chains import RequestChains
+from innervoice.sources.request_growth import GrowthWriter
+from innervoice.sources.request_records import Keeper, Level, short_hash
+
+__all__ = ["AFFINITY", "FORMAT", "Asked", "LoggedRequest", "RequestLog", "session_of"]
+
+AFFINITY = (
+    "x-claude-code-session-id",
+    "session-id",
+    "thread-id",
+    "x-session-id",
+    "x-session-affinity",
+)
+"""Headers that say which requests belong together; in lower case."""
+
+FORMAT = "innervoice.requests"
+VERSION = 1
+_MOST_WAITING = 64_000_000
+"""Bytes of bodies that wait to be written; more is left out."""
+_MOST_JOBS = 50_000
+_AGAIN = 30.0
+"""Seconds until a disk that failed is tried again."""
+
+
+class Asked(NamedTuple):
+    """A request as it came."""
+
+    id: str
+    at: float
+    dialect: str
+    body: bytes
+    model: str = ""
+    """The name that the client asked for."""
+    tenant: str = ""
+    caller: str = ""
+    """The id of the caller's key, never the key."""
+    session: str = ""
+    """What a client says of which requests belong together; only a hash of it is written."""
+
+
+def session_of(headers: Mapping[str, str]) -> str:
+    """What a client says of which requests belong together; the names of headers are in lower case."""
+    return next((headers[name] for name in AFFINITY if headers.get(name)), "")
+
+
+class LoggedRequest:
+    """A request that is under way."""
+
+    __slots__ = ("_log", "asked", "file", "growth", "keeper")
+
+    def __init__(self, log: RequestLog, asked: Asked, keeper: Keeper) -> None:
+        self._log = log
+        self.asked = asked
+        self.keeper = keeper
+        self.growth = GrowthWriter(keeper)
+        self.file = -1
+        """The number of the file that has it."""
+
+    def grow(self, events: Sequence[Event]) -> None:
+        """More of its answer came."""
+        self._log.add(lambda: self._log.write_growth(self, events))
+
+    def end(
+        self, response: Response | None, report: Callable[[], dict[str, Any]] | None = None
+    ) -> None:
+        """It is over. `report` gives what is told about it; it is called later, in another thread."""
+        self._log.add(lambda: self._log.write_end(self, response, report))
+
+
+class RequestLog:
+    """The log of one process. `redact` takes keys out of texts, `say` tells people that the log cannot be written."""
+
+    def __init__(
+        self,
+        place: Path,
+        *,
+        by: str,
+        redact: Callable[[str], str],
+        bounds: LogBounds | None = None,
+        say: Callable[[str], None] = lambda _: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._files = LogFiles(place, bounds)
+        self._by, self._say, self._clock = by, say, clock
+        self._keepers: dict[Level, Keeper] = {
+            "shape": Keeper("shape", redact),
+            "full": Keeper("full", redact),
+        }
+        self._chains = RequestChains()
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._given = self._taken = 0
+        """Bytes of bodies that were handed over, and that were read."""
+        self._lost = 0
+        self._number = 0
+        self._open: dict[str, LoggedRequest] = {}
+        self._lines: list[bytes] = []
+        self._failed_at: float | None = None
+        self._has_said = False
+
+    # ---- from any thread -----------------------------------------------------------------------
+
+    @property
+    def place(self) -> Path:
+        """The folder or the file."""
+        return self._files.place
+
+    @property
+    def written(self) -> list[Path]:
+        """The files that this process has begun."""
+        return self._files.written
+
+    def begin(self, asked: Asked, level: Level) -> LoggedRequest | None:
+        """A request came; None if there is no room for it."""
+        if self._given - self._taken > _MOST_WAITING or self._jobs.qsize() > _MOST_JOBS:
+            self._lost += 1
+            return None
+        logged = LoggedRequest(self, asked, self._keepers[level])
+        self._given += len(asked.body)
+        self.add(lambda: self._begin(logged))
+        return logged
+
+    def add(self, job: Callable[[], None]) -> None:
+        """Does a job in the log's own thread."""
+        self._jobs.put(job)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="request-log", daemon=True)
+            self._thread.start()
+
+    def flush(self, seconds: float = 10.0) -> bool:
+        """Waits until everything so far is written; returns whether it is."""
+        done = threading.Event()
+
+        def write() -> None:
+            self._write()
+            done.set()
+
+        self.add(write)
+        return done.wait(seconds)
+
+    def close(self, seconds: float = 5.0) -> None:
+        """Writes what is left, for a while."""
+        if self._thread is not None:
+            self._jobs.put(None)
+            self._thread.join(seconds)
+            self._thread = None
+        self._files.close()
+
+    # ---- in the thread -------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while True:
+            jobs = [self._jobs.get()]
+            while not self._jobs.empty():
+                jobs.append(self._jobs.get())
+            for job in jobs:
+                if job is not None:
+                    self._do(job)
+            self._write()
+            if None in jobs:
+                return
+
+    def _do(self, job: Callable[[], None]) -> None:
+        try:
+            job()
+        except OSError as error:
+            self._lost += 1
+            self._fail(error)
+        except Exception:  # noqa: BLE001 - whatever a caller sends, the next one's request is logged
+            self._lost += 1
+
+    def _begin(self, logged: LoggedRequest) -> None:
+        self._taken += len(logged.asked.body)
+        if self._is_ready():
+            self._open[logged.asked.id] = logged
+            self._write_request(logged)
+
+    def _write_request(self, logged: LoggedRequest) -> None:
+        asked, keeper = logged.asked, logged.keeper
+        session = short_hash(asked.session) if asked.session else None
+        record: dict[str, Any] = {
+            "record": "request",
+            "id": asked.id,
+            "at": round(asked.at, 3),
+            "level": keeper.level,
+            "tenant": asked.tenant,
+            "caller": asked.caller,
+            "dialect": asked.dialect,
+            "asked": keeper.name(asked.model),
+            "session": session,
+        }
+        logged.file = self._number
+        owner = f"{asked.tenant}\0{asked.caller}\0{asked.session}"
+        try:
+            grown = self._chains.growth(asked.id, asked.body, asked.dialect, asked.model, owner)
+        except Exception as error:  # noqa: BLE001 - readers of dialects may raise anything for what nobody serves
+            self._line({**record, "unread": type(error).__name__, "bytes": len(asked.body)})
+            return
+        record |= {"base": grown.base, "kept": grown.kept, "answer": grown.has_answer}
+        record["new"] = keeper.messages(grown.new)
+        if grown.settings is not None:
+            record["settings"] = keeper.settings(grown.settings)
+        self._line(record)
+
+    def write_growth(self, logged: LoggedRequest, events: Sequence[Event]) -> None:
+        """Writes what came of an answer."""
+        if logged.asked.id not in self._open or not self._is_ready():
+            return
+        steps = logged.growth.steps(events)
+        if steps and logged.file == self._number:
+            self._line({"record": "growth", "id": logged.asked.id, "steps": steps})
+
+    def write_end(
+        self,
+        logged: LoggedRequest,
+        response: Response | None,
+        report: Callable[[], dict[str, Any]] | None,
+    ) -> None:
+        """Writes how a request ended."""
+        if self._open.pop(logged.asked.id, None) is None or not self._is_ready():
+            return
+        if logged.file != self._number:
+            self._write_request(logged)
+        keeper = logged.keeper
+        record: dict[str, Any] = {
+            "record": "end",
+            "id": logged.asked.id,
+            "at": round(time.time(), 3),
+        }
+        if response is not None:
+            record["response"] = keeper.response(response)
+            self._chains.answered(logged.asked.id, response.message, response.id)
+        if report is not None:
+            record["report"] = keeper.report(report())
+        self._line(record)
+
+    # ---- the file ------------------------------------------------------------------------------
+
+    def _is_ready(self) -> bool:
+        """Whether there is a file to write to; a new one begins without anything that is known."""
+        if self._failed_at is not None and self._clock() - self._failed_at < _AGAIN:
+            self._lost += 1
+            return False
+        if not self._lines and self._files.is_full:
+            self._leave()
+            self._files.open_next()
+            self._failed_at = None
+            self._number += 1
+            self._chains = RequestChains()
+            self._line({"record": "log", "format": FORMAT, "version": VERSION, "by": self._by, "at": round(time.time(), 3)})  # fmt: skip
+        if self._lost:
+            self._line({"record": "lost", "count": self._lost})
+            self._lost = 0
+        return True
+
+    def _leave(self) -> None:
+        """Says in a full file which requests end in another one."""
+        if self._files.path is None:
+            return
+        for name, logged in self._open.items():
+            if logged.file == self._number:
+                self._line({"record": "moved", "id": name})
+        self._write()
+
+    def _line(self, record: dict[str, Any]) -> None:
+        told = {name: value for name, value in record.items() if value is not None}
+        self._lines.append(dump_json(told) + b"\n")
+
+    def _write(self) -> None:
+        if not self._lines:
+            return
+        try:
+            self._files.write(b"".join(self._lines))
+        except OSError as error:
+            self._fail(error)
+        self._lines = []
+
+    def _fail(self, error: OSError) -> None:
+        """A disk that fails costs the log, and nothing else."""
+        self._files.close()
+        self._lost += len(self._lines)
+        self._lines = []
+        self._failed_at = self._clock()
+        if not self._has_said:
+            self._has_said = True
+            reason = error.strerror or type(error).__name__
+            self._say(f"The log of requests cannot be written to {self._files.place}: {reason}")

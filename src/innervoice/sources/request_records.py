@@ -1,0 +1,310 @@
+"""What a log of requests keeps of canonical values: their plain form without seals, media and keys, and in `shape` without any text.
+
+    text          the text, redacted                     its number of characters
+    seal          {"innervoice.seal": {"size", "hash"}}  the same
+    media         a name with its size                   its size
+    note          code, count, detail                    code, count
+    tool          name, description, parameters          name
+
+What is not named here is left out: a member that a newer version adds is not written until somebody decided about it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+from typing import Any, Literal, TypeAlias
+
+from innervoice.canon.blobs import seal_placeholder
+from innervoice.canon.messages import Message
+from innervoice.canon.notes import Note
+from innervoice.canon.parts import Part
+from innervoice.canon.request import Request
+from innervoice.canon.response import Response
+from innervoice.canon.storage import plain_form
+
+__all__ = ["MOST_FILLED", "Keeper", "Level", "filler", "short_hash", "with_fillers"]
+
+Level: TypeAlias = Literal["shape", "full"]
+
+_SIMPLE = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+_SEALED = re.compile(r"signature|encrypted|redacted|token|secret|password|credential|api_?key", re.IGNORECASE)  # fmt: skip
+"""Names of members that hold what nobody else may read."""
+_UNBROKEN = re.compile(r"\S{65,}")
+"""Longer than words are: what somebody encoded."""
+_WORD = 40
+_NOT_KEPT = "[not kept] "
+MOST_FILLED = 1_000_000
+_TEXTS = frozenset({"text", "arguments", "content", "system", "description"})
+"""Members in which a number of characters may stand for a text."""
+
+
+def short_hash(text: str) -> str:
+    """What tells one text from another, and does not tell what it says."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+def filler(count: int) -> str:
+    """A text that stands for one that was not kept, of the same length."""
+    count = min(max(count, 0), MOST_FILLED)
+    start = _NOT_KEPT if count >= len(_NOT_KEPT) + 1 else ""
+    return start + "·" * (count - len(start))
+
+
+def with_fillers(value: Any) -> Any:
+    """A plain form with texts where only their lengths were kept."""
+    if isinstance(value, list):
+        return [with_fillers(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: filler(item)
+        if name in _TEXTS and type(item) is int
+        else item
+        if name in ("value", "block", "parameters")
+        else with_fillers(item)
+        for name, item in value.items()
+    }
+
+
+class Keeper:
+    """Makes plain forms at one level; `redact` takes keys out of a text."""
+
+    def __init__(self, level: Level, redact: Callable[[str], str]) -> None:
+        self.level: Level = level
+        self._redact = redact
+        self._is_full = level == "full"
+
+    # ---- messages and answers ------------------------------------------------------------------
+
+    def messages(self, messages: tuple[Message, ...] | list[Message]) -> list[dict[str, Any]]:
+        """What is kept of messages."""
+        return [self._message(plain_form(message)) for message in messages]
+
+    def response(self, response: Response) -> dict[str, Any]:
+        """What is kept of an answer."""
+        return self._response(plain_form(response))
+
+    def _message(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        parts = [self._part(part) for part in message.get("parts", ())]
+        return {"type": "message", "role": message["role"], "parts": parts}
+
+    def _response(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        made: dict[str, Any] = {"type": "response"}
+        made |= _named(given, "ended", "finish_reason")
+        for name in ("provider", "model", "wire_finish_reason"):
+            if isinstance(given.get(name), str):
+                made[name] = self._redact(given[name][:200])
+        if isinstance(given.get("id"), str):
+            made["id"] = _id(given["id"])
+        if parts := given.get("parts"):
+            made["parts"] = [self._part(part) for part in parts]
+        if usage := given.get("usage"):
+            made["usage"] = _numbers(usage)
+        if notes := given.get("notes"):
+            made["notes"] = [self._note(note) for note in notes]
+        if report := given.get("reasoning"):
+            made["reasoning"] = self._reasoning(report)
+        if error := given.get("error"):
+            made["error"] = self._failure(error)
+        if others := given.get("alternatives"):
+            made["alternatives"] = [self._response(other) for other in others]
+        return made
+
+    def _failure(self, error: Mapping[str, Any]) -> dict[str, Any]:
+        made = {name: _short(error[name]) for name in ("type", "code") if error.get(name)}
+        if self._is_full and isinstance(error.get("message"), str):
+            made["message"] = self._redact(error["message"])
+        return made
+
+    def _reasoning(self, report: Mapping[str, Any]) -> dict[str, Any]:
+        made = _named(report, "requested", "effective")
+        if notes := report.get("notes"):
+            made["notes"] = [self._note(note) for note in notes]
+        return made
+
+    def notes(self, notes: tuple[Note, ...] | list[Note]) -> list[dict[str, Any]]:
+        """What is kept of notes."""
+        return [self._note(plain_form(note)) for note in notes]
+
+    def _note(self, note: Mapping[str, Any]) -> dict[str, Any]:
+        made = _named(note, "code", "count")
+        if self._is_full and isinstance(note.get("detail"), str):
+            made["detail"] = self._redact(note["detail"])
+        return made
+
+    # ---- parts ---------------------------------------------------------------------------------
+
+    def _part(self, part: Mapping[str, Any]) -> dict[str, Any]:
+        kind = part["type"]
+        made: dict[str, Any] = {"type": kind, **_named(part, "complete", "form", "error")}
+        match kind:
+            case "text" | "thinking":
+                made["text"] = self.text(part.get("text", ""))
+            case "tool_call":
+                made["id"] = _id(part["id"])
+                made["name"] = self._redact(part["name"][:200])
+                made["arguments"] = self.text(part.get("arguments", ""))
+            case "tool_result":
+                made["call_id"] = _id(part["call_id"])
+                made["content"] = self._content(part.get("content", ""))
+            case "media":
+                made |= self._media(part)
+            case _:
+                made["value"] = self._foreign(part.get("value"))
+        if origin := part.get("origin"):
+            made["origin"] = self._origin(origin)
+        return made
+
+    def text(self, text: str) -> str | int:
+        """What is kept of a text of people, models or tools."""
+        return self._redact(text) if self._is_full else len(text)
+
+    def _content(self, content: Any) -> Any:
+        if isinstance(content, str):
+            return self.text(content)
+        return [self._part(part) for part in content]
+
+    def _media(self, part: Mapping[str, Any]) -> dict[str, Any]:
+        data, url, name = part.get("data"), part.get("url"), part.get("name")
+        made = _named(part, "mime")
+        told = []
+        if self._is_full and isinstance(name, str):
+            told.append(self._redact(name))
+        if isinstance(data, str):
+            told.append(f"{len(data) * 3 // 4:,} bytes")
+        if isinstance(url, str):
+            # What is behind the question mark of a URL may let anybody in.
+            address = self._redact(url.partition("?")[0])
+            told.append(address if self._is_full and not url.startswith("data:") else "by its URL")
+        return {**made, "name": ", ".join(told)} if told else made
+
+    def _origin(self, origin: Mapping[str, Any]) -> dict[str, Any]:
+        """Who made a part, and the places of its seals. The prefix is left out: what is before is not kept as it was."""
+        made = _named(origin, "invented")
+        for name in ("provider", "model", "dialect", "scope"):
+            if isinstance(origin.get(name), str):
+                made[name] = self._redact(origin[name][:200])
+        for name in ("item", "led_by"):
+            if isinstance(origin.get(name), str):
+                made[name] = f"#{short_hash(origin[name])}"
+        if origin.get("markup") is not None:
+            markup = origin["markup"] if self._is_full else ()
+            made["markup"] = [[place, self._redact(text)] for place, text in markup]
+        if seals := _placeholders(origin.get("block"), origin.get("seals", ())):
+            made["block"], made["seals"] = seals
+        return made
+
+    def _foreign(self, value: Any, name: str = "") -> Any:
+        """Somebody else's JSON: without what looks sealed; in shape, its kind alone."""
+        if not self._is_full:
+            kind = value.get("type") if isinstance(value, dict) else None
+            return {"type": kind} if isinstance(kind, str) and _SIMPLE.fullmatch(kind) else {}
+        if isinstance(value, dict):
+            return {self._redact(str(key)): self._foreign(item, key) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._foreign(item, name) for item in value]
+        if not isinstance(value, str):
+            return value
+        if value and (_SEALED.search(name) or name == "data" or _UNBROKEN.search(value)):
+            return f"[{len(value)} characters]"
+        return self._redact(value)
+
+    # ---- requests ------------------------------------------------------------------------------
+
+    def settings(self, request: Request) -> dict[str, Any]:
+        """What is kept of a request beside its messages."""
+        names = ("parallel_tool_calls", "max_tokens", "temperature", "top_p", "stream", "dialect")
+        plain = plain_form(request.replace(messages=()))
+        made = _named(plain, *names)
+        made["model"] = self._redact(request.model[:200])
+        if request.reasoning is not None:
+            made["reasoning"] = plain["reasoning"]
+        if request.system is not None:
+            made["system"] = self.text(request.system)
+        if isinstance(request.tool_choice, str):
+            made["tool_choice"] = _short(request.tool_choice)
+        if self._is_full:
+            made |= {
+                name: self._foreign(plain[name], name)
+                for name in ("stop", "response_format")
+                if plain.get(name) is not None
+            }
+        if request.tools:
+            made["tools"] = [self._tool(tool) for tool in plain["tools"]]
+        return made
+
+    def _tool(self, tool: Mapping[str, Any]) -> dict[str, Any]:
+        made: dict[str, Any] = {"name": self._redact(str(tool.get("name", ""))[:200])}
+        if self._is_full:
+            if isinstance(tool.get("description"), str):
+                made["description"] = self._redact(tool["description"])
+            if tool.get("parameters") is not None:
+                made["parameters"] = self._foreign(tool["parameters"])
+        return made
+
+    def name(self, name: str) -> str:
+        """A name of a model that a caller wrote."""
+        return self._redact(name[:200])
+
+    def report(self, report: dict[str, Any]) -> dict[str, Any]:
+        """What is kept of a report that holds no text already: in shape, notes have no details."""
+        made = _known(report)
+        if not self._is_full and isinstance(report.get("notes"), list):
+            made["notes"] = [
+                {"code": note["code"], "count": note["count"]} for note in report["notes"]
+            ]
+        return made
+
+    def part(self, part: Part) -> dict[str, Any]:
+        """What is kept of a part."""
+        return self._part(plain_form(part))
+
+
+def _named(value: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value[name] for name in names if value.get(name) is not None}
+
+
+def _known(value: dict[str, Any]) -> dict[str, Any]:
+    """The members that are known, of this object and of those in it."""
+    return {
+        name: _known(item) if isinstance(item, dict) else item
+        for name, item in value.items()
+        if item is not None
+    }
+
+
+def _id(text: str) -> str:
+    """An id by which calls and results are found; some programs put seals into it."""
+    return text if _SIMPLE.fullmatch(text) else f"id-{short_hash(text)}"
+
+
+def _short(value: Any) -> Any:
+    return value[:_WORD] if isinstance(value, str) else value
+
+
+def _numbers(value: Any) -> Any:
+    """Counts, and how they are called."""
+    if isinstance(value, dict):
+        kept = {str(name)[:_WORD]: _numbers(item) for name, item in value.items()}
+        return {name: item for name, item in kept.items() if item is not None}
+    return value if isinstance(value, (int, float)) else None
+
+
+def _placeholders(block: Any, paths: Any) -> tuple[dict[str, Any], list[str]] | None:
+    """A block that has nothing but what stands for its seals."""
+    made: dict[str, Any] = {}
+    kept = []
+    for path in paths:
+        value, place = block, made
+        names = path.split(".")
+        for name in names:
+            value = value.get(name) if isinstance(value, dict) else None
+        if value is None:
+            continue
+        for name in names[:-1]:
+            place = place.setdefault(name, {})
+        place[names[-1]] = seal_placeholder(value)
+        kept.append(path)
+    return (made, kept) if kept else None

@@ -1,0 +1,105 @@
+"""The index of a session file: which conversations it holds, and where a large file is cut into pieces."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from innervoice.sources.reader import Data, Entry, Trouble
+
+__all__ = ["IN_PIECES", "MAIN", "Lane", "SessionIndex"]
+
+MAIN = "main"
+LARGE = 32 << 20
+"""The size in bytes from which a file is shown in pieces: what was read of it takes several times as much memory."""
+_PIECE = 4 << 20
+IN_PIECES = "The file is large and shown in pieces, which begin with turns of the user; what spans two of them, as an abandoned branch, is not seen."
+
+
+class Lane(NamedTuple):
+    """Where the conversation of an entry is: a name in a piece of the file, which ends at `end`."""
+
+    name: str
+    start: int
+    end: int | None
+    line: int
+
+
+class _Piece:
+    def __init__(self, start: int, line: int) -> None:
+        self.start = start
+        self.line = line
+        self.lanes: dict[str, Entry] = {}
+
+
+class SessionIndex:
+    """Collects what is known of a session file, line by line; "" is the name of its main conversation."""
+
+    def __init__(self, data: Data) -> None:
+        self.troubles: list[Trouble] = []
+        self.lanes: dict[str, Lane] = {}
+        """By the ids of the entries."""
+        self._is_large = data.size > LARGE
+        self._pieces = [_Piece(0, 1)]
+
+    def begins_turn(self, start: int, line: int) -> bool:
+        """A turn of the user begins here; True if a new piece does, too."""
+        last = self._pieces[-1]
+        if not self._is_large or start - last.start < _PIECE or not last.lanes:
+            return False
+        self._pieces.append(_Piece(start, line))
+        return True
+
+    def add(self, name: str, at: float | None) -> None:
+        """A line of a conversation."""
+        lanes = self._pieces[-1].lanes
+        if name not in lanes:
+            lanes[name] = Entry(name, at=at)
+
+    def learn(self, name: str, *, title: str = "", model: str | None = None) -> None:
+        """The title and the model of a conversation; what was learned first counts."""
+        lanes = self._pieces[-1].lanes
+        known = lanes[name]
+        lanes[name] = known._replace(title=known.title or title, model=known.model or model)
+
+    def knows(self, name: str) -> tuple[bool, bool]:
+        """Whether the title and the model of a conversation are known."""
+        known = self._pieces[-1].lanes[name]
+        return bool(known.title), known.model is not None
+
+    @property
+    def title(self) -> str:
+        """The title of the first main conversation."""
+        return next((piece.lanes[""].title for piece in self._pieces if "" in piece.lanes), "")
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the file is shown in pieces."""
+        return len(self._pieces) > 1
+
+    def entries(self, title: str = "") -> list[Entry]:
+        """The entries, the main conversation of each piece before its subagents; `title` is what the program calls the session."""
+        made: list[Entry] = []
+        total = len(self._pieces)
+        for number, piece in enumerate(self._pieces, 1):
+            tail = "" if number == 1 else f"~{number}"
+            end = self._pieces[number].start if number < total else None
+            # A file of a subagent has no main conversation but its own.
+            first = "" if "" in piece.lanes else next(iter(piece.lanes), "")
+            for name in sorted(piece.lanes, key=lambda name: name != first):
+                given = (MAIN if name == first else name) + tail
+                self.lanes[given] = Lane(name, piece.start, end, piece.line)
+                known = piece.lanes[name]
+                called = (title if name == first else "") or known.title
+                made.append(
+                    known._replace(
+                        id=given,
+                        title=called
+                        if total == 1
+                        else f"{called} (part {number} of {total})".lstrip(),
+                        start=piece.start,
+                        end=end,
+                        line=piece.line,
+                        parent=None if name == first else MAIN + tail,
+                    )
+                )
+        return made

@@ -1,0 +1,255 @@
+"""The viewer as an ASGI application: the page, its files and the routes of `row_types.py`. It only reads."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from importlib.metadata import version
+from typing import Any, TypeAlias, cast
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from innervoice.canon.jsontext import dump_json
+from innervoice.errors import DecodeError, InnervoiceError
+from innervoice.show.visible import one_line
+from innervoice.view.assets import PAGE, asset, media_type, names
+from innervoice.view.comparing import request_diff, turn_diff
+from innervoice.view.export import export_file
+from innervoice.view.guard import Guard
+from innervoice.view.live import Live
+from innervoice.view.plans import plan_view
+from innervoice.view.row_types import About, DiffView, PlanView, Row, Rows, Whole
+from innervoice.view.rows import whole_text
+from innervoice.view.search import search
+from innervoice.view.settings import Settings
+from innervoice.view.shelf import NotOnShelfError, Shelf
+from innervoice.view.suggestions import suggested_models
+from innervoice.view.threads import Threads
+
+__all__ = ["create_app"]
+
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+
+_MOST_ROWS = 1_000
+_MOST_TEXT = 2_000_000
+"""Characters of rows in one response; there is at least one row."""
+_MOST_SOURCES = 100
+
+
+def create_app(shelf: Shelf, settings: Settings) -> Starlette:
+    """An application that shows what is on a shelf."""
+    threads = Threads()
+    live = Live(shelf, threads)
+    pages = _Pages(shelf, settings, live, threads)
+    routes: dict[str, Endpoint] = {
+        "/": pages.page,
+        "/assets/{name}": pages.asset,
+        "/api/about": pages.about,
+        "/api/sources": pages.sources,
+        "/api/c/{id}": pages.rows,
+        "/api/part/{id}/{n:int}": pages.part,
+        "/api/plan/{id}": pages.plan,
+        "/api/diff": pages.diff,
+        "/api/search": pages.search,
+        "/api/live": pages.live,
+        "/api/export/{id}": pages.export,
+    }
+    app = Starlette(
+        routes=[Route(path, endpoint, methods=["GET"]) for path, endpoint in routes.items()],
+        middleware=[Middleware(Guard, settings=settings)],
+        exception_handlers={
+            HTTPException: _refused,
+            NotOnShelfError: _status(404),
+            DecodeError: _status(422),
+            InnervoiceError: _status(400),
+            OSError: _unreadable,
+        },
+    )
+    app.state.live = live
+    return app
+
+
+class _Pages:
+    """What is answered at each path; whatever reads files runs in a thread."""
+
+    def __init__(self, shelf: Shelf, settings: Settings, live: Live, threads: Threads) -> None:
+        self._shelf = shelf
+        self._settings = settings
+        self._live = live
+        self._threads = threads
+
+    async def page(self, _: Request) -> Response:
+        return _file(PAGE)
+
+    async def asset(self, request: Request) -> Response:
+        return _file(request.path_params["name"])
+
+    async def about(self, _: Request) -> Response:
+        return _json(
+            About(
+                version=version("innervoice"),
+                policy=self._settings.policy,
+                targets=suggested_models(),
+                target=self._settings.target,
+                is_live=self._settings.is_live and self._shelf.is_live,
+                is_export=False,
+            )
+        )
+
+    async def sources(self, request: Request) -> Response:
+        query = request.query_params
+        start = _number(query.get("from"), 0)
+        words = query.get("q", "")
+        return _json(
+            await self._threads.run(
+                "list", lambda: self._shelf.sources(words, start, _MOST_SOURCES)
+            )
+        )
+
+    async def rows(self, request: Request) -> Response:
+        start = _number(request.query_params.get("from"), 0)
+        end = _number(request.query_params.get("to"), start + _MOST_ROWS)
+        told = await self._live.told(request.path_params["id"])
+        rows = _page(told.rows, start, min(end, start + _MOST_ROWS))
+        following = start + len(rows)
+        return _json(
+            Rows(
+                head=told.head,
+                rows=rows,
+                total=len(told.rows),
+                next=following if following < len(told.rows) and rows else None,
+                event=told.event,
+            )
+        )
+
+    async def part(self, request: Request) -> Response:
+        id_, n = request.path_params["id"], request.path_params["n"]
+
+        def whole() -> Whole:
+            conversation = self._shelf.conversation(id_)
+            if n >= len(self._shelf.rows(id_)):
+                raise NotOnShelfError(f"There is no row {n} in this conversation.")
+            return Whole(text=whole_text(conversation, n))
+
+        return _json(await self._threads.run("read", whole))
+
+    async def plan(self, request: Request) -> Response:
+        target = request.query_params.get("for") or self._settings.target
+        if not target:
+            raise HTTPException(400, "Name a model, as for=provider/model.")
+        id_ = request.path_params["id"]
+
+        def plan() -> PlanView:
+            return plan_view(self._shelf.conversation(id_), target)
+
+        return _json(await self._threads.run("read", plan))
+
+    async def diff(self, request: Request) -> Response:
+        query = request.query_params
+        left, left_turn = _turn(query.get("a", ""))
+        right, right_turn = _turn(query.get("b", ""))
+        what = query.get("what", "turn")
+        if what not in ("turn", "request"):
+            raise HTTPException(400, "what is turn or request.")
+
+        def diff() -> DiffView:
+            compare = turn_diff if what == "turn" else request_diff
+            sides = self._shelf.conversation(left), self._shelf.conversation(right)
+            for side, turn in zip(sides, (left_turn, right_turn), strict=True):
+                if turn >= len(side.turns):
+                    raise NotOnShelfError(f"There is no turn {turn} in this conversation.")
+            return compare(sides[0], left_turn, sides[1], right_turn)
+
+        return _json(await self._threads.run("read", diff))
+
+    async def search(self, request: Request) -> Response:
+        query = request.query_params
+        words, within = query.get("q", ""), query.get("in")
+        return _json(await self._threads.run("search", lambda: search(self._shelf, words, within)))
+
+    async def live(self, request: Request) -> Response:
+        after = request.headers.get("last-event-id") or request.query_params.get("after")
+        id_ = request.query_params.get("c")
+        if id_ is not None:
+            await self._live.told(id_)  # an unknown id is refused before the stream begins
+        if request.method == "HEAD":
+            return Response(
+                media_type="text/event-stream"
+            )  # a stream without a body would never end
+        return StreamingResponse(self._live.frames(id_, after), media_type="text/event-stream")
+
+    async def export(self, request: Request) -> Response:
+        query = request.query_params
+        id_, form, show = (
+            request.path_params["id"],
+            query.get("form", "html"),
+            query.get("show", "full"),
+        )
+        file = await self._threads.run("read", lambda: export_file(self._shelf, id_, form, show))
+        headers = {"content-disposition": f'attachment; filename="{file.name}"'}
+        return Response(file.data, media_type=file.media_type, headers=headers)
+
+
+def _page(rows: list[Row], start: int, end: int) -> list[Row]:
+    page: list[Row] = []
+    text = 0
+    for row in rows[start:end]:
+        text += len(row["text"]) + len(row.get("image", ""))
+        if page and text > _MOST_TEXT:
+            break
+        page.append(row)
+    return page
+
+
+def _json(value: Any) -> Response:
+    return Response(dump_json(value), media_type="application/json")
+
+
+def _file(name: str) -> Response:
+    if name not in names():
+        raise HTTPException(404, f"The page has no file {one_line(name, 80)!r}.")
+    return Response(asset(name), media_type=media_type(name))
+
+
+def _number(text: str | None, default: int) -> int:
+    if text is None:
+        return default
+    if not text.isdecimal() or len(text) > 12:
+        raise HTTPException(400, f"Expected a number, not {one_line(text, 40)!r}.")
+    return int(text)
+
+
+def _turn(text: str) -> tuple[str, int]:
+    id_, colon, number = text.rpartition(":")
+    if not colon:
+        raise HTTPException(400, "Expected a=ID:N and b=ID:N, N being the number of a turn.")
+    return id_, _number(number, 0)
+
+
+def _status(status: int) -> Callable[[Request, Exception], Response]:
+    def respond(_: Request, error: Exception) -> Response:
+        return _error(status, str(error))
+
+    return respond
+
+
+def _refused(_: Request, error: Exception) -> Response:
+    status = cast("HTTPException", error).status_code
+    detail = cast("HTTPException", error).detail
+    return _error(status, "There is nothing at this address." if detail == "Not Found" else detail)
+
+
+def _unreadable(_: Request, error: Exception) -> Response:
+    return _error(
+        404, f"The file cannot be read: {cast('OSError', error).strerror or 'no reason given'}."
+    )
+
+
+def _error(status: int, why: str) -> Response:
+    sentence = one_line(why, 600)
+    sentence = sentence[:1].upper() + sentence[1:]
+    return Response(dump_json({"error": sentence}), status, media_type="application/json")

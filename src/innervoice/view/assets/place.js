@@ -1,0 +1,43 @@
+// Where the reader is (conversation, row, query, target, comparison): behind the # of the address, which is never sent anywhere.
+import { calmly } from "./dom.js";
+
+export const place = { c: "", n: "", q: "", for: "", a: "", b: "", what: "" };
+
+/** The address of the place with changes. @param {object} changes */
+export function address(changes = {}) {
+  const members = Object.entries({ ...place, ...changes });
+  return `#${new URLSearchParams(members.filter(([, value]) => value))}`;
+}
+
+/** Takes the place from the address. */
+export function readPlace() {
+  const members = new URLSearchParams(location.hash.slice(1));
+  for (const name of Object.keys(place)) place[name] = members.get(name) ?? "";
+}
+
+// Browsers refuse too many changes at once.
+const write = calmly(150, () => history.replaceState(null, "", location.pathname + address()));
+
+/** Changes the address without a step in the browser's history. @param {object} changes */
+export function notePlace(changes) {
+  Object.assign(place, changes);
+  write();
+}
+
+/** The properties of a link to a conversation; a plan and a comparison go along. @param {string} id */
+export function linkTo(id) {
+  const onclick = (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    visit({ c: id, n: "", q: "" });
+  };
+  return { href: `#c=${id}`, onclick };
+}
+
+/** Goes to another place; `hashchange` tells the page. @param {object} changes */
+export function visit(changes) {
+  const next = address(changes);
+  Object.assign(place, changes);
+  if (next === location.hash) dispatchEvent(new Event("hashchange"));
+  else location.hash = next;
+}

@@ -1,0 +1,93 @@
+// A row of the timeline as elements. A folded part has five: the fold, its line, the facts, the first line, the text.
+import { explained, factWords, make } from "./dom.js";
+
+// The members of a row and of a fact are those of row_types.py.
+/** @typedef {{label: string, why?: string, tone?: string}} Fact */
+/** @typedef {{n: number, turn: number, kind: string, title: string, text: string, facts: Fact[], [name: string]: any}} Row */
+
+const CODE = /^(```|~~~).*\n[^]*?^\1.*$\n?/gm;
+const PICTURE = /^data:image\/(png|jpeg|gif|webp|avif);base64,/;
+
+/** Whether a part is shown open if no policy and no click says otherwise. @param {Row} row */
+export function isShort(row) {
+  return !row.cut && row.text.length <= 600 && row.text.split("\n").length <= 10;
+}
+
+/** Whether a row is a fold. @param {Row} row */
+export function isFold(row) {
+  return !["turn", "text", "remark"].includes(row.kind);
+}
+
+/** The element of a row, filled. @param {Row} row */
+export function drawRow(row) {
+  const element = isFold(row) ? make("details", make("summary")) : make(row.kind === "turn" ? "header" : "div", { tabIndex: -1 });
+  element.id = `n${row.n}`;
+  fillRow(element, row);
+  return element;
+}
+
+/** Draws a row again in its element; the element and its line stay, so that focus and fold stay. @param {any} element @param {Row} row */
+export function fillRow(element, row) {
+  element.className = `row ${row.kind}`;
+  if (isFold(row)) fillFold(element, row);
+  else {
+    const first = row.kind === "turn" ? make("h2", row.title) : textOf(row);
+    element.replaceChildren(first, ...footOf(row));
+  }
+  if (row.notes.length) element.append(explained("ul.notes", row.notes));
+  if (row.cut) element.append(make("button.load", `Load all ${row.cut.toLocaleString("en")} characters`));
+  if (row.image) element.append(make("button.picture", "Show the image"));
+}
+
+function fillFold(element, row) {
+  const line = element.firstElementChild;
+  const first = row.opening ?? row.first;
+  line.replaceChildren(row.title, " ", make("span.facts", ...factWords(row.facts)), ...badgesOf(row));
+  if (row.empty) line.append(" ", make("span.reason", row.empty.why));
+  else if (first) line.append(" ", make("span.first", { dir: "auto" }, first));
+  while (line.nextSibling) line.nextSibling.remove();
+  element.append(textOf(row));
+  if (element.open) explain(element, row);
+}
+
+function badgesOf(row) {
+  const badges = row.seals.map((seal) => make(`span.badge.${seal.state}`, seal.label));
+  if (row.empty) badges.push(make("span.badge.empty", `${row.kind === "turn" ? "no thought" : "empty"}: ${row.empty.word.replace("_", " ")}`));
+  if (row.is_open) badges.push(make("span.badge.writing", "writing"));
+  return badges.flatMap((badge) => [" ", badge]);
+}
+
+function textOf(row) {
+  const target = make("div.text", { dir: "auto" });
+  let end = 0;
+  for (const code of row.kind === "text" && !row.is_open ? row.text.matchAll(CODE) : []) {
+    target.append(row.text.slice(end, code.index), make("code", code[0]));
+    end = code.index + code[0].length;
+  }
+  target.append(row.text.slice(end));
+  return target;
+}
+
+// The line of facts of a row that is no fold; with sentences behind it, a fold of its own.
+function footOf(row) {
+  const words = [make("span.facts", ...factWords(row.facts)), ...badgesOf(row)];
+  if (whysOf(row).length) return [make("details.foot", make("summary", ...words))];
+  return row.facts.length || words.length > 1 ? [make("p.foot", ...words)] : [];
+}
+
+function whysOf(row) {
+  const whys = row.seals.map((seal) => ({ label: seal.label, why: `${seal.why} ${seal.size}, ${seal.hash}` }));
+  if (row.empty && row.kind === "turn") whys.push({ label: row.empty.word, why: row.empty.why });
+  return [...whys, ...row.facts.filter((fact) => fact.why)];
+}
+
+/** Writes the sentences behind facts and seals into a fold, when it is opened. @param {any} fold @param {Row} row */
+export function explain(fold, row) {
+  const whys = whysOf(row);
+  if (whys.length && !fold.querySelector(":scope > .whys")) fold.append(explained("ul.whys", whys));
+}
+
+/** Shows the image of a row: data of five types, never an address. @param {any} element @param {Row} row */
+export function showImage(element, row) {
+  if (PICTURE.test(row.image)) element.querySelector(".picture").replaceWith(make("img", { src: row.image, alt: row.title }));
+}

@@ -1,0 +1,205 @@
+"""Two turns, or the requests before two turns, beside each other: of one conversation or of two, so that answers of two providers to one prompt compare too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from innervoice.canon.parts import Part, Thinking, ToolCall
+from innervoice.canon.response import Response
+from innervoice.errors import UsageError
+from innervoice.history.cache import cache_effect
+from innervoice.history.plan import Plan, planned
+from innervoice.history.prefix import difference
+from innervoice.show.policy import counted
+from innervoice.sources.conversation import Conversation, Turn
+from innervoice.view.diffing import diff_lines
+from innervoice.view.part_view import part_text
+from innervoice.view.plans import encoded_lines, trouble
+from innervoice.view.row_types import DiffView, Fact
+from innervoice.view.seals import Seals
+from innervoice.view.sending import Sent, model_of, request_for, sent_before
+from innervoice.view.turn_facts import STATUS_WORDS
+from innervoice.view.wording import fact
+
+__all__ = ["request_diff", "turn_diff"]
+
+_UNKNOWN = "not known"
+
+
+def turn_diff(left: Conversation, left_turn: int, right: Conversation, right_turn: int) -> DiffView:
+    """What two turns say, part by part, and in what they differ; raises `UsageError` for a turn that is not there."""
+    one, other = _turn(left, left_turn), _turn(right, right_turn)
+    facts = [
+        fact(f"{name}: {before} → {after}")
+        for (name, before), (_, after) in zip(
+            _traits(left, left_turn, one), _traits(right, right_turn, other), strict=True
+        )
+        if before != after
+    ]
+    return {
+        "left": _name(left, left_turn),
+        "right": _name(right, right_turn),
+        "facts": facts
+        or [fact("same in kind", "Model, status, tokens, parts and seals are the same.")],
+        "lines": diff_lines(list(_said(one)), list(_said(other))),
+    }
+
+
+def request_diff(
+    left: Conversation, left_turn: int, right: Conversation, right_turn: int
+) -> DiffView:
+    """What was sent before two turns, each as its own model gets it; raises `UsageError` for a turn that is not there."""
+    _turn(left, left_turn)
+    _turn(right, right_turn)
+    one, other = _request(left, left_turn), _request(right, right_turn)
+    facts = [
+        fact("cannot be written", words, "bad") for words in (one.problem, other.problem) if words
+    ]
+    return {
+        "left": f"the request before {_name(left, left_turn)}",
+        "right": f"the request before {_name(right, right_turn)}",
+        "facts": [*facts, *_about_requests(left, one, right, other)],
+        "lines": diff_lines(one.lines, other.lines),
+    }
+
+
+def _turn(conversation: Conversation, number: int) -> Turn:
+    if not 0 <= number < len(conversation.turns):
+        raise UsageError(
+            f"there is no turn {number} in this conversation, which has {len(conversation.turns)}"
+        )
+    return conversation.turns[number]
+
+
+def _name(conversation: Conversation, number: int) -> str:
+    title = f" of {conversation.title}" if conversation.title else ""
+    return fact(f"turn {number} ({conversation.turns[number].message.role}){title}")["label"]
+
+
+def _said(turn: Turn) -> Iterator[str]:
+    """The parts of a turn on lines, each under its kind."""
+    for part in turn.message.parts:
+        yield f"[{_heading(part)}]"
+        yield from part_text(part).split("\n")
+
+
+def _heading(part: Part) -> str:
+    if isinstance(part, ToolCall):
+        return fact(f"call of {part.name}")["label"]
+    if isinstance(part, Thinking) and part.form == "hidden":
+        return "hidden reasoning"
+    return part.type.replace("_", " ")
+
+
+def _traits(conversation: Conversation, number: int, turn: Turn) -> list[tuple[str, str]]:
+    answer = turn.answer
+    usage = answer.usage if answer else None
+    parts = turn.message.parts
+    thoughts = [part for part in parts if isinstance(part, Thinking)]
+    written = sum(len(part.text) for part in thoughts)
+    return [
+        ("role", turn.message.role),
+        ("model", model_of(conversation, number) or _UNKNOWN),
+        ("status", _status(answer)),
+        ("parts", " ".join(part.type for part in parts[:12]) + (" …" if len(parts) > 12 else "")),
+        ("thinking", f"{counted(len(thoughts), 'block')}, {counted(written, 'character')}"),
+        ("input tokens", _count(usage.input_tokens if usage else None)),
+        ("output tokens", _count(usage.output_tokens if usage else None)),
+        ("reasoning tokens", _count(usage.reasoning_tokens if usage else None)),
+        ("cached tokens", _count(usage.cached_input_tokens if usage else None)),
+        ("seals", _seals(conversation, number, turn)),
+    ]
+
+
+def _status(answer: Response | None) -> str:
+    return STATUS_WORDS[answer.status] if answer else _UNKNOWN
+
+
+def _count(number: int | None) -> str:
+    return _UNKNOWN if number is None else f"{number:,}"
+
+
+def _seals(conversation: Conversation, number: int, turn: Turn) -> str:
+    seals = Seals(conversation)
+    labels = [
+        badge["label"]
+        for place in range(len(turn.message.parts))
+        for badge in seals.of(number, place)
+    ]
+    return "; ".join(labels[:6]) or "none"
+
+
+class _Request(NamedTuple):
+    """A request as its host got it."""
+
+    model: str | None
+    plan: Plan | None
+    sent: Sent
+    lines: list[str]
+    problem: str
+
+
+def _request(conversation: Conversation, turn: int) -> _Request:
+    sent = sent_before(conversation, turn)
+    model = _model(conversation, turn)
+    if model is None:
+        return _Request(None, None, sent, list(_plainly(sent)), "")
+    try:
+        made = planned(request_for(conversation, sent.messages, model))
+        return _Request(model, made.plan, sent, encoded_lines(made), "")
+    except Exception as error:  # noqa: BLE001 - whatever a file holds, the page shows the rest
+        return _Request(model, None, sent, list(_plainly(sent)), trouble(error))
+
+
+def _model(conversation: Conversation, turn: int) -> str | None:
+    """Who was asked: the model that wrote the turn, or the next one that answered."""
+    known = conversation.request
+    answers = (model_of(conversation, number) for number in range(turn, len(conversation.turns)))
+    return next(filter(None, answers), None) or (known.model if known else None)
+
+
+def _plainly(sent: Sent) -> Iterator[str]:
+    """The messages on lines, where nobody knows in which dialect they were sent."""
+    for message in sent.messages:
+        yield f"{message.role}:"
+        for part in message.parts:
+            yield from part_text(part).split("\n")
+
+
+def _about_requests(
+    left: Conversation, one: _Request, right: Conversation, other: _Request
+) -> Iterator[Fact]:
+    if one.model != other.model:
+        yield fact(f"model: {one.model or _UNKNOWN} → {other.model or _UNKNOWN}")
+    if one.model is None or other.model is None:
+        why = (
+            "The source does not say which model was asked, so the messages are shown as they are."
+        )
+        yield fact("dialect not known", why, "warn")
+    before, after = len(one.sent.messages), len(other.sent.messages)
+    if before != after:
+        yield fact(f"messages: {before} → {after}")
+    if one.plan and other.plan and one.plan.target == other.plan.target:
+        yield from _about_plans(one.plan, other.plan, other.sent)
+    if left.request is None or right.request is None:
+        why = "The source does not say which system prompt, tools and settings were sent."
+        yield fact("settings not known", why, "warn")
+    elif left is right:
+        why = "The source says what the settings of the last request were; both are written with them."
+        yield fact("settings of the last request", why)
+
+
+def _about_plans(one: Plan, other: Plan, sent: Sent) -> Iterator[Fact]:
+    """Where one request leaves the other, which ends what a prompt cache reuses and kills what is bound."""
+    effect = cache_effect(one, other)
+    if effect.message is None:
+        why = f"Everything of the left request is in the right one: {effect.why}."
+        yield fact("continues", why, "good")
+        return
+    turn = sent.numbers[effect.message] if effect.message < len(sent.numbers) else None
+    place = f"turn {turn}" if turn is not None else "its end"
+    yield fact(f"first difference at {place}", f"{effect.why}.", "warn")
+    if len(one.messages) == len(other.messages):
+        words = difference(one.prefix, other.prefix)
+        yield fact("bound blocks behind it are dead", f"{words}.", "warn")

@@ -1,0 +1,293 @@
+"""Files that grow -> events for the pages that show them.
+
+Each conversation that a page looks at has a channel: a sketch of the rows as they were told last, and the newest events with their ids. Whoever fetches
+rows gets the id of the last event that they contain, and whoever listens says which event it has seen last, so nothing falls between.
+One task looks at the files of all channels; what changed is read again and compared.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator
+from threading import Lock
+from time import monotonic
+from typing import NamedTuple
+
+from innervoice.canon.jsontext import dump_json
+from innervoice.errors import InnervoiceError
+from innervoice.view.changes import Change, EventName, Sketch, changes, sketch_of
+from innervoice.view.places import Stamp
+from innervoice.view.row_types import Head, Row
+from innervoice.view.shelf import Shelf
+from innervoice.view.threads import Threads
+
+__all__ = ["HEARTBEAT", "Happened", "Live", "Told"]
+
+HEARTBEAT = 15.0
+_FRAME = 0.05
+"""Seconds between two frames, and between two looks at the files."""
+_SCAN = 2.0
+"""Seconds between two looks into folders."""
+_MOST_EVENTS = 2_000
+_MOST_BYTES = 4 << 20
+_CHANNELS = 8
+"""How many conversations that nobody listens to are remembered."""
+_IDLE_ROWS = 20_000
+"""How many rows they may have."""
+
+
+class Told(NamedTuple):
+    """The rows of a conversation, and the id of the last event that they contain."""
+
+    head: Head
+    rows: list[Row]
+    event: str
+
+
+class Happened(NamedTuple):
+    """An event with its id; `data` is JSON."""
+
+    id: str
+    number: int
+    name: EventName
+    data: bytes
+
+
+class _Channel:
+    """A conversation, as it was told last."""
+
+    def __init__(self) -> None:
+        self.stamp: Stamp | None = None
+        """Of the file when it was looked at last."""
+        self.told: Stamp | None = None
+        """Of the rows that were told."""
+        self.listeners = 0
+        self.number = 0
+        self._name = secrets.token_hex(4)
+        self._head: Head | None = None
+        self._sketches: list[Sketch] = []
+        self._events: deque[Happened] = deque()
+        self._size = 0
+        self._lock = Lock()
+
+    @property
+    def length(self) -> int:
+        """How many rows were told."""
+        return len(self._sketches)
+
+    @property
+    def event(self) -> str:
+        """The id of the last event."""
+        return f"{self._name}-{self.number}"
+
+    def tell(self, stamp: Stamp, head: Head, rows: list[Row]) -> bool:
+        """Makes events of what differs from what was told; whether there are any."""
+        if stamp == self.told and head == self._head:
+            return False
+        happened: list[Change] = []
+        if self.told is not None:
+            happened += changes(self._sketches, rows)
+            happened += [Change("head", head)] if head != self._head else []
+        if stamp != self.told:
+            self._sketches = [sketch_of(row) for row in rows]
+        self.told, self._head = stamp, head
+        self._add(happened)
+        return bool(happened)
+
+    def _add(self, happened: list[Change]) -> None:
+        with self._lock:
+            for change in happened:
+                self.number += 1
+                data = dump_json(change.data)
+                self._events.append(Happened(self.event, self.number, change.name, data))
+                self._size += len(data)
+            while self._events and (self._size > _MOST_BYTES or len(self._events) > _MOST_EVENTS):
+                self._size -= len(self._events.popleft().data)
+
+    def after(self, event: str) -> list[Happened] | None:
+        """The events behind one; None if it is too old, or of another time."""
+        name, _, number = event.rpartition("-")
+        with self._lock:
+            oldest = self._events[0].number if self._events else self.number + 1
+            is_known = name == self._name and number.isdecimal()
+            if not is_known or not oldest - 1 <= int(number) <= self.number:
+                return None
+            return [event for event in self._events if event.number > int(number)]
+
+
+class Live:
+    """The channels of a shelf."""
+
+    def __init__(self, shelf: Shelf, threads: Threads | None = None) -> None:
+        self._shelf = shelf
+        self._threads = threads or Threads()
+        self._channels: OrderedDict[str, _Channel] = OrderedDict()
+        self._refreshing = Lock()
+        self._waiting: set[asyncio.Event] = set()
+        self._watching: list[asyncio.Task[None]] = []
+        self._lists = 0
+        """How often the list of sources has changed."""
+        self._is_closed = False
+
+    def rows(self, id: str) -> Told:  # noqa: A002 - the plain word
+        """The rows of a conversation as they are now; blocks, so it is called in a thread."""
+        with self._refreshing:
+            return self._tell(id)[1]
+
+    def _tell(self, id: str) -> tuple[_Channel, Told]:  # noqa: A002
+        id = self._shelf.canonical_id(id)  # noqa: A001
+        channel = self._channels.get(id) or _Channel()
+        channel.stamp = self._shelf.stamp(id)
+        stamp, rows = self._shelf.stamped_rows(id)
+        head = self._shelf.head(id)
+        channel.tell(stamp, head, rows)
+        self._channels[id] = channel
+        self._channels.move_to_end(id)
+        self._forget()
+        return channel, Told(head, rows, channel.event)
+
+    def _join(self, id: str) -> _Channel:  # noqa: A002
+        """The channel of a conversation, which stays as long as somebody listens."""
+        with self._refreshing:
+            channel, _ = self._tell(id)
+            channel.listeners += 1
+            return channel
+
+    def since(self, id: str, event: str) -> list[Happened] | None:  # noqa: A002
+        """What happened behind an event, as the file is now; None if the event is too old, or of another time."""
+        with self._refreshing:
+            channel = self._channels.get(id)
+            if channel is None:
+                return None
+            self._refresh(id, channel)
+            return channel.after(event)
+
+    async def told(self, id: str) -> Told:  # noqa: A002
+        """The same, for the event loop; whoever listens hears of what was found."""
+        told = await self._threads.run("read", lambda: self.rows(id))
+        self._wake()
+        return told
+
+    async def frames(self, id: str | None, after: str | None) -> AsyncIterator[bytes]:  # noqa: A002
+        """Server-sent events behind an event, for as long as somebody listens; without an id only those of the list."""
+        channel = None
+        if id is not None:
+            channel = await self._threads.run("read", lambda: self._join(id))
+        woken = asyncio.Event()
+        self._waiting.add(woken)
+        self._watch()
+        try:
+            async for frame in self._frames(channel, after, woken):
+                yield frame
+        finally:
+            self._waiting.discard(woken)
+            if channel is not None:
+                channel.listeners -= 1
+
+    def close(self) -> None:
+        """Ends the streams of all listeners, because the server stops."""
+        self._is_closed = True
+        self._shelf.close()
+        self._wake()
+
+    async def _frames(
+        self, channel: _Channel | None, after: str | None, woken: asyncio.Event
+    ) -> AsyncIterator[bytes]:
+        # Who comes back may have missed that the list changed.
+        lists = self._lists if after is None else -1
+        seen = (after or channel.event) if channel else ""
+        yield b"retry: 1000\n\n"
+        while not self._is_closed:
+            frame = b""
+            if channel is not None:
+                happened = channel.after(seen)
+                if happened is None:
+                    frame = _framed("reset", b"{}", channel.event)
+                    seen = channel.event
+                elif happened:
+                    frame = b"".join(
+                        _framed(event.name, event.data, event.id) for event in happened
+                    )
+                    seen = happened[-1].id
+            if lists != self._lists:
+                lists = self._lists
+                frame += _framed("sources", b"{}")
+            if frame:
+                yield frame
+                await asyncio.sleep(_FRAME)
+            if not woken.is_set():
+                try:
+                    await asyncio.wait_for(woken.wait(), HEARTBEAT)
+                except TimeoutError:
+                    yield b": still here\n\n"
+            woken.clear()
+
+    def _watch(self) -> None:
+        """Looks at files and folders while somebody listens."""
+        if not self._watching or any(task.done() for task in self._watching):
+            for task in self._watching:
+                task.cancel()
+            watches = self._watch_files(), self._watch_folders()
+            self._watching = [asyncio.create_task(watch) for watch in watches]
+
+    async def _watch_files(self) -> None:
+        while self._waiting and not self._is_closed:
+            began = monotonic()
+            if await self._threads.run("read", self._look_at_files):
+                self._wake()
+            # A large file that grows must not take the whole machine.
+            await asyncio.sleep(max(_FRAME, monotonic() - began))
+
+    async def _watch_folders(self) -> None:
+        pending = 0
+        while self._waiting and not self._is_closed:
+            began = monotonic()
+            is_new, left = await self._threads.run("list", self._look_at_folders)
+            if is_new or (pending and not left):
+                self._lists += 1
+                self._wake()
+            pending = left
+            await asyncio.sleep(_FRAME if left else max(_SCAN, 20 * (monotonic() - began)))
+
+    def _look_at_files(self) -> bool:
+        """Reads what changed; whether anything happened."""
+        with self._refreshing:
+            followed = [(id_, one) for id_, one in self._channels.items() if one.listeners]
+            happened = [self._refresh(id_, channel) for id_, channel in followed]
+            return any(happened)
+
+    def _look_at_folders(self) -> tuple[bool, int]:
+        """Whether files came or went, and how many were not opened yet."""
+        return self._shelf.scan(), self._shelf.examine(_FRAME)
+
+    def _refresh(self, id: str, channel: _Channel) -> bool:  # noqa: A002
+        """Reads a conversation again if its file changed; whether there are events."""
+        stamp = self._shelf.stamp(id)
+        if stamp == channel.stamp:
+            return False
+        channel.stamp = stamp
+        try:
+            told, rows = self._shelf.stamped_rows(id)
+            return channel.tell(told, self._shelf.head(id), rows)
+        except (InnervoiceError, OSError):
+            return False  # half written, or gone: what was told stays until it can be read again
+
+    def _forget(self) -> None:
+        """Lets go of conversations that nobody listens to any more; whoever comes back to them begins anew."""
+        idle = [id_ for id_, channel in self._channels.items() if not channel.listeners]
+        held = 0
+        for number, id_ in enumerate(reversed(idle)):
+            held += self._channels[id_].length
+            if number and (number >= _CHANNELS or held > _IDLE_ROWS):
+                del self._channels[id_]
+
+    def _wake(self) -> None:
+        for woken in self._waiting:
+            woken.set()
+
+
+def _framed(name: EventName, data: bytes, id: str | None = None) -> bytes:  # noqa: A002
+    head = f"id: {id}\n" if id is not None else ""
+    return f"{head}event: {name}\n".encode() + b"data: " + data + b"\n\n"

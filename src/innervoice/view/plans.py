@@ -1,0 +1,282 @@
+"""What a request to a target would do with each row, and what that request would be, compared with the last one that was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+from innervoice.canon.messages import Message, tool_result, user
+from innervoice.canon.parts import Thinking
+from innervoice.canon.request import Request
+from innervoice.encoding import encoded_plan
+from innervoice.errors import InnervoiceError
+from innervoice.history.cache import cache_effect
+from innervoice.history.decisions import Decision
+from innervoice.history.lint import Problem, lint
+from innervoice.history.pairs import pairs_of
+from innervoice.history.plan import Plan, Planned, planned
+from innervoice.show.policy import counted
+from innervoice.show.secrets import redacted
+from innervoice.sources.conversation import Conversation
+from innervoice.view.diffing import diff_lines
+from innervoice.view.request_text import request_lines
+from innervoice.view.row_types import Fact, PlanMark, PlanView
+from innervoice.view.rows import heads_of
+from innervoice.view.sending import (
+    Sent,
+    last_answered,
+    model_of,
+    next_sent,
+    request_for,
+    sent_before,
+)
+from innervoice.view.wording import fact
+
+__all__ = ["encoded_lines", "plan_view", "trouble"]
+
+_Action = Literal["goes", "stays", "rewritten", "added"]
+_ACTIONS: dict[str, _Action] = {
+    "kept": "goes",
+    "omitted": "stays",
+    "converted": "rewritten",
+    "filled": "added",
+}
+_LABELS: dict[_Action, str] = {
+    "goes": "goes back unchanged",
+    "stays": "stays in the history",
+    "rewritten": "goes in another form",
+    "added": "is added to the request",
+}
+_SAID_NEXT = "[what you say next]"
+_TOOL_GIVES = "[what the tool gives]"
+
+
+def plan_view(conversation: Conversation, target: str) -> PlanView:
+    """The plan for a target, `provider/model`; what cannot be planned or written is said in `error`."""
+    view: PlanView = {"target": target, "summary": [], "marks": {}, "request": [], "compared": ""}
+    sent = next_sent(conversation)
+    try:
+        request = request_for(conversation, _gone_on(sent.messages), target)
+        made = planned(request)
+        problems = lint(request.messages, target, **_settings(request))
+    except Exception as error:  # noqa: BLE001 - whatever a file holds, the page shows the rest
+        view["error"] = trouble(error)
+        return view
+    view["marks"] = _Marks(conversation, sent).of(made.plan, problems)
+    try:
+        last = _last(conversation)
+        lines = encoded_lines(made)
+        view["request"] = diff_lines(last.lines if last else [], lines)
+        view["compared"] = last.words if last else "Nothing was sent before: all of it is new."
+        view["summary"] = _summary(conversation, made, problems, last, sent)
+    except Exception as error:  # noqa: BLE001 - whatever a file holds, the page shows the rest
+        view["error"] = trouble(error)
+        view["summary"] = _summary(conversation, made, problems, None, sent)
+    return view
+
+
+def trouble(error: Exception) -> str:
+    """An error in words, without what looks like a key."""
+    words = str(error) if isinstance(error, InnervoiceError) else f"{type(error).__name__}: {error}"
+    return _sentence(redacted(words[:2000], wary=True))
+
+
+def _sentence(words: str) -> str:
+    return fact("", words)["why"]
+
+
+def encoded_lines(made: Planned) -> list[str]:
+    """A planned request in its target's dialect, on lines, without seals and files."""
+    return request_lines(encoded_plan(made).body, made.fitted.asked.messages)
+
+
+class _Last(NamedTuple):
+    """The last request that was sent."""
+
+    plan: Plan
+    lines: list[str]
+    words: str
+
+
+def _last(conversation: Conversation) -> _Last | None:
+    """The request before the last answer, to the model that wrote it; None if there is none, or it cannot be written again."""
+    turn = last_answered(conversation)
+    if turn is None:
+        return None
+    known = conversation.request
+    model = model_of(conversation, turn) or (known.model if known else None)
+    sent = sent_before(conversation, turn)
+    if model is None or not sent.messages:
+        return None
+    try:
+        made = planned(request_for(conversation, sent.messages, model))
+        lines = encoded_lines(made)
+    except InnervoiceError:
+        return None
+    words = f"Compared with the request before turn {turn}, to {model}, as it would be written now."
+    return _Last(made.plan, lines, words)
+
+
+def _gone_on(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The history with what must follow before it is sent: results of open calls, or the user's next words."""
+    if not messages or messages[-1].role != "assistant":
+        return messages
+    last = len(messages) - 1
+    places = [place for number, place in pairs_of(messages).unanswered if number == last]
+    calls = [messages[-1].parts[place] for place in places]
+    results = [tool_result(str(getattr(call, "id", "")), _TOOL_GIVES) for call in calls]
+    return (*messages, *(results or [user(_SAID_NEXT)]))
+
+
+def _settings(request: Request) -> dict[str, Any]:
+    return {
+        name: getattr(request, name)
+        for name in Request.__struct_fields__
+        if name not in ("model", "messages")
+    }
+
+
+class _Marks:
+    """Decisions and findings, by the rows that they are about."""
+
+    def __init__(self, conversation: Conversation, sent: Sent) -> None:
+        self._conversation = conversation
+        self._sent = sent
+        self._heads = heads_of(conversation)
+        self._made: dict[str, list[PlanMark]] = {}
+
+    def of(self, plan: Plan, problems: list[Problem]) -> dict[str, list[PlanMark]]:
+        """All marks, by the numbers of rows as text."""
+        for decision in plan.decisions:
+            for row in self._rows(decision.message, decision.part, decision.kind):
+                self._add(row, _mark(decision))
+        for problem in problems:
+            for row in self._rows(problem.message, problem.part, ""):
+                self._report(row, problem)
+        sent = set(self._sent.numbers)
+        for number, turn in enumerate(self._conversation.turns):
+            if number not in sent:
+                self._add(self._heads[number], _unsent(turn.marks))
+        return self._made
+
+    def _rows(self, message: int, part: int | None, kind: str) -> Iterator[int]:
+        """The rows of a place in the request; none for what would only come next."""
+        if message >= len(self._sent.numbers):
+            return
+        turn = self._sent.numbers[message]
+        head = self._heads[turn]
+        if part is not None:
+            yield head + 1 + part
+        elif kind == "thinking":
+            parts = self._conversation.turns[turn].message.parts
+            yield from (head + 1 + n for n, one in enumerate(parts) if isinstance(one, Thinking))
+        else:
+            yield head
+
+    def _add(self, row: int, mark: PlanMark) -> None:
+        self._made.setdefault(str(row), []).append(mark)
+
+    def _report(self, row: int, problem: Problem) -> None:
+        """Puts a finding on the mark that it explains, or on one of its own."""
+        code = problem.code.replace("_", " ")
+        why = f"{problem.why}. To do: {problem.fix}."
+        for mark in self._made.get(str(row), []):
+            if mark["why"] == _sentence(problem.why):
+                mark["problems"].append(fact(code, why, "warn"))  # the plan does what is to do
+                return
+        told = fact(code, why, "bad" if problem.severity == "refused" else "warn")
+        label = "would be refused" if problem.severity == "refused" else "goes, with less effect"
+        self._add(
+            row,
+            {
+                "action": "goes",
+                "label": label,
+                "rule": "lint",
+                "why": _sentence(problem.why),
+                "problems": [told],
+            },
+        )
+
+
+def _mark(decision: Decision) -> PlanMark:
+    action = _ACTIONS[decision.action]
+    label = _LABELS[action]
+    if action == "goes" and decision.note:
+        label = "goes, with less effect"
+    return {
+        "action": action,
+        "label": label,
+        "rule": decision.rule,
+        "why": _sentence(decision.why),
+        "problems": [],
+    }
+
+
+def _unsent(marks: tuple[str, ...]) -> PlanMark:
+    why = "a later summary replaces it"
+    if "abandoned" in marks:
+        why = "the user went back behind it"
+    elif "api_error" in marks:
+        why = "it is an error that was only shown"
+    return {"action": "stays", "label": _LABELS["stays"], "rule": "", "why": why, "problems": []}
+
+
+def _summary(
+    conversation: Conversation,
+    made: Planned,
+    problems: list[Problem],
+    last: _Last | None,
+    sent: Sent,
+) -> list[Fact]:
+    plan, fitted = made.plan, made.fitted
+    facts = []
+    if not fitted.target.is_known:
+        why = "No row says what it accepts; the defaults of its API are used."
+        facts.append(fact("unknown model", why, "warn"))
+    if conversation.request is None:
+        why = "The source does not say which system prompt, tools and settings were sent; the request is written without them."
+        facts.append(fact("settings not known", why, "warn"))
+    for word, action in _ACTIONS.items():
+        count = sum(decision.action == word for decision in plan.decisions)
+        if count:
+            facts.append(fact(f"{counted(count, 'part')} {_verb(action, count)}"))
+    refused = sum(problem.severity == "refused" for problem in problems)
+    if refused:
+        why = "Sent unchanged, the history would be refused for them; the plan avoids what it can."
+        facts.append(fact(counted(refused, "problem"), why, "warn"))
+    facts.append(fact(f"reasoning {plan.setting}", "The reasoning setting that would be sent."))
+    if last is not None:
+        facts.append(_cache_fact(last, plan, sent))
+    noted = {decision.note for decision in plan.decisions}
+    facts += [
+        fact(note.code, note.sentence + (f" ({note.detail})" if note.detail else ""), "warn")
+        for note in fitted.notebook.notes()
+        if note.code not in noted
+    ]
+    return facts
+
+
+def _cache_fact(last: _Last, plan: Plan, sent: Sent) -> Fact:
+    """What the prompt cache of the last request is still good for."""
+    effect = cache_effect(last.plan, plan)
+    if effect.message is None:
+        why = f"All of the last request can be reused from the prompt cache: {effect.why}."
+        return fact("cache reusable", why, "good")
+    if effect.message == 0:
+        return fact(
+            "cache lost", f"Nothing of the prompt cache can be reused: {effect.why}.", "warn"
+        )
+    known = effect.message < len(sent.numbers)
+    place = f"turn {sent.numbers[effect.message]}" if known else "the end"
+    why = f"The prompt cache can be reused up to {place}: {effect.why}."
+    return fact("cache partly lost", why, "warn")
+
+
+def _verb(action: _Action, count: int) -> str:
+    one, many = {
+        "goes": ("goes back", "go back"),
+        "stays": ("stays", "stay"),
+        "rewritten": ("is rewritten", "are rewritten"),
+        "added": ("is added", "are added"),
+    }[action]
+    return one if count == 1 else many

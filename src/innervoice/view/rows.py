@@ -1,0 +1,298 @@
+"""A conversation -> the rows of its timeline: the head of each turn, then each of its parts in wire order.
+
+No two parts are joined and none is hidden: a block without text is a row that says why. The text of a row is what `show.render(..., "plain")` shows of
+the part alone, without quotation marks; of calls and results render shows the beginning on one line, and the row all of it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from innervoice.canon.jsontext import dump_json
+from innervoice.canon.parts import (
+    Media,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    is_inline,
+)
+from innervoice.history.pairs import pairs_of
+from innervoice.show.lines import line_of
+from innervoice.show.policy import (
+    Item,
+    Remark,
+    Thought,
+    counted,
+    view_of,
+)
+from innervoice.show.visible import one_line
+from innervoice.sources.conversation import Conversation, Turn
+from innervoice.view.emptiness import why_empty, why_no_thought
+from innervoice.view.part_view import (
+    block_title,
+    call_title,
+    first_line,
+    image_of,
+    is_reasoning,
+    media_facts,
+    opening_of,
+    part_text,
+    result_facts,
+    shown_item,
+)
+from innervoice.view.row_types import Fact, Row
+from innervoice.view.seals import Seals
+from innervoice.view.totals import Prices, sums
+from innervoice.view.turn_facts import turn_facts, turn_notes
+from innervoice.view.wording import duration, fact, size
+
+__all__ = ["LONGEST", "head_facts", "heads_of", "rows_of", "whole_text"]
+
+LONGEST = 20_000
+"""Characters of a text that a row has; the whole is fetched when it is asked for."""
+
+
+def rows_of(conversation: Conversation) -> list[Row]:
+    """All rows of a conversation."""
+    return _Timeline(conversation).rows()
+
+
+def whole_text(conversation: Conversation, n: int) -> str:
+    """The text of row `n` without a cut; raises `IndexError` if there is no such row."""
+    heads = heads_of(conversation)
+    turn = bisect_right(heads, n) - 1
+    if n < 0 or turn < 0:
+        raise IndexError(f"there is no row {n}")
+    item, place = conversation.turns[turn], n - heads[turn] - 1
+    if place < len(item.message.parts):
+        return part_text(item.message.parts[place]) if place >= 0 else ""
+    remark = _remark(item)
+    if remark is None or place > len(item.message.parts):
+        raise IndexError(f"there is no row {n}")
+    return line_of(remark)
+
+
+def heads_of(conversation: Conversation) -> list[int]:
+    """The row of the head of each turn; the rows of its parts follow it."""
+    heads: list[int] = []
+    number = 0
+    for turn in conversation.turns:
+        heads.append(number)
+        number += 1 + len(turn.message.parts) + (_remark(turn) is not None)
+    return heads
+
+
+def head_facts(conversation: Conversation) -> list[Fact]:
+    """Sums over a conversation: turns, models, tokens, reasoning and its share, cost, time."""
+    turns = conversation.turns
+    facts = [fact(counted(len(turns), "turn"))]
+    thoughts = sum(isinstance(part, Thinking) for turn in turns for part in turn.message.parts)
+    if thoughts:
+        facts.append(fact(counted(thoughts, "thought")))
+    models = list(
+        dict.fromkeys(turn.answer.model for turn in turns if turn.answer and turn.answer.model)
+    )
+    if models:
+        more = f" and {len(models) - 3} more" if len(models) > 3 else ""
+        facts.append(fact(", ".join(models[:3]) + more, "Who answered."))
+    facts += _settings_facts(conversation)
+    facts += sums(conversation, Prices())
+    seconds = [turn.seconds for turn in turns if turn.seconds]
+    if seconds and (words := duration(sum(seconds))):
+        facts.append(fact(words, "How long the model took in all, as far as the source says."))
+    return facts
+
+
+def _settings_facts(conversation: Conversation) -> Iterator[Fact]:
+    """What the source knows of the last request beside its messages."""
+    request = conversation.request
+    if request is None:
+        return
+    if request.system:
+        why = f"{counted(len(request.system), 'character')}, beginning: {request.system[:300]}"
+        yield fact("system prompt", why)
+    if request.tools:
+        names = ", ".join(tool.name for tool in request.tools[:40])
+        yield fact(counted(len(request.tools), "tool"), names)
+    reasoning = request.reasoning
+    if reasoning is not None:
+        words = [reasoning.effort, f"{reasoning.budget:,} tokens" if reasoning.budget else None]
+        shown = f"shown as {reasoning.show}" if reasoning.show else None
+        if told := ", ".join(filter(None, (*words, shown))):
+            yield fact(f"reasoning {told}", "What the last request asked for.")
+
+
+class _Call(NamedTuple):
+    """A call that results refer to."""
+
+    row: int
+    name: str
+
+
+class _Timeline:
+    """Makes the rows, one turn after the other."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self._seals = Seals(conversation)
+        self._prices = Prices()
+        self._rows: list[Row] = []
+        self._calls: dict[str, _Call] = {}
+        self._unanswered = frozenset(pairs_of(conversation.messages).unanswered)
+
+    def rows(self) -> list[Row]:
+        for number, turn in enumerate(self._conversation.turns):
+            self._head(number, turn)
+            self._parts(number, turn)
+            if (remark := _remark(turn)) is not None:
+                row = self._add(number, None, turn, "remark", "Remark", line_of(remark))
+                row["title"] = "No answer" if remark.text.startswith("no answer") else "Interrupted"
+        return self._rows
+
+    def _head(self, number: int, turn: Turn) -> None:
+        row = self._add(number, None, turn, "turn", _speaker(turn), "")
+        row["facts"] = turn_facts(number, turn, self._prices)
+        row["notes"] = turn_notes(turn)
+        if not any(is_reasoning(part) for part in turn.message.parts) and (
+            empty := why_no_thought(self._conversation, turn)
+        ):
+            row["empty"] = empty
+
+    def _parts(self, number: int, turn: Turn) -> None:
+        thoughts = [place for place, part in enumerate(turn.message.parts) if is_reasoning(part)]
+        for place, part in enumerate(turn.message.parts):
+            item = shown_item(part)
+            kind, title = self._kind(part, item)
+            row = self._add(number, place, turn, kind, title, part_text(part, item))
+            row["facts"] = list(self._facts(number, place, part, item))
+            if place in thoughts:
+                self._describe_thought(row, turn, part, thoughts)
+            row["seals"] = self._seals.of(number, place)
+            if isinstance(part, ToolCall):
+                self._calls[part.id] = _Call(row["n"], part.name)
+            if isinstance(part, ToolResult) and part.call_id in self._calls:
+                row["call"] = self._calls[part.call_id].row
+            if image := image_of(part):
+                row["image"] = image
+            if first := first_line(row["text"]):
+                row["first"] = first
+
+    def _describe_thought(self, row: Row, turn: Turn, part: Part, thoughts: Sequence[int]) -> None:
+        tokens = turn.answer.usage.reasoning_tokens if turn.answer else None
+        if tokens is not None and row["part"] == thoughts[0]:
+            alone = len(thoughts) == 1
+            why = (
+                "Reasoning tokens of the whole answer."
+                if not alone
+                else "Reasoning tokens, as the provider counted them."
+            )
+            row["facts"].append(fact(counted(tokens, "token") + ("" if alone else " in all"), why))
+        if len(turn.message.parts) == 1 and turn.seconds and (words := duration(turn.seconds)):
+            row["facts"].append(fact(words))
+        if empty := why_empty(self._conversation, turn, part):
+            row["empty"] = empty
+        elif opening := opening_of(part):
+            row["opening"] = _shortened(opening)
+
+    def _kind(self, part: Part, item: Item | None) -> tuple[Any, str]:
+        """The kind and the title of a row."""
+        match part:
+            case Thinking():
+                return "thinking", "Hidden reasoning" if part.form == "hidden" else "Thinking"
+            case Text():
+                return "text", "Text"
+            case ToolCall():
+                return "call", call_title(part)
+            case ToolResult():
+                call = self._calls.get(part.call_id)
+                word = "error from" if part.error else "result of"
+                return "result", f"{word} {(one_line(call.name, 80) if call else '') or 'a call'}"
+            case Media():
+                return "media", one_line(part.name or part.mime or "media", 80)
+            case Opaque():
+                return "opaque", block_title(item)
+
+    def _facts(self, number: int, place: int, part: Part, item: Item | None) -> Iterator[Fact]:
+        match part:
+            case Thinking():
+                if isinstance(item, Thought) and item.summary:
+                    yield fact(
+                        "summary",
+                        "The provider shows a summary of the reasoning, not the reasoning itself.",
+                    )
+                if isinstance(item, Thought) and item.characters:
+                    yield fact(counted(item.characters, "character"))
+            case Text() if item is None:
+                why = "It has only white space." if part.text else "It came without a character."
+                yield fact("blank" if part.text else "empty", why)
+            case ToolCall() if (number, place) in self._unanswered and number < len(
+                self._conversation.turns
+            ) - 1:
+                yield fact("no result", "No result of this call is in the conversation.", "warn")
+            case ToolResult():
+                yield from result_facts(part, item)
+            case Media():
+                yield from media_facts(part)
+            case Opaque():
+                yield fact(
+                    size(len(dump_json(part.value))),
+                    "A block that is passed on as it came; its content is not shown.",
+                )
+        if not getattr(part, "complete", True):
+            yield fact(
+                "unfinished", "It broke off before its end; it is not sent back as sealed.", "warn"
+            )
+        if is_inline(part) and not isinstance(part, Text):
+            yield fact(
+                "from the text",
+                "It stood in the text, marked by tags or a channel, and was split out of it.",
+            )
+
+    def _add(
+        self, turn: int, part: int | None, item: Turn, kind: Any, title: str, text: str
+    ) -> Row:
+        row: Row = {
+            "n": len(self._rows),
+            "turn": turn,
+            "part": part,
+            "kind": kind,
+            "role": item.message.role,
+            "title": title,
+            "text": text if len(text) <= LONGEST else _shortened(text),
+            "facts": [],
+            "seals": [],
+            "notes": [],
+        }
+        if len(text) > LONGEST:
+            row["cut"] = len(text)
+        self._rows.append(row)
+        return row
+
+
+def _shortened(text: str) -> str:
+    return text[:LONGEST]
+
+
+def _remark(turn: Turn) -> Remark | None:
+    """Why an answer is none, or broke off."""
+    answer = turn.answer
+    if answer is None or answer.status in ("answered", "tool_calls", "truncated"):
+        return None
+    items = view_of(answer)[0].items
+    return items[-1] if items and isinstance(items[-1], Remark) else None
+
+
+def _speaker(turn: Turn) -> str:
+    parts = turn.message.parts
+    if (
+        turn.message.role != "assistant"
+        and parts
+        and all(isinstance(part, ToolResult) for part in parts)
+    ):
+        return "tool result" if len(parts) == 1 else "tool results"
+    return turn.message.role

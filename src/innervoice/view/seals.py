@@ -1,0 +1,290 @@
+"""The seals of a conversation: whose they are, whether they still fit what is before them, and since which edit they do not.
+
+A seal is never shown, only its size and eight hex digits of a hash, to tell seals apart. Whether a bound block still fits is what the plan for
+the model that wrote it says (rule H7): the digest of everything before it is computed again, and compared with the one it was made with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from innervoice.canon.blobs import seal_facts
+from innervoice.canon.origin import Origin
+from innervoice.canon.parts import Part, Thinking
+from innervoice.catalog.lookup import host_of, model_row_of
+from innervoice.errors import InnervoiceError
+from innervoice.history.decisions import Decision
+from innervoice.history.plan import planned
+from innervoice.history.recover import recover
+from innervoice.show.secrets import redacted
+from innervoice.show.visible import one_line
+from innervoice.sources.conversation import Conversation
+from innervoice.view.row_types import Badge
+from innervoice.view.sending import Sent, model_of, next_sent, request_for, sent_before
+from innervoice.view.wording import size
+
+__all__ = ["Seals", "sealed_values"]
+
+
+class _Writer(NamedTuple):
+    """Who sealed a block: the only one that can open it."""
+
+    provider: str | None
+    model: str | None
+    dialect: str | None
+    scope: str | None
+
+    @property
+    def name(self) -> str:
+        """In words."""
+        return "/".join(filter(None, (self.provider, self.model))) or "an unknown provider"
+
+
+class _Checked(NamedTuple):
+    """What the plan for a writer says about the blocks of the conversation."""
+
+    decisions: dict[tuple[int, int], Decision]
+    last_fitting: dict[int, int]
+    """The turn of a block that does not fit -> the last turn before it with a block that does."""
+    first_dead: int | None
+
+
+def sealed_values(part: Part) -> Iterator[tuple[str, Any]]:
+    """The seals of a part: their paths in its wire block, and what is there."""
+    origin = part.origin
+    for path in origin.seals if origin else ():
+        value: Any = origin.block if origin else None
+        for name in path.split("."):
+            value = value.get(name) if isinstance(value, dict) else None
+        if value:
+            yield path, value
+
+
+class Seals:
+    """The badges of one conversation; each writer's plan is made once, when it is first needed."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self._plans: dict[_Writer, _Checked | str] = {}
+        self._sent: Sent | None = None
+        self._numbers: frozenset[int] | None = None
+        self._refusals: dict[int, str] | None = None
+
+    def of(self, turn: int, position: int) -> list[Badge]:
+        """The badge of a part; none for a part without a seal."""
+        part = self._conversation.turns[turn].message.parts[position]
+        found = dict(sealed_values(part))
+        if not found or part.origin is None:
+            return []
+        # The id of an item is no seal of its own where the item's content is sealed.
+        is_stored = found.keys() == {"id"}
+        values = [value for path, value in found.items() if path != "id" or is_stored]
+        known = [seal_facts(value) for value in values]
+        data = "".join(seal.hash for seal in known).encode()
+        writer = _writer(part.origin)
+        state, why = self._state(turn, position, part, writer)
+        who = one_line(f"by {writer.provider or writer.model or 'somebody unknown'}", 60)
+        return [
+            {
+                "state": state,
+                "label": _LABELS[state].format(who=who, word="stored" if is_stored else "sealed"),
+                "why": one_line(f"{_whose(writer, is_stored=is_stored)} {why}", 600),
+                "size": size(sum(seal.size for seal in known)),
+                "hash": known[0].hash
+                if len(known) == 1
+                else blake2b(data, digest_size=4).hexdigest(),
+            }
+        ]
+
+    def _state(self, turn: int, position: int, part: Part, writer: _Writer) -> tuple[Any, str]:
+        if turn in self._refused() and isinstance(part, Thinking):
+            return "refused", f"The host refused it: {self._refused()[turn]}"
+        item = self._conversation.turns[turn]
+        if not isinstance(part, Thinking):
+            return "present", "It goes back on the part that it came on."
+        if turn not in self._sending_numbers():
+            where = (
+                "a branch that was abandoned"
+                if "abandoned" in item.marks
+                else "what was summarised"
+            )
+            return "present", f"It is part of {where}, and is not sent again."
+        bound = _binding(writer)
+        if part.origin is None or part.origin.prefix is None or bound in (None, "no"):
+            return "present", _UNCHECKED[bound or "unknown"]
+        return self._fit(turn, position, writer)
+
+    def _fit(self, turn: int, position: int, writer: _Writer) -> tuple[Any, str]:
+        checked = self._checked(writer)
+        if isinstance(checked, str):
+            return (
+                "present",
+                f"It is bound to what is before it, which could not be checked: {checked}",
+            )
+        decision = checked.decisions.get((turn, position))
+        if decision is None:
+            return "present", "It is bound to what is before it."
+        if decision.note != "prefix_changed":
+            if decision.rule == "H1" and decision.action == "kept":
+                return "fits", "It is bound to everything before it, which has not changed."
+            return "present", f"It would not be sent: {decision.why}."
+        change = decision.why.removeprefix("the host will ignore it: ")
+        if self._conversation.request is None and change.startswith(_HEAD):
+            return (
+                "present",
+                "It is bound to the system prompt and the tools as well, and the source does not say what they are now.",
+            )
+        ignored = (
+            "The host would ignore it" if decision.action == "kept" else "The host would refuse it"
+        )
+        return "dead", f"{ignored}: {change}.{self._since(turn, checked, change)}"
+
+    def _since(self, turn: int, checked: _Checked, change: str) -> str:
+        """Where the edit is, as far as blocks before it narrow it down."""
+        first = checked.first_dead
+        if first is None or " changed" in change:
+            return ""
+        if turn != first:
+            return f" It is dead since the edit before turn {first}, whose block is the first that does not fit."
+        start = checked.last_fitting.get(turn)
+        known = self._sending().numbers
+        between = [
+            number for number in known if (start is None or number >= start) and number < turn
+        ]
+        if len(between) == 1:
+            return f" The edit is in turn {between[0]}."
+        if between:
+            return f" The edit is in one of the turns {between[0]} to {between[-1]}."
+        return ""
+
+    def _sending_numbers(self) -> frozenset[int]:
+        if self._numbers is None:
+            self._numbers = frozenset(self._sending().numbers)
+        return self._numbers
+
+    def _sending(self) -> Sent:
+        if self._sent is None:
+            self._sent = next_sent(self._conversation)
+        return self._sent
+
+    def _checked(self, writer: _Writer) -> _Checked | str:
+        if writer not in self._plans:
+            self._plans[writer] = self._check(writer)
+        return self._plans[writer]
+
+    def _check(self, writer: _Writer) -> _Checked | str:
+        """The plan for a writer, by the numbers of turns and parts; or why there is none."""
+        sent = self._sending()
+        try:
+            made = planned(
+                request_for(
+                    self._conversation,
+                    sent.messages,
+                    writer.name,
+                    dialect=writer.dialect,
+                    scope=writer.scope,
+                ).replace(reasoning=None, foreign="omit")
+            ).plan
+        except InnervoiceError as error:
+            return str(error)
+        decisions: dict[tuple[int, int], Decision] = {}
+        fitting: dict[int, int] = {}
+        last: int | None = None
+        first: int | None = None
+        for item in made.decisions:
+            if item.part is None or item.kind != "thinking":
+                continue
+            number = sent.numbers[item.message]
+            decisions[number, item.part] = item
+            origin = self._conversation.turns[number].message.parts[item.part].origin
+            if item.note == "prefix_changed":
+                first = number if first is None else first
+                if last is not None:
+                    fitting[number] = last
+            elif item.action == "kept" and origin and origin.prefix:
+                last = number
+        return _Checked(decisions, fitting, first)
+
+    def _refused(self) -> dict[int, str]:
+        """The turns whose reasoning a host refused, as a note or an error that was shown says."""
+        if self._refusals is None:
+            self._refusals = dict(self._find_refusals())
+        return self._refusals
+
+    def _find_refusals(self) -> Iterator[tuple[int, str]]:
+        told: list[tuple[int, str]] = []
+        for number, turn in enumerate(self._conversation.turns):
+            notes = turn.answer.notes if turn.answer else ()
+            told += [(number, note.detail or "") for note in notes if note.code == _RECOVERED]
+            if "api_error" in turn.marks:
+                told.append((number, turn.message.text))
+        # Each costs a plan; a refusal long ago says nothing that later ones do not.
+        for number, text in told[-_MOST_REFUSALS:]:
+            for refused in self._turns_refused(number, text):
+                yield refused, one_line(redacted(text[:1000]), 200)
+
+    def _turns_refused(self, turn: int, refusal: str) -> Iterator[int]:
+        """The turns that a request has to do without after a refusal."""
+        sent = sent_before(self._conversation, turn)
+        around = (turn, *(number for number in reversed(sent.numbers)))
+        model = next(
+            filter(None, (model_of(self._conversation, number) for number in around)), None
+        )
+        if model is None:
+            return
+        try:
+            request = request_for(self._conversation, sent.messages, model)
+            reduced = recover(request, refusal)
+        except InnervoiceError:
+            return
+        for number, before, after in zip(
+            sent.numbers, sent.messages, reduced.messages if reduced else (), strict=False
+        ):
+            if before is not after and before != after:
+                yield number
+
+
+_RECOVERED = "recovered_after_refusal"
+_MOST_REFUSALS = 20
+_UNBOUND = "It is bound to everything before it; the source does not say what that was when it was written."
+_UNCHECKED = {
+    "no": "It is not bound to what is before it.",
+    "unknown": "Whether it is bound to what is before it is not known for this model.",
+    "refused": _UNBOUND,
+    "dropped": _UNBOUND,
+}
+_HEAD = ("the system prompt", "the tools")
+_LABELS = {
+    "present": "{word} {who}",
+    "fits": "{word} {who}, fits",
+    "dead": "{word} {who}, dead",
+    "refused": "{word} {who}, refused",
+}
+
+
+def _writer(origin: Origin) -> _Writer:
+    return _Writer(origin.provider, origin.model, origin.dialect, origin.scope)
+
+
+def _binding(writer: _Writer) -> str | None:
+    """What happens to a block of this writer once something before it changed; None if nothing is known of the model."""
+    host = host_of(writer.provider or "")
+    row = model_row_of(writer.model or "", host.id if host else None, writer.dialect or "")
+    return row.bound if row else None
+
+
+def _in_dialect(writer: _Writer) -> str:
+    return f"; it came in the format {writer.dialect}" if writer.dialect else ""
+
+
+def _whose(writer: _Writer, *, is_stored: bool) -> str:
+    """For whom a seal is, in a sentence."""
+    account = f", account {writer.scope}" if writer.scope else ""
+    if not writer.provider and not writer.model:
+        return f"Whose it is, is not known{_in_dialect(writer)}."
+    who = writer.provider or "its provider"
+    if is_stored:
+        return f"{who} stores it for {writer.name}{account} under an id; only the id goes back."
+    return f"Written by {writer.name}{account}; nobody but {who} can open it."

@@ -1,0 +1,208 @@
+"""Searches a conversation: text, thinking, tools (names, arguments, results), notes, models and status, in any letter case.
+
+A query has words, all of which must stand in the same row, and conditions that narrow where they are looked for:
+
+  word word          both words, in one row, anywhere
+  "two words"        the words in this order
+  in:thinking word   only there: text, thinking, tool, note, model or status
+  model:gemini       only turns whose model has this in its name
+  status:truncated   only turns that ended so, by the word of `Response.status` or the words that the page shows
+  role:user          only turns of this role
+  tool:read_file     only turns that call a tool of such a name, or have a result of it
+
+A query of such conditions alone finds the heads of the turns that meet them. Each row is a hit once, at the place of the first word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from innervoice.canon.parts import Part, Text, Thinking, ToolCall, ToolResult
+from innervoice.show.visible import one_line, visible
+from innervoice.sources.conversation import Conversation, Turn
+from innervoice.view.part_view import part_text
+from innervoice.view.row_types import Hit
+from innervoice.view.rows import heads_of
+from innervoice.view.sending import model_of
+from innervoice.view.turn_facts import STATUS_WORDS, turn_notes
+
+__all__ = ["hits_in"]
+
+_LONGEST_QUERY = 500
+_BEFORE, _AFTER = 60, 120
+_PIECE = re.compile(r'(?:(in|model|status|role|tool):)?(?:"([^"]*)"?|(\S+))', re.IGNORECASE)
+
+
+class _Query(NamedTuple):
+    words: list[str]
+    """In lower case."""
+    conditions: dict[str, list[str]]
+
+    def meets(self, name: str, *values: str) -> bool:
+        """Whether one of the values has every text that a condition names."""
+        return all(
+            any(wanted in value.lower() for value in values)
+            for wanted in self.conditions.get(name, [])
+        )
+
+
+class _Field(NamedTuple):
+    """A text of a row that can be searched."""
+
+    row: int
+    title: str
+    where: str
+    text: str
+
+
+def hits_in(id: str, conversation: Conversation, query: str) -> Iterator[Hit]:  # noqa: A002 - the plain word
+    """The rows that hold what a query asks for, in order; an empty query finds nothing."""
+    asked = _parsed(query)
+    if not asked.words and not asked.conditions.keys() - {"in"}:
+        return
+    names: dict[str, str] = {}
+    for turn, head, item in zip(
+        range(len(conversation.turns)), heads_of(conversation), conversation.turns, strict=True
+    ):
+        model = model_of(conversation, turn) or ""
+        names.update(
+            {part.id: part.name for part in item.message.parts if isinstance(part, ToolCall)}
+        )
+        if _is_meant(asked, item, model, names):
+            if asked.words:
+                yield from _hits(id, asked, _fields(head, item, model, names))
+            else:
+                yield _head_hit(id, asked, head, item, model, names)
+
+
+def _parsed(query: str) -> _Query:
+    words: list[str] = []
+    conditions: dict[str, list[str]] = {}
+    for name, quoted, plain in _PIECE.findall(query[:_LONGEST_QUERY]):
+        text = (quoted or plain).lower()
+        if not text:
+            continue
+        if name:
+            text = text.removesuffix("s") if name.lower() == "in" else text  # in:tools, in:notes
+            conditions.setdefault(name.lower(), []).append(text)
+        else:
+            words.append(text)
+    return _Query(words, conditions)
+
+
+def _is_meant(asked: _Query, turn: Turn, model: str, names: dict[str, str]) -> bool:
+    if not asked.conditions:
+        return True
+    return (
+        asked.meets("model", model)
+        and asked.meets("status", *_status(turn))
+        and asked.meets("role", turn.message.role)
+        and asked.meets("tool", *_tools(turn, names))
+    )
+
+
+def _tools(turn: Turn, names: dict[str, str]) -> list[str]:
+    """The tools that a turn calls, or has results of."""
+    return [
+        part.name if isinstance(part, ToolCall) else names.get(part.call_id, "")
+        for part in turn.message.parts
+        if isinstance(part, (ToolCall, ToolResult))
+    ]
+
+
+def _status(turn: Turn) -> tuple[str, ...]:
+    """How an answer ended, in the words of the page and in the word of programs."""
+    answer = turn.answer
+    return (STATUS_WORDS[answer.status], answer.status, *turn.marks) if answer else turn.marks
+
+
+def _hits(id: str, asked: _Query, fields: Iterator[_Field]) -> Iterator[Hit]:  # noqa: A002 - the plain word
+    for field in fields:
+        if asked.meets("in", field.where) and (place := _found(asked.words, field.text)):
+            yield _hit(id, field, *place)
+
+
+def _found(words: list[str], text: str) -> tuple[int, int] | None:
+    """Where the first word is, if all are there."""
+    lowered = text.lower()
+    if not all(word in lowered for word in words):
+        return None
+    if len(lowered) == len(text):
+        start = lowered.index(words[0])
+        return start, start + len(words[0])
+    # A few letters become two in lower case; then places in the two texts differ.
+    found = re.search(re.escape(words[0]), text, re.IGNORECASE)
+    return found.span() if found else (0, 0)
+
+
+def _hit(id: str, field: _Field, start: int, end: int) -> Hit:  # noqa: A002 - the plain word
+    before, after = field.text[max(start - _BEFORE, 0) : start], field.text[end : end + _AFTER]
+    return {
+        "id": id,
+        "n": field.row,
+        "title": field.title,
+        "where": field.where,
+        "before": ("…" if start > _BEFORE else "") + _on_one_line(before),
+        "hit": _on_one_line(field.text[start:end]),
+        "after": _on_one_line(after) + ("…" if end + _AFTER < len(field.text) else ""),
+    }
+
+
+def _on_one_line(text: str) -> str:
+    """The text with its words as they stand beside a hit: blanks at its ends are kept."""
+    return re.sub(r"\s+", " ", text)
+
+
+def _head_hit(
+    id: str,  # noqa: A002 - the plain word
+    asked: _Query,
+    head: int,
+    turn: Turn,
+    model: str,
+    names: dict[str, str],
+) -> Hit:
+    """The head of a turn that meets all conditions, with what the first of them asks about."""
+    told = {
+        "model": ("model", model),
+        "status": ("status", (*_status(turn), "")[0]),
+        "tool": ("tool", ", ".join(_tools(turn, names))),
+        "role": ("status", turn.message.role),
+    }
+    where, text = told[next(name for name in asked.conditions if name in told)]
+    shown = one_line(text, _AFTER)
+    return _hit(id, _Field(head, turn.message.role, where, shown), 0, len(shown))
+
+
+def _fields(head: int, turn: Turn, model: str, names: dict[str, str]) -> Iterator[_Field]:
+    role = turn.message.role
+    if model:
+        yield _Field(head, role, "model", visible(model))
+    if status := _status(turn):
+        yield _Field(head, role, "status", " · ".join(dict.fromkeys(status)))
+    for note in turn_notes(turn):
+        yield _Field(head, role, "note", f"{note['label']}: {note.get('why', '')}")
+    for place, part in enumerate(turn.message.parts):
+        where, title, name = _about(part, names)
+        text = part_text(part)
+        yield _Field(
+            head + 1 + place, f"{role}: {title}", where, f"{name}\n{text}" if name else text
+        )
+
+
+def _about(part: Part, names: dict[str, str]) -> tuple[str, str, str]:
+    """Where the text of a part counts, what it is, and the name that is searched with it."""
+    match part:
+        case Thinking():
+            return "thinking", "thinking", ""
+        case ToolCall():
+            name = one_line(part.name, 80)
+            return "tool", f"call of {name}", name
+        case ToolResult():
+            name = one_line(names.get(part.call_id, ""), 80)
+            return "tool", f"result of {name or 'a call'}", name
+        case Text():
+            return "text", "text", ""
+        case _:
+            return "text", part.type, ""

@@ -1,0 +1,103 @@
+"""Which turns of a conversation a request holds: not those that the user went back behind, errors that were only shown, or what was summarised.
+
+The numbers of turns are those of the conversation, so that what is found out about a request can be shown on its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from innervoice.canon.messages import Message
+from innervoice.canon.request import Request
+from innervoice.catalog.targets import split_id
+from innervoice.sources.conversation import Conversation
+from innervoice.wire.serve_request import ReceivedMembers
+
+__all__ = ["Sent", "last_answered", "model_of", "next_sent", "request_for", "sent_before"]
+
+
+class Sent(NamedTuple):
+    """The turns of a request, by their numbers, and their messages."""
+
+    numbers: Sequence[int]
+    messages: tuple[Message, ...]
+
+
+def next_sent(conversation: Conversation) -> Sent:
+    """What the next request would hold, if the conversation went on."""
+    return sent_before(conversation, len(conversation.turns))
+
+
+def sent_before(conversation: Conversation, turn: int) -> Sent:
+    """What the request before a turn held."""
+    turns = conversation.turns[:turn]
+    # The turns of a branch that was abandoned later were sent while it lasted.
+    branch = turn
+    while branch < len(conversation.turns) and branch and _is_abandoned(conversation, branch):
+        branch -= 1
+    kept: list[int] = []
+    for number, item in enumerate(turns):
+        if "compaction" in item.marks:
+            kept = [one for one in kept if turns[one].message.role == "system"]
+        if "api_error" in item.marks or ("abandoned" in item.marks and number < branch):
+            continue
+        kept.append(number)
+    return Sent(kept, tuple(turns[number].message for number in kept))
+
+
+def _is_abandoned(conversation: Conversation, turn: int) -> bool:
+    return "abandoned" in conversation.turns[turn].marks
+
+
+def last_answered(conversation: Conversation) -> int | None:
+    """The number of the last turn of the model, on a branch that was not abandoned."""
+    found = (
+        number
+        for number in range(len(conversation.turns) - 1, -1, -1)
+        if conversation.turns[number].message.role == "assistant"
+        and not {"abandoned", "api_error"} & set(conversation.turns[number].marks)
+    )
+    return next(found, None)
+
+
+def model_of(conversation: Conversation, turn: int) -> str | None:
+    """The model that wrote a turn, as provider/model; None if nothing says so."""
+    item = conversation.turns[turn]
+    if item.answer and item.answer.model:
+        return _joined(item.answer.provider, item.answer.model)
+    for part in item.message.parts:
+        if part.origin and part.origin.model:
+            return _joined(part.origin.provider, part.origin.model)
+    return None
+
+
+def _joined(provider: str | None, model: str) -> str:
+    return f"{provider}/{model}" if provider else model
+
+
+def request_for(
+    conversation: Conversation,
+    messages: Sequence[Message],
+    model: str,
+    *,
+    dialect: str | None = None,
+    scope: str | None = None,
+) -> Request:
+    """A request with the settings of the conversation; raises `UsageError` for settings that no request can have."""
+    known = conversation.request
+    if known is None:
+        return Request(model, tuple(messages), dialect=dialect, scope=scope)
+    own, other = split_id(known.model), split_id(model)
+    is_same_host = own is not None and other is not None and own.provider == other.provider
+    # What was written for one host, and its account, are not for another; members that were read are fitted to any.
+    kept = is_same_host or isinstance(known.extra, ReceivedMembers)
+    return known.replace(
+        model=model,
+        messages=tuple(messages),
+        dialect=dialect or (known.dialect if is_same_host else None),
+        scope=scope or (known.scope if is_same_host else None),
+        extra=known.extra if kept else {},
+        mode="clamp",
+        base_url=None,
+    )

@@ -1,0 +1,255 @@
+"""The sources that were named, by id: listed, opened, read and held in a bounded cache.
+
+A file may be larger than the memory. The list holds a few words of each file; positions of conversations, conversations and rows are held
+while they are used, and read again when their file changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from threading import Lock, RLock
+from time import monotonic, time
+from typing import NamedTuple
+
+from innervoice.errors import InnervoiceError, UsageError
+from innervoice.show.visible import one_line, visible
+from innervoice.sources.conversation import Conversation
+from innervoice.sources.opening import Source, open_source
+from innervoice.sources.reader import Entry
+from innervoice.view.bounded_cache import BoundedCache
+from innervoice.view.ids import entry_id, full_id, split_id
+from innervoice.view.listing import Listing, item_of
+from innervoice.view.places import PIPED, Places, Stamp
+from innervoice.view.row_types import Fact, Head, Lane, Row, SourceItem, SourceList
+from innervoice.view.rows import head_facts, rows_of
+from innervoice.view.sizes import bytes_of_conversation, bytes_of_rows
+from innervoice.view.wording import fact, moment
+
+__all__ = ["NotOnShelfError", "Shelf"]
+
+_POSITIONS = 24 << 20
+_CONVERSATIONS = 24 << 20
+_ROWS = 16 << 20
+_ENTRY = 400
+"""About how many bytes an entry takes."""
+_LANES = 200
+_TROUBLES = 50
+_MOMENT = 5.0
+"""Seconds after its last change in which a file may be in the middle of a line."""
+_CUT = "the file ends in the middle of this line"
+
+
+class NotOnShelfError(UsageError):
+    """There is no source or conversation of this id."""
+
+
+class _Opened(NamedTuple):
+    source: Source
+    stamp: Stamp
+
+
+class Shelf:
+    """Sources below the named paths, and what came on standard input."""
+
+    def __init__(self, paths: Sequence[Path | str], piped: bytes | None = None) -> None:
+        self._places = Places([Path(path) for path in paths])
+        self._piped = None if piped is None else open_source(piped)
+        self._listing = Listing(self._places, self.source)
+        self._opened = BoundedCache[_Opened](_POSITIONS)
+        self._conversations = BoundedCache[tuple[Stamp, Conversation]](_CONVERSATIONS)
+        self._rows = BoundedCache[tuple[Stamp, list[Row]]](_ROWS)
+        # One reads at a time: two would need the memory twice, and share one interpreter anyway. Who only looks for titles waits for nobody.
+        self._reading = RLock()
+        self._opening = Lock()
+        self._is_closed = False
+
+    @property
+    def is_live(self) -> bool:
+        """Whether anything in it can grow."""
+        return self._places.has_folder or bool(self._places.all())
+
+    def close(self) -> None:
+        """Ends what takes long, because the server stops."""
+        self._is_closed = True
+
+    def scan(self) -> bool:
+        """Looks for new and changed files; whether any came, went or moved up."""
+        return self._places.scan()
+
+    def examine(self, seconds: float) -> int:
+        """Finds out what files are, for so long; how many are left."""
+        return self._listing.examine(monotonic() + seconds)
+
+    def sources(self, query: str = "", start: int = 0, limit: int = 50) -> SourceList:
+        """A page of the list, newest first; its first page knows of files that came just now."""
+        if not start:
+            self._places.scan_if_due()
+        listed = self._listing.page(query, start, limit)
+        if self._piped is not None and start == 0 and not query:
+            listed["sources"].insert(0, self._item(PIPED))
+            listed["total"] += 1
+        return listed
+
+    def source(self, id: str) -> Source:  # noqa: A002 - the plain word
+        """The opened source of an id, opened again if its file changed."""
+        return self._open(split_id(id)[0]).source
+
+    def canonical_id(self, id: str) -> str:  # noqa: A002
+        """The whole id of a conversation; `SOURCE.` is the main one."""
+        source_id, conversation = split_id(id)
+        return id if conversation else full_id(source_id, self._entry(id)[1])
+
+    def stamp(self, id: str) -> Stamp:  # noqa: A002
+        """Differs if the file of a conversation has changed."""
+        place = self._places.get(split_id(id)[0])
+        return () if place is None else place.stamp()
+
+    def conversation(self, id: str) -> Conversation:  # noqa: A002
+        """The conversation of an id."""
+        with self._reading:
+            opened, entry = self._entry(id)
+            held = self._conversations.get(id)
+            if held is not None and held[0] == opened.stamp:
+                return held[1]
+            self._conversations.make_room(id, _expected(opened.source, entry))
+            conversation = opened.source.conversation(entry.id)
+            size = bytes_of_conversation(conversation)
+            self._conversations.put(id, (opened.stamp, conversation), size)
+            return conversation
+
+    def rows(self, id: str) -> list[Row]:  # noqa: A002
+        """All rows of a conversation."""
+        return self.stamped_rows(id)[1]
+
+    def stamped_rows(self, id: str) -> tuple[Stamp, list[Row]]:  # noqa: A002
+        """The rows, and the stamp of the file that they were made of."""
+        with self._reading:
+            opened, entry = self._entry(id)
+            held = self._rows.get(id)
+            if held is not None and held[0] == opened.stamp:
+                return held
+            self._rows.make_room(id, _expected(opened.source, entry))
+            rows = rows_of(self.conversation(id))
+            self._rows.put(id, (opened.stamp, rows), bytes_of_rows(rows))
+            return opened.stamp, rows
+
+    def head(self, id: str) -> Head:  # noqa: A002
+        """What is above the timeline of a conversation."""
+        with self._reading:
+            source_id, _ = split_id(id)
+            opened, entry = self._entry(id)
+            source = opened.source
+            conversation = self.conversation(id)
+            head = Head(
+                id=full_id(source_id, entry),
+                title=one_line(conversation.title or entry.title or entry.id),
+                source=self._item(source_id),
+                lanes=_lanes(source_id, source.entries, entry),
+                facts=head_facts(conversation),
+                cannot_know=[*source.cannot_know],
+                troubles=_troubles(source, is_growing=self._is_growing(source_id)),
+            )
+            if len(source.entries) > len(head["lanes"]):
+                head["lanes_total"] = len(source.entries)
+            return head
+
+    def all_conversations(
+        self, source_id: str | None = None
+    ) -> Iterator[tuple[str, Conversation | Exception]]:
+        """Reads every conversation once, of one source or of all, newest first, and holds none of them."""
+        everything = [
+            *([PIPED] if self._piped else []),
+            *(place.id for place in self._places.all()),
+        ]
+        for one in everything if source_id is None else [source_id]:
+            try:
+                source = self.source(one)
+            except (InnervoiceError, OSError) as error:
+                yield one, error
+                continue
+            for entry in source.entries:
+                if self._is_closed:
+                    return
+                # Whoever looks at a conversation reads it again; two large ones at a time may be too much.
+                self._conversations.make_room(None, _expected(source, entry))
+                self._rows.make_room(None, _expected(source, entry))
+                try:
+                    yield full_id(one, entry), source.conversation(entry.id)
+                except (InnervoiceError, OSError) as error:
+                    yield full_id(one, entry), error
+
+    def _open(self, source_id: str) -> _Opened:
+        if source_id == PIPED and self._piped is not None:
+            return _Opened(self._piped, ())
+        place = self._places.get(source_id)
+        if place is None or not place.is_inside():
+            raise NotOnShelfError(f"There is no source {source_id!r} below what was named.")
+        stamp = place.stamp()  # before it is read, so that what is written meanwhile is noticed
+        held = self._opened.get(source_id)
+        if held is not None and held.stamp == stamp:
+            return held
+        with self._opening:
+            held = self._opened.get(source_id)
+            if held is not None and held.stamp == stamp:
+                return held
+            self._opened.drop(source_id)
+            opened = _Opened(open_source(place.path), stamp)
+            self._opened.put(source_id, opened, _ENTRY * len(opened.source.entries))
+            return opened
+
+    def _entry(self, id: str) -> tuple[_Opened, Entry]:  # noqa: A002
+        source_id, wanted = split_id(id)
+        opened = self._open(source_id)
+        for entry in opened.source.entries:
+            if wanted in ("", entry.id) or (wanted.startswith("~") and wanted == entry_id(entry)):
+                return opened, entry
+        raise NotOnShelfError(f"There is no conversation {id!r} below what was named.")
+
+    def _is_growing(self, source_id: str) -> bool:
+        place = self._places.get(source_id)
+        return place is not None and time() - place.path.stat().st_mtime < _MOMENT
+
+    def _item(self, source_id: str) -> SourceItem:
+        source = self._open(source_id).source
+        place = self._places.get(source_id)
+        if place is None:
+            return item_of(source_id, "standard input", source, None)
+        return item_of(source_id, place.shown, source, place.path.stat().st_mtime)
+
+
+def _expected(source: Source, entry: Entry) -> int:
+    """About how many bytes a conversation will take, before it is read."""
+    end = source.size if entry.end is None else entry.end
+    return 3 * (end - entry.start)
+
+
+def _troubles(source: Source, *, is_growing: bool) -> list[str]:
+    """The places that could not be read; the last line of a file that is being written is none of them yet."""
+    found = [trouble for trouble in source.troubles if not (is_growing and trouble.why == _CUT)]
+    troubles = [
+        visible(why if line is None else f"line {line}: {why}") for line, why in found[:_TROUBLES]
+    ]
+    more = len(found) - len(troubles)
+    return [*troubles, f"and {more:,} more"] if more else troubles
+
+
+def _lanes(source_id: str, entries: Sequence[Entry], shown: Entry) -> list[Lane]:
+    """The conversations of a source; of very many those around the one that is shown."""
+    place = next(number for number, entry in enumerate(entries) if entry is shown)
+    start = max(0, min(place - _LANES // 2, len(entries) - _LANES))
+    by_id = {entry.id: full_id(source_id, entry) for entry in entries[start : start + _LANES]}
+    return [
+        Lane(
+            id=by_id[entry.id],
+            title=one_line(entry.title or entry.id),
+            parent=by_id.get(entry.parent) if entry.parent else None,
+            facts=_lane_facts(entry),
+        )
+        for entry in entries[start : start + _LANES]
+    ]
+
+
+def _lane_facts(entry: Entry) -> list[Fact]:
+    facts = [fact(entry.model)] if entry.model else []
+    return facts if entry.at is None else [*facts, fact(moment(entry.at))]

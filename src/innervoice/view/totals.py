@@ -1,0 +1,196 @@
+"""Tokens and dollars of a turn and of a conversation, and how much of them is reasoning.
+
+`Usage` has one arithmetic for all providers: output includes reasoning, input includes the cache. So nothing is counted twice here; a fact says how
+the provider itself counted, where its own numbers show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from innervoice.canon.cost import Cost
+from innervoice.canon.response import Response
+from innervoice.canon.usage import Usage
+from innervoice.errors import InnervoiceError
+from innervoice.show.policy import counted
+from innervoice.sources.conversation import Conversation
+from innervoice.view.row_types import Fact
+from innervoice.view.wording import dollars, fact, share
+
+__all__ = ["Prices", "lost_cache", "sums", "token_facts"]
+
+
+class Prices:
+    """Costs at list prices, if genai-prices is installed; it is looked for once."""
+
+    def __init__(self) -> None:
+        try:
+            import_module("genai_prices")
+        except ImportError:
+            self.are_known = False
+        else:
+            self.are_known = True
+
+    def of(self, answer: Response) -> Cost | None:
+        """The cost of an answer; None where tokens or prices are unknown."""
+        if not self.are_known or not answer.model:
+            return None
+        try:
+            return answer.cost()
+        except (InnervoiceError, ArithmeticError, ValueError, TypeError, AttributeError):
+            return None  # a price table that does not fit is no reason to show no turn
+
+
+def token_facts(usage: Usage, cost: Cost | None = None) -> list[Fact]:
+    """What an answer, or all of them, took: tokens in and out, and dollars."""
+    facts = []
+    if usage.input_tokens is not None:
+        facts.append(
+            fact(f"{usage.input_tokens:,} in", "Tokens of the request, cached ones included.")
+        )
+    if usage.cached_input_tokens:
+        part = share(usage.cached_input_tokens, usage.input_tokens or 0)
+        why = f"{part} of the request came from the prompt cache." if usage.input_tokens else ""
+        facts.append(fact(f"{usage.cached_input_tokens:,} cached", why))
+    if usage.output_tokens is not None:
+        facts.append(
+            fact(f"{usage.output_tokens:,} out", "Tokens of the answer, reasoning included.")
+        )
+    if usage.reasoning_tokens is not None:
+        facts.append(fact(f"{usage.reasoning_tokens:,} reasoning", _about_reasoning(usage)))
+    if cost is not None:
+        facts.append(_cost_fact(cost))
+    return facts
+
+
+def _about_reasoning(usage: Usage) -> str:
+    if not usage.output_tokens or usage.reasoning_tokens is None:
+        return "Tokens of reasoning."
+    part = share(usage.reasoning_tokens, usage.output_tokens)
+    return f"{part} of the output tokens are reasoning. {_convention(usage)}".rstrip()
+
+
+def _convention(usage: Usage) -> str:
+    """How the provider counted, as far as its own numbers show."""
+    output, reasoning = usage.output_tokens or 0, usage.reasoning_tokens or 0
+    if usage.raw is None or not reasoning:
+        return ""
+    reported = set(_numbers(usage.raw))
+    if output in reported:
+        return "The provider counts them as part of its output tokens."
+    if output - reasoning in reported:
+        return "The provider reports them beside the tokens of the answer; here they are part of the output."
+    return ""
+
+
+def _numbers(raw: Any) -> Iterator[int]:
+    if isinstance(raw, dict):
+        for value in raw.values():
+            yield from _numbers(value)
+    elif isinstance(raw, int) and not isinstance(raw, bool):
+        yield raw
+
+
+def _cost_fact(cost: Cost) -> Fact:
+    why = f"At list prices of {cost.model}: {dollars(cost.input)} in, {dollars(cost.output)} out."
+    if cost.reasoning is not None and cost.total:
+        part = share(float(cost.reasoning), float(cost.total))
+        why += f" Reasoning is {dollars(cost.reasoning)} of it, {part} of the bill."
+    return fact(dollars(cost.total), why)
+
+
+class _Sum(NamedTuple):
+    """What all answers took together."""
+
+    usage: Usage
+    answers: int
+    uncounted: int
+    """Answers without token counts."""
+    reasoned: Usage
+    """Of the answers that report reasoning tokens, so that the share is not one of different things."""
+
+
+def sums(conversation: Conversation, prices: Prices) -> list[Fact]:
+    """What the conversation took: tokens, reasoning and its share, dollars, and what was lost of the cache."""
+    answers = _answers(conversation)
+    total = _sum(answers)
+    facts = token_facts(total.usage.replace(reasoning_tokens=None))
+    tokens = total.usage.reasoning_tokens
+    if tokens is not None:
+        part = share(tokens, total.reasoned.output_tokens or 0)
+        why = f"{part} of the output tokens of the answers that report them are reasoning."
+        facts.append(fact(f"{tokens:,} reasoning", why))
+    if total.uncounted and total.answers > total.uncounted:
+        why = f"{total.uncounted} of {total.answers} answers have no token counts; the sums are without them."
+        facts.append(fact(f"{counted(total.uncounted, 'answer')} uncounted", why, "warn"))
+    if bill := _bill(answers, prices):
+        facts.append(bill)
+    facts += lost_cache(conversation)
+    return facts
+
+
+def _answers(conversation: Conversation) -> list[Response]:
+    """The answers, each once: programs that split an answer into several turns repeat its counts on each."""
+    seen: set[str] = set()
+    answers = []
+    for turn in conversation.turns:
+        answer = turn.answer
+        if answer is None or (answer.id is not None and answer.id in seen):
+            continue
+        if answer.id is not None:
+            seen.add(answer.id)
+        answers.append(answer)
+    return answers
+
+
+def _sum(answers: Sequence[Response]) -> _Sum:
+    usage = reasoned = Usage()
+    uncounted = 0
+    for answer in answers:
+        usage += answer.usage
+        uncounted += answer.usage.output_tokens is None
+        if answer.usage.reasoning_tokens is not None:
+            reasoned += answer.usage
+    return _Sum(usage, len(answers), uncounted, reasoned)
+
+
+def _bill(answers: Sequence[Response], prices: Prices) -> Fact | None:
+    costs = [cost for answer in answers if (cost := prices.of(answer)) is not None]
+    if not costs:
+        return None
+    total = sum((cost.total for cost in costs), Decimal())
+    reasoning = sum((cost.reasoning for cost in costs if cost.reasoning), Decimal())
+    models = ", ".join(sorted({cost.model for cost in costs}))
+    why = f"At list prices of {models}."
+    if total and reasoning:
+        why += f" Reasoning is {dollars(reasoning)} of it, {share(float(reasoning), float(total))} of the bill."
+    if len(costs) < len(answers):
+        why += f" {len(answers) - len(costs)} of {len(answers)} answers have no price."
+    return fact(dollars(total), why)
+
+
+def lost_cache(conversation: Conversation) -> list[Fact]:
+    """Tokens that the prompt cache held at one answer and did not at the next of the same model, though the prompt only grows."""
+    lost = 0
+    places: list[str] = []
+    last: dict[str, Usage] = {}
+    for number, turn in enumerate(conversation.turns):
+        answer = turn.answer
+        if "compaction" in turn.marks:
+            last.clear()  # a summary begins a new prompt; that was meant
+        if answer is None or answer.model is None or answer.usage.cached_input_tokens is None:
+            continue
+        before = last.get(answer.model)
+        held = before.cached_input_tokens if before else None
+        if held and answer.usage.cached_input_tokens < held:
+            lost += held - answer.usage.cached_input_tokens
+            places.append(str(number))
+        last[answer.model] = answer.usage
+    if not lost:
+        return []
+    turns = f"turn{'' if len(places) == 1 else 's'} {', '.join(places[:8])}{' …' if len(places) > 8 else ''}"
+    why = f"At {turns} the prompt cache gave less than at the answer before: something earlier was edited, or the cache expired."
+    return [fact(f"{lost:,} cached tokens lost", why, "warn")]

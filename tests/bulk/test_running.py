@@ -1,0 +1,239 @@
+"""A run gives the same bytes however it was run: by one process or several, in one go or killed and started again."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bulk.slow_step import STEP
+from innervoice import bulk
+from innervoice.errors import UsageError
+
+PROGRAM = Path(__file__).with_name("slow_step.py")
+PARQUET = pytest.param(
+    ".parquet",
+    marks=pytest.mark.skipif(
+        "pyarrow" not in sys.modules and not __import__("importlib.util").util.find_spec("pyarrow"),
+        reason="needs pyarrow: .venv-bulk",
+    ),
+)
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    texts = (
+        "<think>first {0}</think>answer {0}",
+        "a long enough thought {0}</think>answer {0}",
+        "answer {0}",
+        "<think>cut {0}",
+    )
+    rows = [
+        {
+            "id": str(number),
+            "prompt": "?",
+            "response": texts[number % 4].format(number),
+            "n": number,
+        }
+        for number in range(900)
+    ]
+    lines = [json.dumps(row) for row in rows]
+    lines[17] = "bad line"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def content(folder):
+    """All files below a folder, by their digests."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def rows_in(folder):
+    return [
+        json.loads(line)
+        for path in sorted(folder.glob("part-*.jsonl"))
+        for line in path.read_text().splitlines()
+    ]
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", PARQUET])
+def test_the_number_of_processes_changes_nothing(ending, source, tmp_path):
+    outputs = [tmp_path / f"out{processes}" for processes in (1, 3)]
+    for processes, output in zip((1, 3), outputs, strict=True):
+        bulk.run(
+            source, output, steps=[STEP], format=ending, processes=processes, piece_bytes=20_000
+        )
+
+    assert content(outputs[0]) == content(outputs[1])
+    assert len(content(outputs[0])) > 3
+
+
+def test_all_rows_come_out_in_their_order(source, tmp_path):
+    bulk.run(source, tmp_path / "out", piece_bytes=5_000)
+    rows = rows_in(tmp_path / "out")
+
+    assert 900 == len(rows)
+    assert [None if number == 17 else number for number in range(900)] == [row["n"] for row in rows]
+    assert ("unreadable", f"{source}:18") == (rows[17]["status"], rows[17]["id"])
+
+
+def test_one_file_has_the_rows_of_the_parts(source, tmp_path):
+    bulk.run(source, tmp_path / "out", piece_bytes=5_000)
+    bulk.run(source, tmp_path / "out.jsonl", piece_bytes=5_000)
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+
+    assert rows_in(tmp_path / "out") == lines
+    assert {"out.jsonl", "out.jsonl.manifest.json"} == {
+        path.name for path in tmp_path.glob("out.*")
+    }
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_a_killed_run_goes_on_and_gives_the_same_bytes(processes, source, tmp_path):
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    bulk.run(source, whole, steps=[STEP], piece_bytes=4_000)
+    command = [sys.executable, PROGRAM, source, killed, processes]
+    process = subprocess.Popen(command, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while len(list(killed.glob("part-*"))) < 3:
+        assert process.poll() is None, "it ended before it was killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    made = {path.name: path.stat().st_mtime_ns for path in killed.glob("part-*")}
+    assert not (killed / "manifest.json").exists()
+    (killed / ".part-00099.jsonl.17.tmp").write_text("left over")
+
+    result = bulk.run(source, killed, steps=[STEP], piece_bytes=4_000)
+
+    assert content(whole) == content(killed)
+    assert result.reused >= 2
+    kept = [name for name, when in made.items() if (killed / name).stat().st_mtime_ns == when]
+    assert len(kept) >= 2
+
+
+def test_a_run_that_is_complete_is_not_made_again(source, tmp_path):
+    first = bulk.run(source, tmp_path / "out")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")}
+    again = bulk.run(source, tmp_path / "out")
+
+    assert first.manifest == again.manifest
+    assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")}
+
+
+def test_a_part_that_is_lost_is_made_again(source, tmp_path):
+    bulk.run(source, tmp_path / "out", piece_bytes=20_000)
+    before = content(tmp_path / "out")
+    (tmp_path / "out" / "part-00001.jsonl").unlink()
+    bulk.run(source, tmp_path / "out", piece_bytes=20_000)
+
+    assert before == content(tmp_path / "out")
+
+
+@pytest.mark.parametrize("change", ["options", "input", "steps", "settings"])
+def test_the_result_of_another_run_is_not_mixed_with_this_one(change, source, tmp_path):
+    bulk.run(source, tmp_path / "out")
+    before = content(tmp_path / "out")
+    if change == "input":
+        source.write_text(source.read_text() + json.dumps({"response": "new"}))
+    other = {"options": bulk.ReadOptions(raw=True)} if change == "options" else {}
+    other |= (
+        {"steps": [STEP]}
+        if change == "steps"
+        else {"settings": {"x": 1}}
+        if change == "settings"
+        else {}
+    )
+
+    with pytest.raises(UsageError, match="other files or options"):
+        bulk.run(source, tmp_path / "out", **other)
+    assert before == content(tmp_path / "out")
+    bulk.run(source, tmp_path / "out", overwrite=True, **other)
+    assert before != content(tmp_path / "out")
+
+
+def test_files_of_others_are_not_overwritten(source, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").write_text("mine")
+
+    with pytest.raises(UsageError, match="exists, and not as the result"):
+        bulk.run(source, tmp_path / "out")
+    bulk.run(source, tmp_path / "out", overwrite=True)
+    assert "mine" == (tmp_path / "out" / "mine.txt").read_text()
+
+
+def test_the_manifest_says_what_came_out(source, tmp_path):
+    bulk.run(source, tmp_path / "out", piece_bytes=20_000)
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    rows = rows_in(tmp_path / "out")
+
+    assert 900 == manifest["counts"]["rows"] == sum(part[""]["rows"] for part in manifest["parts"])
+    for status, count in manifest["counts"]["status"].items():
+        assert count == sum(row["status"] == status for row in rows)
+    for part in manifest["parts"]:
+        data = (tmp_path / "out" / part[""]["name"]).read_bytes()
+        assert (part[""]["size"], part[""]["digest"]) == (
+            len(data),
+            hashlib.sha256(data).hexdigest(),
+        )
+    assert [
+        [f"{source}:18", "the line is not JSON: Expecting value: line 1 column 1 (char 0)"]
+    ] == manifest["counts"]["troubles"]
+    assert "innervoice" in manifest["versions"]
+
+
+def long_or_short(batch):
+    is_long = [len(answer or "") > 9 for answer in batch["answer"]]
+    return {
+        name: {
+            column: [value for value, long in zip(values, is_long, strict=True) if long is wanted]
+            for column, values in batch.items()
+        }
+        for name, wanted in (("", False), ("rejected", True))
+    }
+
+
+@pytest.mark.parametrize("place", ["out", "out.jsonl"])
+def test_rows_can_be_divided_among_outputs(place, source, tmp_path):
+    bulk.run(source, tmp_path / place, divide=long_or_short, piece_bytes=20_000)
+    found = {name: [] for name in ("part", "rejected")}
+    for path in [*(tmp_path / "out").glob("*.jsonl"), *tmp_path.glob("out*.jsonl")]:
+        found["rejected" if "rejected" in path.name else "part"] += map(
+            json.loads, path.read_text().splitlines()
+        )
+
+    assert 900 == sum(map(len, found.values()))
+    assert all(len(row["answer"]) > 9 for row in found["rejected"])
+
+
+def in_short(batch):
+    return {"said": [answer for answer in batch["answer"] if answer]}
+
+
+def test_a_form_replaces_the_columns(source, tmp_path):
+    form = bulk.Form("short", in_short, {"said": bulk.Column("string", "What was said.")})
+    bulk.run(source, tmp_path / "out", form=form)
+
+    assert {"said"} == set(rows_in(tmp_path / "out")[0])
+
+
+def fails(batch):
+    raise ZeroDivisionError
+
+
+def test_a_step_that_fails_leaves_no_half_file(source, tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        bulk.run(source, tmp_path / "out", steps=[bulk.Step("fails", fails)])
+
+    assert ["plan.json"] == [path.name for path in (tmp_path / "out").rglob("*") if path.is_file()]

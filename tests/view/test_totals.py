@@ -1,0 +1,140 @@
+"""Tokens and dollars: nothing is counted twice, and the share of reasoning is told."""
+
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import innervoice as iv
+from gateway.calling import prices
+from innervoice.view.rows import head_facts, rows_of
+from view.samples import answered, conversation, emulated, turn
+
+
+def labels(facts):
+    return [item["label"] for item in facts]
+
+
+def why(facts, label):
+    return next(item["why"] for item in facts if item["label"] == label)
+
+
+def took(tokens_in, out, reasoning=None, cached=None, **about):
+    usage = iv.Usage(input_tokens=tokens_in, output_tokens=out, reasoning_tokens=reasoning, cached_input_tokens=cached, raw=about.pop("raw", None))  # fmt: skip
+    return answered(iv.Text("x"), usage=usage, **about)
+
+
+def test_sums_of_a_conversation_with_the_share_of_reasoning():
+    facts = head_facts(conversation(iv.user("x"), took(1000, 300, 200, 500), took(2000, 100, 50)))
+
+    assert [
+        "3 turns",
+        "claude-opus-4-6",
+        "3,000 in",
+        "500 cached",
+        "400 out",
+        "250 reasoning",
+    ] == labels(facts)
+    assert "62% of the output tokens" in why(facts, "250 reasoning")
+
+
+def test_the_share_is_one_of_the_answers_that_report_reasoning():
+    facts = head_facts(conversation(took(10, 100, 50), took(10, 900)))
+
+    assert "50% of the output tokens" in why(facts, "50 reasoning")
+
+
+def test_an_answer_that_a_program_split_into_turns_counts_once():
+    half = took(1000, 300, 200, id="msg_1")
+    facts = head_facts(conversation(half, half, took(1, 1, 1, id="msg_2")))
+
+    assert ["1,001 in", "301 out", "201 reasoning"] == labels(facts)[2:5]
+
+
+def test_answers_without_counts_are_said():
+    facts = head_facts(conversation(took(10, 10), answered(iv.Text("y"))))
+
+    assert "1 of 2 answers have no token counts" in why(facts, "1 answer uncounted")
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        ({"output_tokens": 300, "output_tokens_details": {"reasoning_tokens": 200}}, "as part of its output tokens"),
+        ({"candidatesTokenCount": 100, "thoughtsTokenCount": 200}, "beside the tokens of the answer"),
+    ],
+)  # fmt: skip
+def test_the_provider_s_own_way_to_count_is_told(raw, words):
+    facts = rows_of(conversation(took(10, 300, 200, raw=raw)))[0]["facts"]
+
+    assert words in why(facts, "200 reasoning")
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [("openai/gpt-5.6", "as part of"), ("gemini/gemini-3-pro", "beside the tokens")],
+)
+def test_the_way_to_count_is_read_from_what_the_provider_sent(model, words):
+    head = next(row for row in rows_of(emulated(model)) if row["turn"] == 1)
+    label = next(label for label in labels(head["facts"]) if label.endswith(" reasoning"))
+
+    assert words in why(head["facts"], label)
+
+
+def test_cost_and_the_share_of_reasoning_in_the_bill(monkeypatch):
+    prices(monkeypatch, "0.001")
+    made = conversation(took(1000, 1000, 500), took(1000, 1000, 300))
+
+    assert "$2.00" in labels(rows_of(made)[0]["facts"])
+    assert "25% of the bill" in why(rows_of(made)[0]["facts"], "$2.00")
+    assert "Reasoning is $0.80 of it, 20% of the bill." in why(head_facts(made), "$4.00")
+
+
+def test_an_answer_without_a_price_is_said(monkeypatch):
+    prices(monkeypatch, known=lambda model: model == "claude-opus-4-6")
+
+    assert "1 of 2 answers have no price" in why(
+        head_facts(conversation(took(1, 1), took(1, 1, model="other"))), "$0.0020"
+    )
+
+
+def test_without_prices_there_is_no_cost_and_no_error(monkeypatch):
+    monkeypatch.setitem(sys.modules, "genai_prices", None)
+    made = conversation(took(1000, 1000, 500))
+
+    assert not [
+        label for label in labels(head_facts(made) + rows_of(made)[0]["facts"]) if "$" in label
+    ]
+
+
+def test_cache_hits_that_an_edit_lost_are_told_with_the_turn():
+    made = conversation(
+        took(9000, 1, cached=8000), took(9500, 1, cached=9000), took(9900, 1, cached=1000)
+    )
+
+    assert "At turn 2 the prompt cache gave less" in why(
+        head_facts(made), "8,000 cached tokens lost"
+    )
+
+
+def test_a_summary_and_another_model_lose_no_cache():
+    summary = turn(iv.user("So far"), marks=("compaction",))
+    grown = took(9000, 1, cached=8000)
+
+    for made in (conversation(grown, summary, took(100, 1, cached=0)), conversation(grown, took(1, 1, cached=0, model="m"))):  # fmt: skip
+        assert not [label for label in labels(head_facts(made)) if "lost" in label]
+
+
+counts = st.none() | st.integers(0, 10**9)
+
+
+@settings(deadline=None)
+@given(st.lists(st.builds(iv.Usage, input_tokens=counts, output_tokens=counts, reasoning_tokens=counts, cached_input_tokens=counts), max_size=4))  # fmt: skip
+def test_any_counts_are_survived(usages):
+    made = conversation(*(answered(iv.Text("x"), usage=usage) for usage in usages))
+
+    head_facts(made)
+    rows_of(made)
+    outputs = [usage.output_tokens for usage in usages if usage.output_tokens is not None]
+    assert (f"{sum(outputs):,} out" in labels(head_facts(made))) == bool(outputs)
