@@ -13,6 +13,7 @@ HOMES = {
     "openai-chat": "deepseek/deepseek-v4-pro",
     "openai-responses": "openai/gpt-5.6",
     "gemini": "gemini/gemini-3.5-flash",
+    "gemini-interactions": "gemini/gemini-3.5-flash",
     "bedrock-converse": "bedrock/us.anthropic.claude-sonnet-4-5-v1:0",
     "mistral": "mistral/mistral-small-latest",
     "cohere": "cohere/command-a-reasoning-08-2025",
@@ -23,7 +24,9 @@ SHOWN = iv.Reasoning("high", show="summary")
 
 
 def response(dialect, question="What is 2 + 2?"):
-    return emulated_client().ask(HOMES[dialect], question, tools=[TOOL], reasoning=SHOWN)
+    return emulated_client().ask(
+        HOMES[dialect], question, tools=[TOOL], reasoning=SHOWN, dialect=dialect
+    )
 
 
 @pytest.mark.parametrize("to", DIALECTS)

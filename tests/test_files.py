@@ -13,6 +13,7 @@ MODELS = {
     "openai-chat": "openai/gpt-4o",
     "openai-responses": "openai/gpt-5.6",
     "gemini": "gemini/gemini-3.5-flash",
+    "gemini-interactions": "gemini/gemini-3.5-flash",
     "bedrock-converse": "bedrock/amazon.nova-2-lite-v1:0",
     "mistral": "mistral/magistral-small-latest",
     "cohere": "cohere/command-a-reasoning-08-2025",

@@ -21,7 +21,14 @@ ANSWER = iv.Response(
     finish_reason="tool_calls",
     origin=iv.Origin(dialect="x"),
 )
-SLOTS = {"anthropic", "openai-chat", "openai-responses", "gemini", "bedrock-converse"}
+SLOTS = {
+    "anthropic",
+    "openai-chat",
+    "openai-responses",
+    "gemini",
+    "gemini-interactions",
+    "bedrock-converse",
+}
 """Dialects that have an opaque slot; Mistral, Cohere and Ollama have none."""
 
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
@@ -195,4 +202,4 @@ def test_arguments_that_became_a_member_are_noted(dialect, arguments):
     assert is_wrapped == (dialect in TAKE_OBJECTS and arguments in ("free text", "5"))
 
 
-TAKE_OBJECTS = ("anthropic", "gemini", "bedrock-converse", "ollama")
+TAKE_OBJECTS = ("anthropic", "gemini", "gemini-interactions", "bedrock-converse", "ollama")

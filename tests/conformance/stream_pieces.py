@@ -24,6 +24,7 @@ TEXTS = {
         "delta.message.tool_calls.function.arguments",
     },
     "gemini": {"said.text"},
+    "gemini-interactions": {"delta.text", "delta.arguments", "delta.content.text"},
     "openai-chat": {
         "delta.content", "delta.refusal", "delta.reasoning_content", "delta.reasoning", "delta.reasoning_details.text",
         "delta.reasoning_details.summary", "delta.tool_calls.function.arguments", "delta.tool_calls.custom.input",

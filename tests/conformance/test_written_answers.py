@@ -18,6 +18,8 @@ UNCLOSED = "stopped_inside_thinking"
 def exchanges():
     for path in sorted(CORPUS.glob("*.json")):
         exchange = json.loads(path.read_text())
+        if exchange.get("api") in DIALECTS:
+            exchange["dialect"] = exchange["api"]  # recorded before it was one of ours
         if exchange["status"] == 200 and exchange["dialect"] in DIALECTS:
             yield path.stem, exchange
 

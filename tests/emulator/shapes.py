@@ -19,6 +19,7 @@ PATHS = {
     "openai-chat": "/openai/v1/chat/completions",
     "openai-responses": "/openai/v1/responses",
     "gemini": "/gemini/v1beta/models/gemini-2.5-flash:generateContent",
+    "gemini-interactions": "/gemini/v1beta/interactions",
     "bedrock-converse": "/bedrock/model/us.anthropic.claude-sonnet-4-5-v1%3A0/converse",
     "mistral": "/mistral/v1/chat/completions",
     "cohere": "/cohere/v2/chat",
@@ -44,6 +45,11 @@ BODIES: dict[str, Body] = {
         "contents": [{"role": "user", "parts": [{"text": "What is 2 + 2?"}]}],
         "tools": [{"functionDeclarations": [_FUNCTION]}],
     },
+    "gemini-interactions": {
+        "model": "gemini-2.5-flash",
+        "input": [{"type": "user_input", "content": [{"type": "text", "text": "What is 2 + 2?"}]}],
+        "tools": [{"type": "function", **_FUNCTION}],
+    },
     "bedrock-converse": {
         "messages": [{"role": "user", "content": [{"text": "What is 2 + 2?"}]}],
         "toolConfig": {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object"}}}}]},
@@ -56,7 +62,8 @@ BODIES: dict[str, Body] = {
 }  # fmt: skip
 """One request that each API accepts, by dialect; deepseek and vllm are hosts that ignore strangers."""
 STRICT = (
-    "anthropic", "openai-chat", "openai-responses", "gemini", "bedrock-converse", "mistral", "cohere",
+    "anthropic", "openai-chat", "openai-responses", "gemini", "gemini-interactions", "bedrock-converse", "mistral",
+    "cohere",
 )  # fmt: skip
 
 

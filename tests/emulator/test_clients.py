@@ -19,6 +19,7 @@ PATHS = {
     "openai-chat": "/deepseek/chat/completions",
     "openai-responses": "/openai/v1/responses",
     "gemini": "/gemini/v1beta/models/gemini-3.5-flash:generateContent",
+    "gemini-interactions": "/gemini/v1beta/interactions",
     "bedrock-converse": "/bedrock/model/us.anthropic.claude-sonnet-4-5-v1:0/converse",
     "mistral": "/mistral/v1/chat/completions",
     "cohere": "/cohere/v2/chat",
@@ -166,7 +167,8 @@ ODD = st.recursive(
 )  # fmt: skip
 MEMBERS = ("model", "messages", "contents", "input", "system", "tools", "tool_choice", "stream", "thinking",
            "reasoning", "reasoning_effort", "max_tokens", "generationConfig", "toolConfig", "inferenceConfig",
-           "response_format", "output_config", "text", "format", "think", "previous_response_id")  # fmt: skip
+           "response_format", "output_config", "text", "format", "think", "previous_response_id", "generation_config",
+           "previous_interaction_id")  # fmt: skip
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -30,6 +30,10 @@ UNKNOWN = [
     ("gemini", "tools.0.functionDeclarations.0.foo", "Unknown name \"foo\" at 'tools[0].function_declarations[0]': Cannot find field."),
     ("gemini", "tools.0.functionDeclarations.0.parameters.additionalProperties",
      "Unknown name \"additionalProperties\" at 'tools[0].function_declarations[0].parameters': Cannot find field."),
+    ("gemini-interactions", "foo", "Invalid input at 'foo'."),
+    ("gemini-interactions", "input.0.foo", "Invalid input at 'input[0].foo'."),
+    ("gemini-interactions", "input.0.content.0.foo", "Invalid input at 'input[0].content[0].foo'."),
+    ("gemini-interactions", "tools.0.foo", "Invalid input at 'tools[0].foo'."),
     ("bedrock-converse", "foo", "Malformed input request: #: extraneous key [foo] is not permitted, please reformat your input"),
     ("bedrock-converse", "messages.0.content.0.foo", "#/messages/0/content/0: extraneous key [foo] is not permitted"),
     ("bedrock-converse", "toolConfig.tools.0.toolSpec.foo", "#/toolConfig/tools/0/toolSpec: extraneous key [foo] is not permitted"),
@@ -61,6 +65,8 @@ FOREIGN = [
     ("gemini", "contents.0.role", "assistant", "Please use a valid role: user, model."),
     ("gemini", "contents.0.parts.0", {"type": "text", "text": "x"}, "Unknown name \"type\" at 'contents[0].parts[0]'"),
     ("gemini", "generation_config", {"temperature": "hot"}, "Invalid value at 'generation_config.temperature' (TYPE_FLOAT), \"hot\""),
+    ("gemini-interactions", "input.0", {"role": "user", "content": "x"}, "Invalid input at 'input[0].type'."),
+    ("gemini-interactions", "generation_config", {"thinking_budget": 500}, "Invalid input at 'generation_config.thinking_budget'."),
     ("bedrock-converse", "messages.0.role", "system", "#/messages/0/role: system is not a valid enum value"),
     ("bedrock-converse", "messages.0.content", "x", "#/messages/0/content: expected type: JSONArray, found: String"),
     ("mistral", "messages.0.role", "developer", "Input tag 'developer' found using 'role' does not match any of the expected tags"),
@@ -103,7 +109,11 @@ def test_what_belongs_to_another_api(name, place, value, words):
 @pytest.mark.parametrize("value", ["hot", [], {"a": 1}, True])
 def test_a_wrong_type_is_refused_everywhere(name, value):
     """Hosts that ignore strangers still want numbers to be numbers."""
-    place = {"gemini": "generationConfig", "bedrock-converse": "inferenceConfig"}.get(name)
+    place = {
+        "gemini": "generationConfig",
+        "gemini-interactions": "generation_config",
+        "bedrock-converse": "inferenceConfig",
+    }.get(name)
     body = changed(name, place or "temperature", {"temperature": value} if place else value)
     assert ask(name, body)[0] in ((200,) if name == "ollama" else (400, 422))
 

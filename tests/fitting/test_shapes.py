@@ -10,6 +10,7 @@ MODELS = {
     "openai-chat": "deepseek/deepseek-v4-pro",
     "openai-responses": "openai/gpt-5.6",
     "gemini": "gemini/gemini-2.5-flash",
+    "gemini-interactions": "gemini/gemini-2.5-flash",
     "bedrock-converse": "bedrock/us.anthropic.claude-haiku-4-5-v1:0",
     "mistral": "mistral/mistral-small-latest",
     "cohere": "cohere/command-a-reasoning-08-2025",
@@ -34,7 +35,8 @@ def wire(dialect, **more):
         "tools": [iv.Tool("weather", "Tells it.", SCHEMA)],
         "system": "Be brief.",
     }
-    return iv.encode(iv.Request(MODELS[dialect], HISTORY, **{**options, **more}))
+    request = iv.Request(MODELS[dialect], HISTORY, dialect=dialect, **{**options, **more})
+    return iv.encode(request)
 
 
 EXPECTED = {
@@ -81,6 +83,21 @@ EXPECTED = {
             {"role": "user", "parts": [{"functionResponse": {"id": "call_1", "name": "weather", "response": {"error": "no such city"}}}, {"text": "Try Paris."}]},
         ],
         "generationConfig": {"maxOutputTokens": 500, "temperature": 0.5, "stopSequences": ["END"]},
+    },
+    "gemini-interactions": {
+        "url": "https://generativelanguage.googleapis.com/v1beta/interactions",
+        "model": "gemini-2.5-flash",
+        "input": [
+            {"type": "user_input", "content": [{"type": "text", "text": "See this:"}, {"type": "image", "mime_type": "image/png", "data": "aW1hZ2U="}]},
+            {"type": "model_output", "content": [{"type": "text", "text": "I look it up."}]},
+            {"type": "function_call", "id": "call_1", "name": "weather", "arguments": {"city": "Rome"}},
+            {"type": "function_result", "name": "weather", "call_id": "call_1", "result": "no such city", "is_error": True},
+            {"type": "user_input", "content": [{"type": "text", "text": "Try Paris."}]},
+        ],
+        "system_instruction": "Be brief.",
+        "generation_config": {"max_output_tokens": 500, "temperature": 0.5, "stop_sequences": ["END"]},
+        "tools": [{"type": "function", "name": "weather", "description": "Tells it.", "parameters": SCHEMA}],
+        "store": False,
     },
     "bedrock-converse": {
         "url": "https://bedrock-runtime.{region}.amazonaws.com/model/us.anthropic.claude-haiku-4-5-v1:0/converse",

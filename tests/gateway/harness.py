@@ -12,7 +12,7 @@ from innervoice.client.embedded import embedded_async_http
 from innervoice.emulator.core import Emulator
 from innervoice.emulator.routes import base_urls
 from innervoice.gateway.app import Gateway, create_app
-from innervoice.gateway.config import load_config
+from innervoice.gateway.config import GatewayConfig, UpstreamSettings
 from innervoice.gateway.report import Report
 
 URLS = base_urls("http://emulator")
@@ -22,11 +22,16 @@ BEHIND = {
     "openai-chat": "deepseek/deepseek-v4-pro",
     "openai-responses": "openai/gpt-5.6",
     "gemini": "gemini/gemini-3.5-flash",
+    "gemini-interactions": "interactions/gemini-3.5-flash",
     "bedrock-converse": "bedrock/us.anthropic.claude-sonnet-4-5-v1:0",
     "mistral": "mistral/mistral-small-latest",
     "cohere": "cohere/command-a-reasoning-08-2025",
     "ollama": "ollama/gpt-oss",
 }
+# What a dialect that is not the usual one of its host needs: an upstream that names it.
+UPSTREAMS = {"interactions": UpstreamSettings(provider="gemini", dialect="gemini-interactions")}
+# The same models as a client names them that asks their hosts.
+HOMES = {**BEHIND, "gemini-interactions": "gemini/gemini-3.5-flash"}
 # What a client of each dialect believes to talk to, and where it sends its requests: whole, streamed.
 PATHS = {
     "anthropic": ("/v1/messages",) * 2,
@@ -36,6 +41,7 @@ PATHS = {
         "/v1beta/models/{}:generateContent",
         "/v1beta/models/{}:streamGenerateContent?alt=sse",
     ),
+    "gemini-interactions": ("/v1beta/interactions",) * 2,
     "bedrock-converse": ("/model/{}/converse", "/model/{}/converse-stream"),
     "mistral": ("/mistral/v1/chat/completions",) * 2,
     "cohere": ("/v2/chat",) * 2,
@@ -96,8 +102,9 @@ class Served:
     def __init__(self, config=None, upstream=None, environ=None, *, http=None, **options) -> None:
         self.upstream = upstream or Upstream()
         self.reports: list[Report] = []
+        config = config or GatewayConfig()
         self.gateway = Gateway(
-            config or load_config(None, {}),
+            config.replace(upstreams={**UPSTREAMS, **config.upstreams}),
             environ or {},
             http=http or embedded_async_http(self.upstream),
             base_url_of=options.pop("base_url_of", URLS.get),
@@ -151,8 +158,8 @@ class Served:
 
 def body_of(dialect, model, messages, *, stream=False, **settings):
     """The path and the body that a client of a dialect sends for a conversation."""
-    home = BEHIND[dialect]
-    request = iv.Request(home, tuple(messages), stream=stream, **settings)
+    home = HOMES[dialect]
+    request = iv.Request(home, tuple(messages), stream=stream, dialect=dialect, **settings)
     body = dict(iv.encode(request).body)
     if "model" in body:
         body["model"] = model
@@ -204,7 +211,7 @@ class Client:
 
 def read(reply: Reply, dialect) -> iv.Response:
     """The answer, as a client reads it that knows nothing but its own dialect's provider."""
-    return iv.decode(reply.body, dialect=dialect, model=BEHIND[dialect])
+    return iv.decode(reply.body, dialect=dialect, model=HOMES[dialect])
 
 
 def bare(message: Message) -> Message:

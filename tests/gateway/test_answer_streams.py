@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 import innervoice as iv
-from gateway.harness import BEHIND, URLS, Served, body_of, read
+from gateway.harness import BEHIND, HOMES, URLS, Served, body_of, read
 from gateway.upstreams import Answer, BrokenError, Scripted, Wait, frames
 from innervoice.emulator.core import Emulator
 from innervoice.frames.sniff import AnyFraming
@@ -19,9 +19,9 @@ ASKED = "What is 15 * 23?"
 
 def recorded(dialect) -> bytes:
     """A stream of the emulator in a dialect."""
-    model = BEHIND[dialect]
+    model = HOMES[dialect]
     request = iv.Request(
-        model, (iv.user(ASKED),), stream=True, reasoning="high", max_tokens=4000,
+        model, (iv.user(ASKED),), stream=True, reasoning="high", max_tokens=4000, dialect=dialect,
         base_url=URLS[model.partition("/")[0]],
     )  # fmt: skip
     wire = iv.encode(request)

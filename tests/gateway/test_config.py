@@ -298,7 +298,7 @@ UPSTREAM_PROBLEMS = [
     ),
     (
         'mine]\nbase_url = "http://h"\ndialect = "openai"',
-        "upstreams.mine.dialect: expected one of openai-chat, anthropic, openai-responses, gemini, bedrock-converse, mistral, cohere, ollama, got 'openai'; did you mean 'openai-chat'?",
+        "upstreams.mine.dialect: expected one of openai-chat, anthropic, openai-responses, gemini, gemini-interactions, bedrock-converse, mistral, cohere, ollama, got 'openai'; did you mean 'openai-chat'?",
     ),
     (
         f'openai]\nheaders = {{ Authorization = "Bearer {SECRET}" }}',

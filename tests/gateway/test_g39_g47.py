@@ -38,6 +38,11 @@ def _anthropic(stop, *content):
     }  # fmt: skip
 
 
+def _interactions(status, *steps):
+    said = {"type": "model_output", "content": [{"type": "text", "text": "Yes."}]}
+    return {"id": "v1_a", "object": "interaction", "status": status, "steps": [said, *steps]}
+
+
 def _gemini(stop, *parts):
     content = {"role": "model", "parts": list(parts) or [{"text": "Well."}]}
     return {
@@ -77,6 +82,10 @@ ENDS = [
     ("anthropic", _anthropic("pause_turn"), "pause"),
     ("anthropic", _anthropic("tool_use", USE), "tool_calls"),
     ("anthropic", _anthropic("end_turn", USE), "tool_calls"),
+    ("gemini-interactions", _interactions("completed"), "stop"),
+    ("gemini-interactions", _interactions("incomplete"), "length"),
+    ("gemini-interactions", _interactions("requires_continuation"), "pause"),
+    ("gemini-interactions", _interactions("requires_action", {"type": "function_call", "id": "c", "name": "get_weather", "arguments": {"city": "Oslo"}}), "tool_calls"),
     ("gemini", _gemini("STOP"), "stop"),
     ("gemini", _gemini("MAX_TOKENS"), "length"),
     ("gemini", _gemini("SAFETY"), "content_filter"),
@@ -110,6 +119,10 @@ WORDS = {
         "stop": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY", "refusal": "SAFETY", "pause": "CONTINUATION",
         "tool_calls": "STOP",
     },
+    "gemini-interactions": {
+        "stop": "completed", "length": "incomplete", "content_filter": "incomplete", "refusal": "completed",
+        "pause": "requires_continuation", "tool_calls": "requires_action",
+    },
     "bedrock-converse": {
         "stop": "end_turn", "length": "max_tokens", "content_filter": "content_filtered", "refusal": "refusal", "pause": "end_turn",
         "tool_calls": "tool_use",
@@ -132,6 +145,7 @@ PLACES = {
     "openai-chat": ("choices", 0, "finish_reason"),
     "openai-responses": ("incomplete_details", "reason"),
     "gemini": ("candidates", 0, "finishReason"),
+    "gemini-interactions": ("status",),
     "bedrock-converse": ("stopReason",),
     "mistral": ("choices", 0, "finish_reason"),
     "cohere": ("finish_reason",),
@@ -185,6 +199,7 @@ REFUSALS = {
     "openai-chat": {"error": {"message": TOO_LONG, "type": "invalid_request_error", "param": "messages", "code": "context_length_exceeded"}},
     "openai-responses": {"error": {"message": TOO_LONG, "type": "invalid_request_error", "param": "input", "code": "context_length_exceeded"}},
     "gemini": {"error": {"code": 400, "message": TOO_LONG, "status": "INVALID_ARGUMENT"}},
+    "gemini-interactions": {"error": {"message": TOO_LONG, "code": "invalid_request"}},
     "bedrock-converse": {"message": TOO_LONG},
     "mistral": {"object": "error", "message": TOO_LONG, "type": "invalid_request_error", "param": None, "code": "3051"},
     "cohere": {"id": "e-1", "message": TOO_LONG},

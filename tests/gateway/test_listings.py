@@ -164,6 +164,7 @@ HOMES = {
     "openai-chat": "openai/gpt-4.1",
     "openai-responses": "openai/gpt-5.6",
     "gemini": "gemini/gemini-3.5-flash",
+    "gemini-interactions": "gemini/gemini-3.5-flash",
     "bedrock-converse": "bedrock/us.anthropic.claude-sonnet-4-5-v1:0",
     "mistral": "mistral/magistral-medium-latest",
     "cohere": "cohere/command-a-reasoning-08-2025",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import innervoice as iv
-from gateway.harness import BEHIND, QUESTION, Client, Served
+from gateway.harness import BEHIND, HOMES, QUESTION, Client, Served
 from innervoice.canon.parts import Thinking
 from innervoice.memory.restoring import seals_of
 from innervoice.wire.dialects import DIALECTS
@@ -29,7 +29,7 @@ def thought(upstream, dialect) -> list[str]:
     """What the model thought in the turns before the last one: the seals, or the words where there are none."""
     found = []
     for body in upstream.raw_answers[:-1]:
-        for part in iv.decode(body, dialect=dialect, model=BEHIND[dialect]).parts:
+        for part in iv.decode(body, dialect=dialect, model=HOMES[dialect]).parts:
             seals = list(seals_of(part))
             found += seals or ([part.text] if isinstance(part, Thinking) else [])
     return found

@@ -36,6 +36,7 @@ PATHS = {
     "openai-chat": "/v1/chat/completions",
     "openai-responses": "/v1/responses",
     "gemini": "/v1beta/models/m:generateContent",
+    "gemini-interactions": "/v1beta/interactions",
     "bedrock-converse": "/model/m/converse",
     "mistral": "/mistral/v1/chat/completions",
     "cohere": "/v2/chat",
@@ -94,6 +95,8 @@ WORDS = {
     "openai-responses": {None: "invalid_request_error", **OPENAI},
     "gemini": {None: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED", 502: "INTERNAL",
                503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED"},
+    "gemini-interactions": {None: "invalid_request", 401: "unauthenticated", 404: "not_found", 429: "resource_exhausted",
+                            502: "internal", 503: "unavailable", 504: "gateway_timeout"},
     "bedrock-converse": {None: "ValidationException", 401: "AccessDeniedException", 404: "ResourceNotFoundException",
                          429: "ThrottlingException", 502: "InternalServerException", 503: "ServiceUnavailableException",
                          504: "InternalServerException"},
@@ -115,6 +118,8 @@ def check_shape(dialect, reply, text):
                 (detail,) = body["error"].pop("details")
                 assert f"{wait}s" == detail["retryDelay"]
             assert {"error": {"code": reply.status, "message": text, "status": word}} == body
+        case "gemini-interactions":
+            assert {"error": {"message": text, "code": word}} == body
         case "bedrock-converse":
             assert {"message": text} == body
             assert word == reply.headers["x-amzn-errortype"]

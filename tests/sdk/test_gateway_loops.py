@@ -12,6 +12,7 @@ from sdk.loops import Served, check
 from sdk.test_emulator_loops import CONVERSE, OPUS, claude_loop, converse_loop
 from sdk.test_emulator_loops_chat import chat_loop, responses_loop
 from sdk.test_emulator_loops_others import cohere_loop, gemini_loop, mistral_loop, ollama_loop
+from sdk.test_interactions import interactions_loop
 
 pytest.importorskip("aiohttp")
 pytestmark = pytest.mark.filterwarnings("ignore:The model 'claude:DeprecationWarning")
@@ -21,6 +22,7 @@ BEHIND = {
     "openai-chat": "deepseek/deepseek-v4-pro",
     "openai-responses": "openai/gpt-5.6",
     "gemini": "gemini/gemini-3.5-flash",
+    "gemini-interactions": "interactions/gemini-3.5-flash",
     "bedrock-converse": "bedrock/us.anthropic.claude-sonnet-4-5-v1:0",
     "mistral": "mistral/mistral-small-latest",
     "cohere": "cohere/command-a-reasoning-08-2025",
@@ -40,6 +42,7 @@ LOOPS = {
         "openai",
     ),
     "gemini": (gemini_loop, "gemini-3.5-flash", "gemini"),
+    "gemini-interactions": (interactions_loop, "gemini-3.5-flash", "gemini"),
     "bedrock-converse": (converse_loop, CONVERSE["modelId"], "bedrock"),
     "mistral": (mistral_loop, "mistral-small-latest", "mistral"),
     "cohere": (cohere_loop, "command-a-reasoning-08-2025", "cohere"),
@@ -80,13 +83,18 @@ PAIRS = [
 @pytest.mark.parametrize(("front", "behind", "streamed"), PAIRS)
 def test_a_loop_through_the_gateway(front, behind, streamed):
     from innervoice.gateway.app import Gateway, create_app
-    from innervoice.gateway.config import GatewayConfig, NamedModel
+    from innervoice.gateway.config import GatewayConfig, NamedModel, UpstreamSettings
     from innervoice.gateway.in_thread import GatewayInThread
 
     loop, name, word = LOOPS[front]
     upstream, reports = Served(), []
     gateway = Gateway(
-        GatewayConfig(models=(NamedModel(name=name, to=(BEHIND[behind],)),)),
+        GatewayConfig(
+            models=(NamedModel(name=name, to=(BEHIND[behind],)),),
+            upstreams={
+                "interactions": UpstreamSettings(provider="gemini", dialect="gemini-interactions")
+            },
+        ),
         {},
         http=embedded_async_http(upstream),
         base_url_of=base_urls("http://emulator").get,
@@ -95,7 +103,8 @@ def test_a_loop_through_the_gateway(front, behind, streamed):
     with GatewayInThread(Behind(create_app(gateway), word, front)) as server:
         ended = loop(Counted(server.url, upstream), streamed=streamed)
     assert [report.status for report in reports] == [200] * 3
-    assert {f"{report.provider}/{report.model}" for report in reports} == {BEHIND[behind]}
+    answered = {f"{report.provider}/{report.model}" for report in reports}
+    assert answered == {BEHIND[behind].replace("interactions/", "gemini/")}
     thought = [report for report in reports[:-1] if report.usage.reasoning_tokens]
     assert reports[-1].kept >= len(thought), "what the model thought is back where it came from"
     assert reports[-1].omitted == 0

@@ -190,6 +190,29 @@ def _gemini(sdk: Any) -> Heard:
     return heard
 
 
+def _interactions(sdk: Any) -> Heard:
+    heard, calls = Heard(), {}
+    events = list(sdk.interactions.create(model="m", input="How is Köln?", stream=True))
+    for event in events:
+        if event.event_type == "step.start" and event.step.type == "function_call":
+            calls[event.index] = [event.step.name, ""]
+        if event.event_type == "error":
+            raise RuntimeError(event.error.message)  # the SDK gives the event and goes on
+        if event.event_type != "step.delta":
+            continue
+        match event.delta.type:
+            case "text":
+                heard.say("text", event.delta.text)
+            case "thought_summary" if event.delta.content.type == "text":
+                heard.say("thinking", event.delta.content.text)
+            case "arguments_delta":
+                calls[event.index][1] += event.delta.arguments
+    assert events[-1].event_type == "interaction.completed"
+    for name, arguments in calls.values():
+        heard.call(name, arguments)
+    return heard
+
+
 def _converse(sdk: Any) -> Heard:
     heard, calls, ended = Heard(), {}, []
     content = [{"role": "user", "content": [{"text": "How is Köln?"}]}]
@@ -312,6 +335,10 @@ LISTENERS = {
     "gemini": Listener(
         "google.genai", lambda module, at: module.Client(api_key="dummy", http_options={"base_url": at}),
         _gemini, ("google.genai.errors.APIError",),
+    ),
+    "gemini-interactions": Listener(
+        "google.genai", lambda module, at: module.Client(api_key="dummy", http_options={"base_url": at}),
+        _interactions, ("builtins.RuntimeError",),
     ),
     "bedrock-converse": Listener(
         "boto3", lambda _, at: _boto_client(at), _converse, ("botocore.exceptions.EventStreamError",), EVENT_STREAM,

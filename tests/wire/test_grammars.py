@@ -255,6 +255,30 @@ BROKEN = {
         ("unknown event", CHANGE(kind="response.output_text.delta", path=("type",), value="response.x.delta"), "unknown_event"),
         ("[DONE]", lambda frames: frames.append(Frame(b"[DONE]")), "done"),
     ],
+    "gemini-interactions": [
+        ("no created", DROP(kind="interaction.created"), "no_start"),
+        ("created twice", AGAIN(kind="interaction.created"), "order"),
+        ("ended as it began", CHANGE(kind="interaction.completed", path=("interaction", "status"), value="in_progress"), "status"),
+        ("another interaction", CHANGE(kind="interaction.completed", path=("interaction", "id"), value="x"), "changed"),
+        ("another interaction in between", CHANGE(kind="interaction.status_update", path=("interaction_id",), value="x"), "changed"),
+        ("interaction without an id", CHANGE(kind="interaction.created", path=("interaction", "id"), value=None), "members"),
+        ("no counts of thoughts", CHANGE(kind="interaction.completed", path=("interaction", "usage", "total_thought_tokens"), value=None), "usage"),
+        ("step not started", DROP(kind="step.start"), "not_open"),
+        ("step not stopped", DROP(kind="step.stop"), "two_open"),
+        ("last step not stopped", DROP(kind="step.stop", nth=-1), "unstopped"),
+        ("wrong index of a step", CHANGE(kind="step.start", path=("index",), value=7), "index"),
+        ("wrong index of a delta", CHANGE(kind="step.delta", path=("index",), value=7), "not_open"),
+        ("call without an id", CHANGE(kind="step.start", path=("step", "id"), value=None, nth=2), "members"),
+        ("call with its arguments", CHANGE(kind="step.start", path=("step", "arguments"), value={"city": "x"}, nth=2), "begun"),
+        ("text in a thought", CHANGE(kind="step.delta", path=("delta",), value={"type": "text", "text": "x"}), "delta"),
+        ("summary without its content", CHANGE(kind="step.delta", path=("delta", "content"), value="x"), "members"),
+        ("empty signature", CHANGE(kind="step.delta", path=("delta", "signature"), value="", nth=1), "seal"),
+        ("no end", DROP(kind="interaction.completed"), "no_end"),
+        ("text behind the end", MOVE(kind="step.delta", to=-2), "after_end"),
+        ("another name", RENAME(kind="step.delta", name=None), "event_name"),
+        ("unknown event", CHANGE(kind="step.delta", path=("event_type",), value="step.x"), "unknown_event"),
+        ("no [DONE]", DROP(kind="done"), "no_done"),
+    ],
     "gemini": [
         ("no reason", CHANGE(kind="last", path=("candidates", 0, "finishReason"), value=None), "no_end"),
         ("no counts at the end", lambda frames: frames.insert(0, drop_counts(frames)), "usage"),
@@ -365,8 +389,9 @@ def test_each_missing_or_repeated_frame_is_found(dialect):
         "content-delta",
         "tool-call-delta",
         "reasoning_details",
+        "step.delta",
     }
-    optional = {"usage", "ping", "response.in_progress", *pieces}
+    optional = {"usage", "ping", "response.in_progress", "interaction.status_update", *pieces}
     for number, frame in enumerate(frames):
         if kind_of(frame) in optional:
             continue

@@ -14,7 +14,7 @@ from innervoice.canon.target import Target
 from innervoice.canon.usage import Usage
 from innervoice.catalog.lookup import host_of, is_served
 from innervoice.catalog.targets import target_at
-from innervoice.emulator import responses
+from innervoice.emulator import interactions, responses
 from innervoice.emulator.behaviour import HEADER, behaviour_of
 from innervoice.emulator.brain import AnswerDraft, think
 from innervoice.emulator.call import EmulatedCall, ServerMemory, tokens, tools_of
@@ -103,8 +103,10 @@ class Emulator:
 
     def _looked_up(self, method: str, path: str) -> Reply:
         """What is there without asking a model: stored responses, lists of models."""
-        if method == "GET" and (stored := responses.stored(self._memory, path)):
-            return _json(stored.status, stored.body)
+        if method == "GET":
+            for desk in (responses, interactions):
+                if stored := desk.stored(self._memory, path):
+                    return _json(stored.status, stored.body)
         plain = path.partition("?")[0]
         listed = asked(plain) if method in ("GET", "HEAD") else None
         return _not_found(method, plain) if listed is None else _json(200, listed)
@@ -224,6 +226,9 @@ def _drafted(
     config = as_dict(body.get("toolConfig"))
     forced = is_forced(body.get("tool_choice")) or is_forced(config.get("toolChoice"))
     forced = forced or as_dict(config.get("functionCallingConfig")).get("mode") == "ANY"
+    choice = as_dict(body.get("generation_config")).get("tool_choice")
+    mode = as_dict(as_dict(choice).get("allowed_tools")).get("mode")
+    forced = forced or is_forced(choice) or is_forced(mode)
     pieces = max(call.behaviour.pieces, 2 if call.behaviour.redact else 1)
     tools = tools_of(body)
     step = script(messages, tools) if script else None

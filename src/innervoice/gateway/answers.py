@@ -283,7 +283,8 @@ class BytesAnswer:
         error = row.server.write_stream_error(_refusal(failure))
         if self._passage.front.array:
             return (b"," if self._has_begun else b"[") + (error.data or b"") + b"]"
-        done = row.framing(Frame(row.last_mark)) if row.last_mark.startswith(b"[") else b""
+        has_done = row.last_mark.startswith(b"[")
+        done = (row.closing or row.framing(Frame(row.last_mark))) if has_done else b""
         return self._numbered(row.framing(error)) + done
 
     def _numbered(self, data: bytes) -> bytes:

@@ -59,7 +59,8 @@ _EFFORTS = get_args(Effort)
 _BILLING = "x-anthropic-billing-header:"
 """How the first line of Claude Code's system prompt begins; its number differs in every request, which ends prompt caches."""
 _BILLED_BY = "anthropic"
-_STORED = "previous_response_id"
+_STORED = ("previous_response_id", "previous_interaction_id")
+"""Members that name a conversation which a provider has stored."""
 _SETTINGS = ("thinking", "output_config", "additionalModelRequestFields")
 """Members in which a client may combine what a model does not take together: off and an effort, on and no budget."""
 _MOST_TOLD = 50
@@ -223,10 +224,10 @@ class Passage:
 
     def _check_state(self, target: Target) -> None:
         """Raises `UsageError` if the conversation is stored at a provider that is not asked."""
-        is_stored = bool(self._value.get(_STORED))
-        if is_stored and target.dialect != self.front.dialect:
+        named = next((name for name in _STORED if self._value.get(name)), None)
+        if named and target.dialect != self.front.dialect:
             raise UsageError(
-                f"{_STORED} names a conversation that {target.provider} has not stored; send the whole conversation in `input`"
+                f"{named} names a conversation that {target.provider} has not stored; send the whole conversation in `input`"
             )
 
     def _is_changed(self, wire: Wire, changes: tuple[Note, ...], target: Target) -> bool:

@@ -8,7 +8,8 @@ Rules, as the design numbers them, and where they are:
       users and tools said is sent in the form of the target's dialect.                                  content.py
   H3  A host that wants the reasoning of every turn with calls gets the field, empty if the reasoning is lost; one
       that refuses reasoning gets none.                                                                    turns.py
-  H4  Gemini 3 and later: the first call of an unsigned step of the current turn gets the skip value.
+  H4  Gemini 3 and later: the first call of an unsigned step of the current turn gets the skip value, in Interactions a thought
+      before it.
   H5  Responses: a reasoning item goes with what it produced, and with its encrypted content if nothing is stored.
   H6  A call's id that the target refuses is mapped, its results with it.                                    ids.py
   H7  Reasoning that is bound to everything before it is left out once that changed.                      prefix.py

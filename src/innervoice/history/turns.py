@@ -176,17 +176,14 @@ class TurnRules:
 
     def _signed(self, number: int, message: Message) -> Message:
         calls = [part for part in message.parts if isinstance(part, ToolCall)]
-        if not calls or any(part.origin and part.origin.seals for part in calls):
+        if not calls or self._replay.is_signed(message.parts):
             return message
         first = calls[0]
         place = (number, message.parts.index(first))
         self._ledger.filled(
             place, "tool_call", "H4", "this step has no signature", "signature_filled"
         )
-        signed = self._replay.skipped(first)
-        return message.replace(
-            parts=tuple(signed if part is first else part for part in message.parts)
-        )
+        return message.replace(parts=self._replay.with_skip(message.parts, first))
 
     def with_results(self, messages: list[Message], start: int) -> list[Message]:
         """H1: adds a result for every call without one; removes turns that have no parts left.

@@ -82,6 +82,17 @@ def _gemini(choice: Choice, row: ModelRow) -> Fields:
     return {"generationConfig": {"thinkingConfig": config}} if config else {}
 
 
+def _interactions(choice: Choice, row: ModelRow) -> Fields:
+    shown = None if choice.show is None else ("none" if choice.show == "hidden" else "auto")
+    config = _without_none(
+        {
+            "thinking_level": None if choice.off else choice.effort,
+            "thinking_summaries": "none" if choice.off else shown,
+        }
+    )
+    return {"generation_config": config} if config else {}
+
+
 def _thinking_type(choice: Choice, row: ModelRow) -> Fields:
     on = "adaptive" if row.control == "thinking-adaptive" else "enabled"
     if choice.off:
@@ -166,6 +177,7 @@ CONTROLS: dict[str, Callable[[Choice, ModelRow], Fields]] = {
     "responses": _responses,
     "gemini-level": _gemini,
     "gemini-budget": _gemini,
+    "interactions": _interactions,
     "thinking-type": _thinking_type,
     "thinking-adaptive": _thinking_type,
     "enable-thinking": _enable_thinking,

@@ -30,6 +30,7 @@ _FOLDERS = {
     "anthropic": "anthropic",
     "openai-responses": "responses",
     "gemini": "gemini",
+    "gemini-interactions": "interactions",
     "bedrock-converse": "converse",
     "mistral": "mistral",
     "cohere": "cohere",

@@ -17,6 +17,8 @@ special needs uses this class unchanged.
     without_id     a part without the id by which a host looks up what led to it (H5)
     skips          the model demands a signature on the first call of each step (H4)
     skipped        a call with the documented value that skips the check of its signature (H4)
+    is_signed      a step has the signature that its model demands (H4)
+    with_skip      a step with the value that skips the check (H4)
     call_id        where the block of a call, or of a result, has the call's id (H6)
 """
 
@@ -90,6 +92,16 @@ class Replay:
     def skipped(self, call: ToolCall) -> ToolCall:
         """A call with the value that skips the check of its signature."""
         return call
+
+    def is_signed(self, parts: tuple[Part, ...]) -> bool:
+        """Whether a step with calls has the signature that its model demands: on one of the calls."""
+        return any(
+            isinstance(part, ToolCall) and bool(part.origin and part.origin.seals) for part in parts
+        )
+
+    def with_skip(self, parts: tuple[Part, ...], call: ToolCall) -> tuple[Part, ...]:
+        """The parts of a step whose first call is `call`, with the value that skips the check."""
+        return tuple(self.skipped(call) if part is call else part for part in parts)
 
     def names_call(self, call: ToolCall) -> bool:
         """Whether the block of a call has an id; Gemini pairs calls and results by their order if they have none."""

@@ -26,7 +26,12 @@ def _looks_like(value: dict[str, Any], name: str | None) -> bool:
 
 
 def _history_looks_like(items: list[dict[str, Any]]) -> bool:
-    return any(as_text(item.get("type")) in _ITEMS for item in items)
+    return any(_is_item(item) for item in items)
+
+
+def _is_item(item: dict[str, Any]) -> bool:
+    """Whether it is one of this API's; Gemini's Interactions have calls of the same type, with arguments that are an object."""
+    return as_text(item.get("type")) in _ITEMS and not isinstance(item.get("arguments"), dict)
 
 
 def _turn_of(body: dict[str, Any]) -> list[Any]:

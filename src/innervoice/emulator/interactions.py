@@ -1,0 +1,140 @@
+"""Gemini's Interactions: signed thoughts, and conversations that the server stores."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from innervoice.canon.parts import Part
+from innervoice.canon.response import Response
+from innervoice.emulator.brain import AnswerDraft
+from innervoice.emulator.call import EmulatedCall, ServerMemory
+from innervoice.emulator.desk import Desk
+from innervoice.wire.answers import write_answer
+from innervoice.wire.gemini.rules import SKIPS
+from innervoice.wire.interactions import DIALECT
+from innervoice.wire.interactions.read import InteractionsReader
+from innervoice.wire.interactions.rules import INVALID, results_in
+from innervoice.wire.interactions.serve_request import steps_of
+from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.protocol import Context
+from innervoice.wire.refusals import Refusal
+from innervoice.wire.rules import refused
+from innervoice.wire.serve_request import assistant_turn
+
+__all__ = ["DESK", "StoredInteraction", "stored"]
+
+_STORED = re.compile(r"/interactions/(v1_\w+)$")
+_NOT_FOUND = refused("Requested entity was not found.", status=404)
+
+
+def is_on(call: EmulatedCall) -> bool:
+    """Whether the model thinks in this call."""
+    return bool(_config(call).get("thinking_level")) or call.target.row.default != "none"
+
+
+def conversation(call: EmulatedCall) -> dict[str, Any]:
+    """The body with the stored part of the conversation before the new input."""
+    held = call.memory.responses.get(str(call.body.get("previous_interaction_id")))
+    before = as_list(as_dict(held).get("items"))
+    return {**call.body, "input": [*before, *steps_of(call.body.get("input"))]}
+
+
+class StoredInteraction(NamedTuple):
+    """The reply to a GET for a stored interaction."""
+
+    status: int
+    body: dict[str, Any]
+
+
+def stored(memory: ServerMemory, path: str) -> StoredInteraction | None:
+    """The reply to a GET for a stored interaction; None if the path does not name one."""
+    found = _STORED.search(urlsplit(path).path)
+    held = memory.responses.get(found[1]) if found else None
+    if found is None or held is None:
+        return None
+    answer = Response(id=found[1], model=held["model"], ended=True, finish_reason="stop")
+    return StoredInteraction(200, {**write_answer(answer, DIALECT.name), "steps": held["output"]})
+
+
+# ---- refusals -------------------------------------------------------------------------------
+
+
+def check(call: EmulatedCall) -> Iterator[Refusal]:
+    """Which steps are refused: with a signature that is forged or of another account, or behind an interaction that is not stored."""
+    previous = call.body.get("previous_interaction_id")
+    steps = [as_dict(step) for step in steps_of(call.body.get("input"))]
+    if previous:
+        held = call.memory.responses.get(str(previous))
+        if held is None:
+            yield _NOT_FOUND
+            return
+        yield from _unanswered(held["items"], steps)
+    for step in steps:
+        signature = step.get("signature")
+        if not signature or signature in SKIPS:
+            continue
+        claims = call.claims(signature)
+        if not claims or claims["account"] != call.account or claims["step"] != step.get("type"):
+            yield INVALID
+
+
+def _unanswered(held: list[Any], steps: list[dict[str, Any]]) -> Iterator[Refusal]:
+    """Calls of the stored conversation that have no result, there or in the new steps."""
+    given = {result.get("call_id") for step in [*held, *steps] for result in results_in(step)}
+    for step in held:
+        if step.get("type") == "function_call" and step.get("id") not in given:
+            yield INVALID
+
+
+# ---- the answer ------------------------------------------------------------------------------
+
+
+def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
+    """The turn; it is stored if the request wants that."""
+    steps = [*_thoughts(call, draft), *_made(call, draft)]
+    if call.body.get("store") is not False:
+        items = [*as_list(conversation(call).get("input")), *steps]
+        kept = {"items": items, "output": steps, "model": call.model}
+        call.memory.keep(call.memory.responses, call.id(DIALECT.id_start), kept)
+    answer = {"object": "interaction", "steps": steps}
+    turn = assistant_turn(InteractionsReader(Context(model=call.model)), answer)
+    return list(turn.parts)
+
+
+def _thoughts(call: EmulatedCall, draft: AnswerDraft) -> Iterator[dict[str, Any]]:
+    shown = _config(call).get("thinking_summaries") == "auto"
+    shown = call.behaviour.show != "hidden" if call.behaviour.show else shown
+    for position, thought in enumerate(draft.thoughts):
+        seal = call.seal(kind="thought", step="thought", position=position)
+        summary = {"summary": [{"type": "text", "text": thought}]} if shown else {}
+        yield {"type": "thought", "signature": seal, **summary}
+
+
+def _made(call: EmulatedCall, draft: AnswerDraft) -> Iterator[dict[str, Any]]:
+    if draft.text:
+        yield {"type": "model_output", "content": [{"type": "text", "text": draft.text}]}
+    for position, (name, values) in enumerate(draft.calls):
+        given = {"type": "function_call", "id": call.id("call_", position), "name": name}
+        yield {**given, "arguments": values}
+
+
+def _config(call: EmulatedCall) -> dict[str, Any]:
+    return as_dict(call.body.get("generation_config"))
+
+
+def _carried(text: str, seal: str) -> dict[str, Any] | None:
+    summary = {"summary": [{"type": "text", "text": text}]} if text else {}
+    step: dict[str, Any] = {"type": "thought", **summary}
+    return {**step, "signature": seal} if seal else step
+
+
+DESK = Desk(
+    is_on=is_on,
+    check=check,
+    parts=parts,
+    conversation=conversation,
+    carried=_carried,
+)

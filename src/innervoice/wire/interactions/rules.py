@@ -1,0 +1,107 @@
+"""What the Interactions API refuses about reasoning.
+
+It says little: most refusals have one sentence (recorded in googleapis/js-genai 1735 for a thought without a signature).
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Iterator
+from typing import Any
+
+from innervoice.canon.target import Target
+from innervoice.wire.gemini.rules import SKIPS, needs_signatures
+from innervoice.wire.interactions.members import shape_problems
+from innervoice.wire.interactions.serve_request import steps_of
+from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
+from innervoice.wire.rules import refused
+
+__all__ = ["INVALID", "problems", "results_in"]
+
+INVALID = refused("Request contains an invalid argument.")
+
+
+def problems(
+    body: dict[str, Any], target: Target, headers: Headers = NO_HEADERS
+) -> Iterator[Refusal]:
+    """Why the API would refuse a body."""
+    yield from shape_problems(body, target)
+    yield from _settings(as_dict(body.get("generation_config")), target)
+    steps = [as_dict(step) for step in steps_of(body.get("input"))]
+    if not steps and not body.get("continuation_token"):
+        yield refused("Invalid input at 'input'.")
+    for number, step in enumerate(steps):
+        yield from _signature(step, number)
+    yield from _answered(steps, is_held=bool(body.get("previous_interaction_id")))
+    if needs_signatures(target.model):
+        yield from _signed(steps)
+
+
+def _settings(config: dict[str, Any], target: Target) -> Iterator[Refusal]:
+    row, level = target.row, config.get("thinking_level")
+    if row.control == "none" and (level is not None or "thinking_summaries" in config):
+        yield refused("Thinking is not supported for this model")
+    elif level is not None and not row.efforts:
+        yield refused("Thinking level is not supported for this model")
+    elif level is not None and level not in row.efforts:
+        yield refused(f"Thinking level {str(level).upper()} is not supported for this model.")
+
+
+# ---- histories ------------------------------------------------------------------------------------
+
+
+def results_in(step: dict[str, Any]) -> list[dict[str, Any]]:
+    """The results of functions that a step is, or holds."""
+    if step.get("type") == "function_result":
+        return [step]
+    held = map(as_dict, as_list(step.get("content")) if step.get("type") == "user_input" else ())
+    return [block for block in held if block.get("type") == "function_result"]
+
+
+def _signature(step: dict[str, Any], number: int) -> Iterator[Refusal]:
+    signature = step.get("signature")
+    if step.get("type") == "thought" and not signature:
+        yield INVALID
+    if not signature or signature in SKIPS:
+        return
+    try:
+        text = str(signature).translate(str.maketrans("-_", "+/")).rstrip("=")
+        b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except ValueError:
+        yield refused(f"Invalid input at 'input[{number}].signature'.")
+
+
+def _answered(steps: list[dict[str, Any]], *, is_held: bool) -> Iterator[Refusal]:
+    """Each call has a result behind it, and each result its call, unless the server holds the start of the conversation."""
+    waiting: set[Any] = set()
+    for step in steps:
+        results = results_in(step)
+        for result in results:
+            if result.get("call_id") not in waiting and not is_held:
+                yield INVALID
+            waiting.discard(result.get("call_id"))
+        if waiting and step.get("type") == "user_input" and not results:
+            yield INVALID
+        if step.get("type") == "function_call":
+            waiting.add(step.get("id"))
+    if waiting:
+        yield INVALID
+
+
+def _signed(steps: list[dict[str, Any]]) -> Iterator[Refusal]:
+    """Calls of the current turn that no signed thought led to."""
+    asked = [
+        number
+        for number, step in enumerate(steps)
+        if step.get("type") == "user_input" and not results_in(step)
+    ]
+    is_signed = False
+    for step in steps[asked[-1] + 1 if asked else 0 :]:
+        if results_in(step):
+            is_signed = False
+        elif step.get("type") == "thought":
+            is_signed = True  # without a signature it is refused anyway
+        elif step.get("type") == "function_call" and not is_signed:
+            yield INVALID
+            return
