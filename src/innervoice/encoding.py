@@ -13,6 +13,7 @@ from innervoice.canon.jsontext import load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Text, ToolCall, ToolResult
 from innervoice.canon.request import Request, Wire
+from innervoice.canon.rows import Host
 from innervoice.canon.target import Target
 from innervoice.errors import DecodeError, UsageError
 from innervoice.fitting.media import fit_media
@@ -151,13 +152,18 @@ class _Encoding:
         wanted = self._host.members.get(self._dialect.name) if self._host else None
         if "{model}" in self._path:
             body.pop("model", None)
-        for name in ("stream", "stream_options"):  # the path says it
-            if self._host and name in self._host.lacks:
+        if self._host and (self._host.renames or "stream" in self._host.lacks):
+            self._rename(body, self._host)
+        return {**body, **wanted} if wanted else body
+
+    def _rename(self, body: dict[str, Any], host: Host) -> None:
+        """Takes out what the path says, and gives members the names that this host has for them."""
+        for name in ("stream", "stream_options"):
+            if name in host.lacks:
                 body.pop(name, None)
-        for name, other in self._host.renames.items() if self._host else ():
+        for name, other in host.renames.items():
             if isinstance(body.get(name), str):
                 body[other] = body.pop(name)
-        return {**body, **wanted} if wanted else body
 
 
 def _alternating(planned: Plan) -> tuple[Message, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypedDict, get_args
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
@@ -25,6 +25,8 @@ __all__ = ["Foreign", "Mode", "Request", "RequestFields", "Tool", "Wire", "check
 
 Mode: TypeAlias = Literal["strict", "clamp", "passthrough"]
 Foreign: TypeAlias = Literal["omit", "text"]
+_put = msgspec.structs.force_setattr
+_MODES, _FOREIGN = get_args(Mode), get_args(Foreign)
 
 _KEY_NAME = re.compile(
     r"(?:.*[_-])?(?:key|token|secret|password|signature)|apikey|accesstoken|sig|auth|code",
@@ -111,7 +113,6 @@ class Request(_Head, frozen=True, kw_only=True):
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        put = msgspec.structs.force_setattr
         if isinstance(self.messages, (str, Message)):
             raise UsageError(
                 "messages must be a list of messages; create one with innervoice.user(text)"
@@ -123,23 +124,18 @@ class Request(_Head, frozen=True, kw_only=True):
         for message in messages:
             if not isinstance(message, Message):
                 raise UsageError(f"messages must be Message values, not {type(message).__name__}")
-        put(self, "messages", messages)
+        _put(self, "messages", messages)
         if self.base_url is not None:
             check_base_url(self.base_url)
-        put(self, "tools", tuple(tools_from(self.tools)) if self.tools else ())
-        put(self, "reasoning", Reasoning.from_any(self.reasoning))
-        put(self, "stop", _stops(self.stop))
-        limit = self.max_tokens
-        if limit is not None and (type(limit) is not int or limit < 1):
+        _put(self, "tools", tuple(tools_from(self.tools)) if self.tools else ())
+        _put(self, "reasoning", Reasoning.from_any(self.reasoning))
+        _put(self, "stop", _stops(self.stop))
+        if (limit := self.max_tokens) is not None and (type(limit) is not int or limit < 1):
             raise UsageError(f"max_tokens must be a number of tokens, 1 or more, not {limit!r}")
-        for name, known in (
-            ("mode", ("strict", "clamp", "passthrough")),
-            ("foreign", ("omit", "text")),
-        ):
-            if getattr(self, name) not in known:
-                raise UsageError(
-                    f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}"
-                )
+        if self.mode not in _MODES or self.foreign not in _FOREIGN:
+            name, known = ("foreign", _FOREIGN) if self.mode in _MODES else ("mode", _MODES)
+            given = getattr(self, name)
+            raise UsageError(f"{name} must be one of {', '.join(known)}, not {given!r}")
 
 
 def _stops(stop: Any) -> tuple[str, ...] | None:

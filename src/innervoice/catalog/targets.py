@@ -80,6 +80,5 @@ def target_at(
         dialect = dialect_at(host, model)
     name = dialect_named(dialect or "").name  # raises for a name that is not one
     row = model_row_of(model, host.id if host else None, name) or UNKNOWN_MODEL
-    if host is not None and host.places:
-        host = host.in_dialect(name)
-    return Target(provider=provider, model=model, host=host, dialect=name, row=row, scope=scope)
+    here = host.in_dialect(name) if host and host.places else host
+    return Target(provider=provider, model=model, host=here, dialect=name, row=row, scope=scope)

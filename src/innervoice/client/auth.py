@@ -113,18 +113,27 @@ class Keyring:
 
     def headers(self, destination: Destination, outgoing: Outgoing) -> dict[str, str]:
         """The headers that authenticate this request, and those that say for whom it is."""
-        variables = destination.host.header_variables if destination.host else {}
-        values = {name: self._first_of(names) for name, names in variables.items()}
-        told = {name: _checked(value, name) for name, value in values.items() if value}
-        return {**told, **self._key_headers(destination, outgoing)}
-
-    def _key_headers(self, destination: Destination, outgoing: Outgoing) -> dict[str, str]:
-        found = self._header_and_key(destination)
+        found, host = self._header_and_key(destination), destination.target.host
         if found:
             name, key = found
-            if url := self._token_url(destination):
+            if host and host.token_url and (url := self._token_url(destination)):
                 key = exchanged(url, key, destination.provider)
-            return {name: f"Bearer {key}" if name == _BEARER else key}
+            made = {name: f"Bearer {key}" if name == _BEARER else key}
+        else:
+            made = self._keyless_headers(destination, outgoing)
+        return (
+            {**self._told(host.header_variables), **made}
+            if host and host.header_variables
+            else made
+        )
+
+    def _told(self, variables: Mapping[str, Iterable[str]]) -> dict[str, str]:
+        """The headers that environment variables fill."""
+        values = {name: self._first_of(names) for name, names in variables.items()}
+        return {name: _checked(value, name) for name, value in values.items() if value}
+
+    def _keyless_headers(self, destination: Destination, outgoing: Outgoing) -> dict[str, str]:
+        """What authenticates a request without a key: a signature, a token of Google's, or nothing."""
         host = destination.host
         if host and host.aws_service:
             return self._signed(destination, host.aws_service, outgoing)
@@ -178,7 +187,8 @@ class Keyring:
 
     def members(self, destination: Destination) -> dict[str, str]:
         """The members of the body that the environment fills, as the project at IBM."""
-        variables = destination.host.member_variables if destination.host else {}
+        host = destination.host
+        variables = host.member_variables if host else {}
         found = ((name, self._first_of(names)) for name, names in variables.items())
         return next(({name: value} for name, value in found if value), {})
 
@@ -226,8 +236,9 @@ class Keyring:
 
 def _header_of(destination: Destination) -> str:
     """The header that carries the key; for a host without a row, the header of its dialect."""
-    if destination.host is not None and destination.host.id != "custom":
-        return destination.host.key_header
+    host = destination.target.host
+    if host is not None and host.id != "custom":
+        return host.key_header
     return dialect_named(destination.dialect).key_header or _BEARER
 
 

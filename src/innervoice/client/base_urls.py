@@ -58,8 +58,6 @@ def _with_path(server: str, path: str) -> str:
 
 def with_quoted_model(url: str, target: Target) -> str:
     """The URL with the model's name quoted as one segment of its path: names on Bedrock contain colons and slashes."""
-    model, host = target.model, target.host
-    named = host.envelope if host and host.envelope else target.dialect
-    if not dialect_named(named).quotes_model:
+    if not dialect_named((target.host and target.host.envelope) or target.dialect).quotes_model:
         return url
-    return url.replace(f"/model/{model}/", f"/model/{quote(model, safe='-_.~')}/")
+    return url.replace(f"/model/{target.model}/", f"/model/{quote(target.model, safe='-_.~')}/")

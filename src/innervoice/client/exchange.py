@@ -21,6 +21,7 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.notes import Notebook
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Failure, Response
+from innervoice.canon.rows import Host
 from innervoice.canon.structured import StructuredResponse
 from innervoice.client.answer import is_output
 from innervoice.client.auth import Destination, Keyring, Outgoing, key_headers
@@ -120,9 +121,7 @@ class Exchange:
         wire, destination = self._wire, self._destination
         headers = {"user-agent": _AGENT, **wire.headers, **self._extra_headers}
         url = with_quoted_model(wire.url, destination.target)
-        body = self._body
-        if body is None:
-            body = dump_json(self._with_members(wire.body))
+        body = dump_json(self._with_members(wire.body)) if self._body is None else self._body
         outgoing = Outgoing(wire.method, url, headers, body)
         if self._needs_key:
             for name, value in self._keyring.headers(destination, outgoing).items():
@@ -132,8 +131,11 @@ class Exchange:
 
     def _with_members(self, body: dict[str, Any]) -> dict[str, Any]:
         """The body with what the environment fills in, unless the caller chose one of these members."""
-        host = self._destination.host
-        if host is None or not host.member_variables.keys().isdisjoint(body):
+        host = self._destination.target.host
+        return self._filled(body, host) if host and host.member_variables else body
+
+    def _filled(self, body: dict[str, Any], host: Host) -> dict[str, Any]:
+        if not host.member_variables.keys().isdisjoint(body):
             return body
         return {**body, **self._keyring.members(self._destination)}
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.errors import DecodeError
-from innervoice.frames.eventstream import opened_chunk
 
 __all__ = ["json_of"]
 
@@ -49,6 +48,8 @@ def json_of(value: Any) -> Any:
 
 def _opened(event: dict[str, Any]) -> Any:
     """The message in an event of botocore's InvokeModelWithResponseStream; other values as they are."""
+    from innervoice.frames.eventstream import opened_chunk  # noqa: PLC0415 - only Bedrock sends it
+
     plain = _plain(event)
     inner = plain.get("chunk")
     opened = opened_chunk(inner if isinstance(inner, dict) else plain)
