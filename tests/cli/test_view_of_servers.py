@@ -132,7 +132,7 @@ def test_the_emulator_is_followed_live(tmp_path):
         "messages": [{"role": "user", "content": "What is 15 * 23?"}],
     }
     with Emulate("--log", str(tmp_path)) as emulate:
-        assert emulate.said[-1] == f"Look at its requests with: innervoice view {tmp_path}"
+        assert emulate.said[-1] == f"View the requests with: innervoice view {tmp_path}"
         connection = emulate.connected()
         connection.request("POST", "/anthropic/v1/messages", json.dumps(body), HEADERS)
         response = connection.getresponse()

@@ -32,10 +32,10 @@ __all__ = ["command", "overrides_file"]
 _EPILOG = """\
 \b
 Examples:
-  innervoice models                                  the providers, and how many rows each has
+  innervoice models                                  the providers, and the number of rows for each
   innervoice models anthropic                        the rows of a provider
   innervoice models anthropic/claude-opus-5-5        what it accepts, what it writes, and the sources
-  innervoice models refresh api.json                 update from a models.dev style file
+  innervoice models refresh api.json                 update from a file in the format of models.dev
   innervoice models refresh https://.../v1/models    or a provider's own list, by URL
 """
 _TIMEOUT = 30
@@ -70,7 +70,7 @@ def load_overrides() -> None:
 @click.command("models", epilog=_EPILOG)
 @click.argument("name", required=False)
 @click.argument("source", required=False)
-@click.option("--dialect", help="The wire format, where a host speaks several.")
+@click.option("--dialect", help="The wire format, if a host has several.")
 def command(*, name: str | None, source: str | None, dialect: str | None) -> None:
     """Show which reasoning settings a model accepts, or update that data with "refresh SOURCE"."""
     try:
