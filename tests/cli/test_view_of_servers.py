@@ -91,7 +91,7 @@ class Emulate:
         said = []
         for line in lines:
             said.append(line.rstrip())
-            if line.startswith(("Look at", "Error")):
+            if line.startswith(("View the", "Error")):
                 break
         self.said = said
         self.url = next(line.split()[-1] for line in said if line.startswith("anthropic "))
