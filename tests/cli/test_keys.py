@@ -98,7 +98,7 @@ def test_limits(place, monkeypatch):
         (["iv-abcdefghijk"], "expected a caller's name of letters"),
         (["a", "--models", "a b"], "expected names of models, got 'a b'"),
         (["a", "--models", ","], "expected one name or more"),
-        (["a", "--expires", "soon"], "expected a time as 30d or 12h, or a date as 2027-01-01, got 'soon'"),
+        (["a", "--expires", "soon"], "expected a time such as 30d or 12h, or a date such as 2027-01-01, got 'soon'"),
         (["a", "--expires", "2020-01-01"], "expected a time in the future"),
         (["a", "--expires", "99999w"], "expected a time in the future"),
         (["a", "--budget", "50"], "expected dollars and a period"),

@@ -269,7 +269,7 @@ def test_an_unknown_client(machine, given, near):
     [
         ((), "which client?"),
         (("qwen",), "qwen needs a model"),
-        (("cline",), "Cline cannot be pointed at a gateway: "),
+        (("cline",), "Cline cannot use a gateway: "),
         (("claude", "--url", "http://127.0.0.1:1", "--emulated"), "--url cannot be used with"),
         (("claude", "--emulated", "--config", "missing.toml"), "missing.toml"),
     ],

@@ -107,7 +107,7 @@ class TestServe:
                 f"Listening on {url}",
                 "Providers: all of them, emulated",
                 "Store: the memory of this process",
-                f"View: {url}/view; kept of requests: their shape, without texts, until it stops",
+                f"View: {url}/view; logged of requests: their shape, without texts, until the gateway stops",
                 f"Claude Code   ANTHROPIC_BASE_URL={url} ANTHROPIC_AUTH_TOKEN=any claude --model gemini/gemini-3.5-flash",
                 f"OpenAI SDKs   OPENAI_BASE_URL={url}/v1 OPENAI_API_KEY=any",
                 f"Gemini        GOOGLE_GEMINI_BASE_URL={url} GEMINI_API_KEY=any",

@@ -20,7 +20,7 @@ class TestAsk:
         done = ask("What is 15 * 23?")
         assert (0, b"15 * 23 = 345.\n") == (done.returncode, done.stdout)
         told, *thought = done.stderr.decode().splitlines()
-        assert told.startswith("No key for anthropic: an emulator of it answers")
+        assert told.startswith("No API key for anthropic: the emulator answers")
         assert "Computed: 15 * 23 = 345." in thought
 
     def test_how_much_is_shown(self):

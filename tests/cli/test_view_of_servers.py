@@ -91,7 +91,7 @@ class Emulate:
         said = []
         for line in lines:
             said.append(line.rstrip())
-            if line.startswith(("Look at", "Error")):
+            if line.startswith(("View the", "Error")):
                 break
         self.said = said
         self.url = next(line.split()[-1] for line in said if line.startswith("anthropic "))
@@ -132,7 +132,7 @@ def test_the_emulator_is_followed_live(tmp_path):
         "messages": [{"role": "user", "content": "What is 15 * 23?"}],
     }
     with Emulate("--log", str(tmp_path)) as emulate:
-        assert emulate.said[-1] == f"Look at its requests with: innervoice view {tmp_path}"
+        assert emulate.said[-1] == f"View the requests with: innervoice view {tmp_path}"
         connection = emulate.connected()
         connection.request("POST", "/anthropic/v1/messages", json.dumps(body), HEADERS)
         response = connection.getresponse()

@@ -23,11 +23,11 @@ Examples:
   innervoice ask "What is 15 * 23?"
   innervoice ask -m gemini/gemini-3.5-flash -e high "Why is the sky blue?" --show summary
   cat question.txt | innervoice ask - -m deepseek/deepseek-v4-pro --show none > answer.txt
-  innervoice ask "The weather in Paris?" --tools tools.py      functions of a file as tools
+  innervoice ask "The weather in Paris?" --tools tools.py      the file's functions are the tools
   innervoice ask "Why?" --raw > turn.json                      the complete response, to send back later
 
-In a pipe the answer goes to stdout and the reasoning to stderr; if there is no answer, the exit status is 1. Without
-a key, an emulator answers.
+In a pipe, the answer goes to stdout and the reasoning to stderr; without an answer, the exit status is 1. Without
+an API key, the emulator answers.
 """
 
 
@@ -39,16 +39,16 @@ a key, an emulator answers.
 )
 @click.option("-s", "--system", help="The system prompt.")
 @click.option("--show", type=click.Choice(["full", "summary", "length", "none"]), default="full", show_default=True, help="How much of the reasoning is shown.")  # fmt: skip
-@click.option("--keep", is_flag=True, help="Leave the reasoning standing in the terminal.")
+@click.option("--keep", is_flag=True, help="Leave the reasoning on the screen.")
 @click.option("--tools", "tools_file", help="A Python file whose functions the model may call.")
-@click.option("--max-tokens", type=int, help="The limit on output tokens, reasoning included.")
-@click.option("--base-url", help="Another address for the provider's API.")
-@click.option("--emulate", is_flag=True, help="Use the emulator, even if there is a key.")
+@click.option("--max-tokens", type=int, help="The limit on output tokens, including reasoning.")
+@click.option("--base-url", help="Another base URL for the provider's API.")
+@click.option("--emulate", is_flag=True, help="Use the emulator, even if there is an API key.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON, without seals.")
 @click.option(
     "--raw",
     is_flag=True,
-    help="Print all of it as JSON that innervoice reads back, seals included.",
+    help="Print the complete response as JSON that innervoice can read, including seals.",
 )
 def command(
     *,

@@ -17,7 +17,7 @@ Examples:
   innervoice bulk convert rows.jsonl -o train.jsonl --to trl --for qwen3
   innervoice bulk report out/ -o report.html
 
-JSON lines need no extra package; Parquet and Arrow need those of innervoice[bulk].
+JSON lines need no extra package; Parquet and Arrow need innervoice[bulk].
 """
 
 
@@ -30,4 +30,4 @@ class BulkGroup(LazyGroup):
 
 @click.group("bulk", cls=BulkGroup, epilog=_EPILOG)
 def command() -> None:
-    """Split, check and convert the reasoning in data sets, batch files and logs."""
+    """Split, check and convert the reasoning in datasets, batch files and logs."""

@@ -39,8 +39,8 @@ Examples:
   innervoice bulk convert rows.jsonl -o train.jsonl --to llama-factory --for qwen3 --where 'status == "answered" and loop_novelty > 0.1'
   innervoice bulk convert rows.jsonl -o rl.parquet --to verl --reference ground_truth
 
-Every example is read back and compared. Answers that broke off are left out (--incomplete writes them). Rows that the filter, the model's template or this check keeps out are in a second file,
-train.rejected.jsonl, with the reason. What the trainer has to be told is printed.
+Every example is read back and compared. Answers that broke off are left out (--incomplete writes them). Rows that the filter, the model's template or this check rejects are written to a second file,
+train.rejected.jsonl, with the reason. The settings for the trainer are printed.
 """
 
 
@@ -52,29 +52,29 @@ train.rejected.jsonl, with the reason. What the trainer has to be told is printe
     "target",
     required=True,
     type=click.Choice(list(TARGETS)),
-    help="Who reads the examples.",
+    help="The trainer that reads the examples.",
 )
 @click.option(
     "--for",
     "family",
     type=click.Choice(list(FAMILIES)),
-    help="The family of the model that is trained.",
+    help="The family of the model to train.",
 )
 @click.option(
     "--history",
     type=click.Choice(HISTORY),
-    help="Which reasoning of a conversation stays. Without: all, or what the family's template does not drop.",
+    help="Which reasoning of a conversation is kept. Default: all, or what the family's template keeps.",
 )
-@click.option("--reference", metavar="COLUMN", help="Column with the right answer, for verl.")
+@click.option("--reference", metavar="COLUMN", help="Column with the correct answer, for verl.")
 @click.option(
     "--requests",
     metavar="FILE",
-    help="The requests of a batch, as lines: joined to the answers by their ids.",
+    help="The requests of a batch, one per line; joined to the answers by id.",
 )
 @click.option(
     "--incomplete",
     is_flag=True,
-    help="Write answers that broke off, or that are missing, too.",
+    help="Also write answers that broke off or are missing.",
 )
 @click.option(
     "--check/--no-check",
@@ -85,7 +85,7 @@ train.rejected.jsonl, with the reason. What the trainer has to be told is printe
 @click.option(
     "--template",
     metavar="FILE",
-    help="Chat template (.jinja or tokenizer_config.json), or with transformers a model's name: the reasoning must survive it exactly once.",
+    help="Chat template (.jinja or tokenizer_config.json), or with transformers a model's name: the reasoning must appear in its output exactly once.",
 )
 @map_options
 @reading_options
@@ -105,7 +105,7 @@ def command(
             steps.insert(0, join_requests(requests))
         elif finding.layout.kind == "answers":
             click.echo(
-                "answers of a batch come without their prompts: --requests FILE, the file that was sent, adds them",
+                "batch answers have no prompts: --requests FILE (the file that you sent) adds them",
                 err=True,
             )
         divider = Divider(expression, made, check, load_template(template) if template else None)

@@ -41,24 +41,24 @@ Examples:
 
 \b
 Steps:
-  stats      lengths and tokens by part, paragraphs, words that turn back, shares of code and formulas
+  stats      lengths and tokens per part, paragraphs, backtracking words, shares of code and formulas
   loops      period, novelty of the last window, onset
   language   scripts of prompt, reasoning and answer
   leak       final answers that are only in the reasoning, or in the prompt; answers copied from the reasoning
-  secrets    where keys and passwords are; redact: and rows without them
+  secrets    positions of keys and passwords; redact also replaces them
   cost       dollars for each answer, and for its reasoning
   strip, keep_last, unroll   the conversation, with the reasoning that a history rule keeps
 
-A filter has names of columns, literals, comparisons, and, or, not, in, + - * / // %, len(...) and lower(...). A step whose column it
-names need not be asked for. Rows that are not kept are in a second file, out.rejected.jsonl, with the reason.
+A filter supports column names, literals, comparisons, and, or, not, in, + - * / // %, len(...) and lower(...). Steps whose columns it
+uses run automatically. Rejected rows are written to a second file, out.rejected.jsonl, with the reason.
 """
 
 
 def map_options(function: F) -> F:
     """Adds the options for steps and a filter."""
     for option in (
-        click.option("--where", metavar="EXPRESSION", help="Keep only rows for which this holds."),
-        click.option("--map", "maps", multiple=True, type=click.Choice(_NAMES), help="A step that adds columns; several in their order."),
+        click.option("--where", metavar="EXPRESSION", help="Keep only rows for which this is true."),
+        click.option("--map", "maps", multiple=True, type=click.Choice(_NAMES), help="A step that adds columns; repeat it for several, which run in this order."),
     ):  # fmt: skip
         function = option(function)
     return function
@@ -72,7 +72,7 @@ def map_options(function: F) -> F:
 def command(
     *, paths: tuple[str, ...], output: str, format: str | None, processes: int, overwrite: bool, maps: tuple[str, ...], where: str | None, **values: Any  # noqa: A002
 ) -> None:  # fmt: skip
-    """Split the rows of PATHS, add columns, and keep those that a filter keeps."""
+    """Split the rows of PATHS, add columns, and filter the rows."""
     options = read_options_of(values)
     with usage_errors():
         finding = find(paths, options)

@@ -21,19 +21,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 def reading_options(function: F) -> F:
     """Adds the options that say how rows are read; `read_options_of` gathers them."""
     options = (
-        click.option("--text", multiple=True, metavar="COLUMN", help="Column with a text of the model; several give a row each."),
+        click.option("--text", multiple=True, metavar="COLUMN", help="Column with a text of the model; repeat it for several, one row each."),
         click.option("--messages", metavar="COLUMN", help="Column with a list of messages."),
         click.option("--generations", metavar="COLUMN", help="Column with a list of texts."),
-        click.option("--reasoning", metavar="COLUMN", help="Column with reasoning; goes with --answer."),
+        click.option("--reasoning", metavar="COLUMN", help="Column with reasoning; use it with --answer."),
         click.option("--answer", metavar="COLUMN", help="Column with the answer."),
-        click.option("--prompt", metavar="COLUMN", help="Column with what was asked."),
+        click.option("--prompt", metavar="COLUMN", help="Column with the prompt."),
         click.option("--id", metavar="COLUMN", help="Column with the id of a row."),
         click.option("--model-column", metavar="COLUMN", help="Column with the model's name."),
         click.option("--finish", metavar="COLUMN", help="Column with the finish reason."),
-        click.option("--markup", metavar="NAMES", help=f"Markup besides the usual tags, with commas; 'none' for no other. Without: what occurs. {', '.join(ROWS)}."),
-        click.option("-m", "--model", help="The model that wrote all texts; its card says which markup it uses."),
+        click.option("--markup", metavar="NAMES", help=f"Markup besides the usual tags, separated by commas; 'none' for no other. Default: what is found. {', '.join(ROWS)}."),
+        click.option("-m", "--model", help="The model that wrote the texts; its card says which markup it uses."),
         click.option("--prefix-open/--no-prefix-open", default=None, help="The texts start inside thinking, or do not."),
-        click.option("--keep", multiple=True, metavar="COLUMN", help="Pass on only these columns; 'none' for none. Without: all that are not read."),
+        click.option("--keep", multiple=True, metavar="COLUMN", help="Keep only these other columns; 'none' for none. Default: all that are not read."),
         click.option("--parts", is_flag=True, help="Write the column `parts`: all parts in order, with their origin."),
         click.option("--raw", is_flag=True, help="Write the column `raw`: the row as it was."),
     )  # fmt: skip
@@ -60,9 +60,9 @@ def output_options(function: F) -> F:
     """Adds the options that say where rows go and who works."""
     options = (
         click.option("-o", "--output", required=True, metavar="PATH", help="Folder for part files, or a file: .jsonl[.gz|.zst], .parquet or .arrow."),
-        click.option("--format", metavar="NAME", help="Format of the part files in a folder; without it that of the input."),
-        click.option("-j", "--processes", type=click.IntRange(min=1), default=_cores, show_default="one for each core", help="How many processes work."),
-        click.option("--overwrite", is_flag=True, help="Replace the result of another run."),
+        click.option("--format", metavar="NAME", help="Format of the part files in a folder. Default: the format of the input."),
+        click.option("-j", "--processes", type=click.IntRange(min=1), default=_cores, show_default="one per core", help="The number of processes."),
+        click.option("--overwrite", is_flag=True, help="Replace the output of another run."),
     )  # fmt: skip
     for option in reversed(options):
         function = option(function)

@@ -24,8 +24,8 @@ _EPILOG = """\
 \b
 Examples:
   innervoice bulk report out/ -o report.html
-  innervoice bulk report rows.jsonl                     in lines, on the terminal
-  innervoice bulk report rows.jsonl --map none          only what the rows say: status, notes, markup, lengths
+  innervoice bulk report rows.jsonl                     as text, on the terminal
+  innervoice bulk report rows.jsonl --map none          only what the rows have: status, notes, markup, lengths
 """
 
 
@@ -35,7 +35,7 @@ Examples:
     "-o",
     "--output",
     metavar="FILE",
-    help="Write a page of HTML; without it, lines to standard output.",
+    help="Write an HTML page; without it, text to standard output.",
 )
 @click.option(
     "--map",
@@ -44,12 +44,12 @@ Examples:
     default=_STEPS,
     show_default=True,
     type=click.Choice([*_STEPS, "cost", "none"]),
-    help="Steps that look at the rows.",
+    help="Steps that analyse the rows.",
 )
 @click.option("--title", help="The title of the page.")
 @reading_options
 def command(*, paths: tuple[str, ...], output: str | None, maps: tuple[str, ...], title: str | None, **values: Any) -> None:  # fmt: skip
-    """Count what is in PATHS: status, notes, markup, lengths, loops, scripts, leaks, secrets, with examples."""
+    """Summarize PATHS: status, notes, markup, lengths, loops, scripts, leaks, secrets, with examples."""
     options = read_options_of(values)
     with usage_errors():
         finding = find(paths, options)

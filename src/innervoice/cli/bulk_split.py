@@ -25,12 +25,12 @@ _EPILOG = """\
 Examples:
   innervoice bulk split rows.jsonl -o out.jsonl
   innervoice bulk split data/*.parquet -o out/ --text response
-  innervoice bulk split batch_output.jsonl -o rows.parquet      answers of a provider's batch
+  innervoice bulk split batch_output.jsonl -o rows.parquet      the output of a provider's batch
   innervoice bulk split 'hf://datasets/ORG/NAME/**/*.parquet' -o out/
   zcat rows.jsonl.gz | innervoice bulk split - -o -
 
-Which columns and which markup are read is found in 1,000 rows and printed; options override it. A row that cannot be read
-is a row with the status `unreadable`. A run that was interrupted goes on where it was when it is started again.
+Columns and markup are detected from 1,000 rows and printed; options override them. A row that cannot be read gets the
+status `unreadable`. If a run was interrupted, start it again and it resumes where it stopped.
 """
 
 
@@ -38,11 +38,11 @@ is a row with the status `unreadable`. A run that was interrupted goes on where 
 @click.argument("paths", nargs=-1, required=True)
 @output_options
 @reading_options
-@click.option("--dry-run", is_flag=True, help="Only print what was found in the sample.")
+@click.option("--dry-run", is_flag=True, help="Only print what was detected.")
 def command(
     *, paths: tuple[str, ...], output: str, format: str | None, processes: int, overwrite: bool, dry_run: bool, **values: Any  # noqa: A002
 ) -> None:  # fmt: skip
-    """Split reasoning out of the answers in PATHS: files, globs, folders, addresses, or "-"."""
+    """Separate reasoning from the answers in PATHS: files, globs, folders, URLs, or "-"."""
     options = read_options_of(values)
     with usage_errors():
         finding = find(paths, options)
@@ -71,7 +71,7 @@ def summarize(counts: dict[str, Any], result: Result | None = None) -> None:
     statuses = ", ".join(f"{count:,} {status}" for status, count in counts["status"].items())
     click.echo(f"{counts['rows']:,} rows: {statuses or 'none'}", err=True)
     if result and result.reused:
-        click.echo(f"{result.reused:,} parts were there already", err=True)
+        click.echo(f"{result.reused:,} parts were already there", err=True)
     for place, why in counts["troubles"][:5]:
         click.echo(visible(f"  {place}: {why}"), err=True)
     if result:

@@ -16,15 +16,15 @@ from innervoice.show.policy import check_policy
 __all__ = ["command"]
 
 _COMMANDS = """\
-/model [NAME]    show the model; NAME, as provider/model, continues with another one
+/model [NAME]    show the model, or switch to NAME (provider/model)
 /effort [WORD]   the reasoning effort: none, low, medium, high, ..., a number of tokens, or default
 /show [WORD]     how much reasoning is shown: full, summary, length, none
-/plan            what would be sent of the history now, and why the rest would not
+/plan            what would be sent of the history now, and why the rest is left out
 /usage           token counts so far
 /save FILE       save the session to a file; /load FILE continues it
 /trim N          keep only the last N turns
 /help            list the commands
-/quit            end the session, as Ctrl+D does"""
+/quit            end the session; so does Ctrl+D"""
 
 _EPILOG = """\
 \b
@@ -44,10 +44,10 @@ In the session:
 )
 @click.option("-s", "--system", help="The system prompt.")
 @click.option("--show", type=click.Choice(["full", "summary", "length", "none"]), default="full", show_default=True, help="How much of the reasoning is shown.")  # fmt: skip
-@click.option("--keep", is_flag=True, help="Leave the reasoning standing in the terminal.")
+@click.option("--keep", is_flag=True, help="Leave the reasoning on the screen.")
 @click.option("--tools", "tools_file", help="A Python file whose functions the model may call.")
 @click.option("--load", "saved", help="Continue a saved session.")
-@click.option("--emulate", is_flag=True, help="Use the emulator, even if there is a key.")
+@click.option("--emulate", is_flag=True, help="Use the emulator, even if there is an API key.")
 def command(
     *,
     model: str | None,

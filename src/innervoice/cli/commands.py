@@ -34,17 +34,17 @@ class LazyGroup(click.Group):
 _EPILOG = """\
 \b
 Examples:
-  innervoice demo                                        one conversation through four providers, without a key
+  innervoice demo                                        one conversation through four providers; needs no API key
   innervoice ask "What is 15 * 23?" -m openai/gpt-5.6 -e high
-  innervoice chat                                        a session; /model switches to another model
-  innervoice split answer.txt                            reasoning out of a text
+  innervoice chat                                        an interactive chat; /model switches to another model
+  innervoice split answer.txt                            separates the reasoning from the answer
   innervoice lint session.jsonl --for anthropic/claude-opus-5-5
-  innervoice view ~/.claude/projects                     sessions and logs in the browser: what was thought, and what became of it
+  innervoice view ~/.claude/projects                     sessions and logs in the browser, with all reasoning
   innervoice emulate --port 8808                         a local server that emulates the providers
   innervoice serve --emulated                            a gateway: any client, any model
-  innervoice run claude -m gemini/gemini-3.5-flash       a client with a gateway of its own
+  innervoice run claude -m gemini/gemini-3.5-flash       a client with its own gateway
 
-Each command has a --help with examples of its own. Keys are read from the environment, as each provider names them.
+Each command has a --help with examples. API keys are read from the environment variables that each provider uses.
 """
 
 
@@ -53,4 +53,4 @@ Each command has a --help with examples of its own. Keys are read from the envir
 )
 @click.version_option(version("innervoice"), prog_name="innervoice")
 def innervoice() -> None:
-    """Hear what a model thinks, keep it out of what it says, and give it back unharmed."""
+    """Read a model's reasoning, keep it out of the answer, and send it back intact."""

@@ -55,7 +55,7 @@ def connect(model: str, *, base_url: str | None = None, emulate: bool = False) -
         return Connection(Client(), emulated=False)
     provider, host = _provider_of(model), _host_for(model)
     keys = f" (set {' or '.join(host.keys)} for the real one)" if host and host.keys else ""
-    click.echo(f"No key for {provider}: an emulator of it answers{keys}.", err=True)
+    click.echo(f"No API key for {provider}: the emulator answers{keys}.", err=True)
     return Connection(emulated_client(), emulated=True)
 
 

@@ -52,12 +52,12 @@ _TOOLS = (get_weather, get_population)
 
 
 @click.command("demo")
-@click.option("--fast", is_flag=True, help="Do not make the streams as slow as real ones.")
+@click.option("--fast", is_flag=True, help="Do not slow the streams down to realistic speed.")
 def command(*, fast: bool) -> None:
-    """Lead one conversation with tools through Claude, Gemini, GPT and DeepSeek, and back to Claude.
+    """Run one conversation with tools through Claude, Gemini, GPT and DeepSeek, and back to Claude.
 
-    Nothing leaves this machine: the providers are emulated, with their real rules. Every answer is streamed, what the
-    models think stands apart from what they say, and at the end stands what became of their reasoning on the way.
+    Nothing leaves this machine: the providers are emulated, with their real rules. Every answer is streamed, reasoning is
+    shown separately from the answer, and a table at the end shows which reasoning was sent back.
     """
     emulator = Emulator()
     slow = sys.stdout.isatty() and not fast

@@ -23,11 +23,11 @@ Examples:
       "messages": [{"role": "user", "content": "What is 15 * 23?"}]}'
 
 \b
-The end of a model name, or the header x-innervoice-emulate, sets how the model behaves:
-  +redact  +summarise  +hide  +full     what it shows of its reasoning
-  +inline=think  +unclosed  +stutter    writes it into the text, well or badly
-  +pieces=3  +silent  +mirror           several blocks; thinks and says nothing; sends it in two fields
-  +cut=5  +fail=5  +slow=0.05           breaks off, fails or crawls after so many frames
+A suffix of the model name, or the header x-innervoice-emulate, changes how the model behaves:
+  +redact  +summarise  +hide  +full     how much of its reasoning it shows
+  +inline=think  +unclosed  +stutter    writes it into the text, in tags; omits or repeats the closing tag
+  +pieces=3  +silent  +mirror           several blocks; reasons without an answer; sends it in two fields
+  +cut=5  +fail=5  +slow=0.05           breaks off or fails after 5 frames; waits 0.05 s between frames
 
 Needs the packages of innervoice[emulator].
 """
@@ -40,21 +40,23 @@ Needs the packages of innervoice[emulator].
     default=8808,
     show_default=True,
     type=click.IntRange(0, 65535),
-    help="The port to listen on; 0 takes a free one.",
+    help="The port to listen on; 0 picks a free one.",
 )
 @click.option(
     "--log",
     "place",
     type=click.Path(path_type=Path),
     metavar="FILE|FOLDER",
-    help="Write requests and answers there, for innervoice view; without seals and keys.",
+    help="Log requests and responses there for innervoice view, without seals and keys.",
 )
-@click.option("--script", type=click.Path(), help="A file with what the model does, step by step.")
+@click.option(
+    "--script", type=click.Path(), help="A JSON file that says what the model does, step by step."
+)
 def command(*, host: str, port: int, place: Path | None, script: str | None) -> None:
-    """Serve every provider's API on this machine, with its real rules and refusals.
+    """Serve every provider's API on this machine, with its real rules and error messages.
 
-    Requests are checked as the real API checks them; signatures and encrypted reasoning are real seals, so that a
-    lost, edited or foreign one is refused in the provider's own words.
+    Requests are checked as the real API checks them. Signatures and encrypted reasoning are checked too: a lost, edited
+    or foreign one is refused with the provider's own error message.
     """
     try:
         from innervoice.emulator.core import Emulator
@@ -77,9 +79,9 @@ def command(*, host: str, port: int, place: Path | None, script: str | None) -> 
     dialects = {row.id: row.dialect for row in all_hosts()}
     for provider, url in base_urls(f"http://{host}:{port}").items():
         click.echo(f"{provider:16} {dialects[provider]:17} {url}")
-    click.echo("Any key is accepted; two keys are two accounts. Stop with Ctrl+C.")
+    click.echo("Any API key is accepted; each key is a separate account. Stop with Ctrl+C.")
     if place:
-        click.echo(f"Look at its requests with: innervoice view {place}")
+        click.echo(f"View the requests with: innervoice view {place}")
     run(listening, emulator)
     if log:
         log.close()

@@ -47,14 +47,14 @@ def run() -> None:
         load_config(None, {}), {}, http=embedded_async_http(Emulator()), base_url_of=urls.get
     )
     with GatewayInThread(create_app(gateway)) as server:
-        click.echo(f"A gateway at {server.url}; every model is emulated, and no key is needed.")
-        click.echo(f"A program that keeps only texts and calls talks to {_MODEL}.\n")
+        click.echo(f"A gateway at {server.url}; every model is emulated, and no API key is needed.")
+        click.echo(f"A client that keeps only texts and tool calls talks to {_MODEL}.\n")
         with httpx2.Client(base_url=server.url, timeout=60) as http:
             restored = _lead(http)
     click.echo(
-        f"\nThe program lost its reasoning in every turn; {restored} pieces of it were put back."
+        f"\nThe client dropped the reasoning of every turn; the gateway restored {restored} pieces."
     )
-    click.echo("The model read all that it had thought, through whichever API it was asked.")
+    click.echo("The model got all its reasoning back, whichever API the client used.")
 
 
 def _lead(http: httpx2.Client) -> int:

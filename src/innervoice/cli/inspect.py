@@ -29,12 +29,12 @@ _LONG = 1_000_000
 _EPILOG = f"""\
 \b
 Examples:
-  innervoice inspect answer.json             a whole body
+  innervoice inspect answer.json             a complete response body
   innervoice inspect stream.sse              a captured stream: SSE, JSON lines or an AWS event stream
-  innervoice inspect log.jsonl               many bodies, one a line; a batch file; a log
+  innervoice inspect log.jsonl               many bodies, one per line; a batch file; a log
   innervoice inspect session.jsonl           a session of Claude Code, Codex, Gemini CLI
   innervoice inspect - --provider deepseek   from standard input, with a hint
-  innervoice inspect log.jsonl --json        one response a line, as innervoice stores it
+  innervoice inspect log.jsonl --json        one response per line, as innervoice stores it
 
 {FORMATS}"""
 
@@ -42,7 +42,10 @@ Examples:
 @click.command("inspect", epilog=_EPILOG)
 @click.argument("file")
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print responses as JSON that reads back, one a line."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print responses as JSON that innervoice can read, one per line.",
 )
 @click.option("--provider", help="The provider; by default it is detected.")
 @click.option("-m", "--model", help="The model that answered.")
@@ -51,9 +54,9 @@ Examples:
 )
 @click.option("-R", "--hide-thinking", is_flag=True, help="Show no excerpts of the reasoning.")
 def command(*, file: str, as_json: bool, hide_thinking: bool, **hints: Any) -> None:
-    """Print the answers in FILE, of any format: parts in order, seals, tokens, notes.
+    """Print the responses in FILE, of any format: parts in order, seals, tokens, notes.
 
-    Seals are named, never shown. Exits with 1 if an answer could not be read.
+    Seals are named but never shown. Exits with 1 if a response could not be read.
     """
     output = Output()
     failed = 0

@@ -24,13 +24,13 @@ Result = TypeVar("Result")
 _EPILOG = """\
 \b
 Examples:
-  innervoice keys add alice                              prints the key, once, alone on standard output
+  innervoice keys add alice                              prints the key, once, as the only standard output
   KEY=$(innervoice keys add alice --budget 50/month --rpm 60)
   innervoice keys add ci --models "sonnet,gemini/*" --expires 30d
   innervoice keys list
-  innervoice keys revoke alice                           all keys of alice; an id from the list ends one
+  innervoice keys revoke alice                           all keys of alice; use an id from the list for one key
 
-As soon as there is a key, a running gateway needs one: within 5 seconds, in all processes that share the store.
+As soon as there is a key, requests need one: within 5 seconds, in all processes that share the store.
 Needs the packages of innervoice[gateway].
 """
 _DURATION = re.compile(r"([1-9][0-9]{0,4})([mhdw])")
@@ -39,28 +39,28 @@ _BUDGET = re.compile(r"\$?([0-9]{1,12}(?:\.[0-9]{1,6})?)/(day|week|month|total)"
 _GLOB = re.compile(r"[A-Za-z0-9*][A-Za-z0-9*._:/@+~=,\[\]-]{0,254}")
 _LONGEST = 100 * 366 * 86_400.0
 _NO_STORE = (
-    'keys need a store that outlives the gateway: set server.store, as "sqlite:gateway.db", and server.remember to'
+    'keys need a store that outlives the gateway: set server.store, for example to "sqlite:gateway.db", and server.remember to'
     ' "seals" or "full"; or write callers into [keys] of the configuration'
 )  # fmt: skip
 
 
 @click.group("keys", epilog=_EPILOG)
 def command() -> None:
-    """Give callers of a gateway keys of their own, with limits, and take them back."""
+    """Create, list and revoke the keys of a gateway's callers, with limits."""
 
 
 @command.command("add")
 @click.argument("name")
-@click.option("--models", metavar="A,B", help="The names that it may ask for; * stands for any text.  [default: all]")  # fmt: skip
-@click.option("--expires", metavar="WHEN", help="When it ends: 30d, 12h, or a date as 2027-01-01 (in UTC).")  # fmt: skip
-@click.option("--budget", metavar="USD/PERIOD", help="What it may cost: 50/month, 5/day, 20/week, 100/total.")  # fmt: skip
-@click.option("--rpm", type=click.IntRange(1, 10**9), help="Requests a minute.")
-@click.option("--tpm", type=click.IntRange(1, 10**12), help="Tokens a minute, input and output.")
-@click.option("--streams", type=click.IntRange(1, 10**6), help="Answers under way.  [default: server.streams_per_key]")  # fmt: skip
+@click.option("--models", metavar="A,B", help="The model names that it may use; * matches any text.  [default: all]")  # fmt: skip
+@click.option("--expires", metavar="WHEN", help="When it expires: 30d, 12h, or a date such as 2027-01-01 (UTC).")  # fmt: skip
+@click.option("--budget", metavar="USD/PERIOD", help="The most it may spend, in US dollars: 50/month, 5/day, 20/week, 100/total.")  # fmt: skip
+@click.option("--rpm", type=click.IntRange(1, 10**9), help="Requests per minute.")
+@click.option("--tpm", type=click.IntRange(1, 10**12), help="Tokens per minute, input and output.")
+@click.option("--streams", type=click.IntRange(1, 10**6), help="Responses in progress.  [default: server.streams_per_key]")  # fmt: skip
 @click.option(
     "--owner",
     is_flag=True,
-    help="Of somebody who runs this gateway: may look at the requests of all, at /view.",
+    help="For someone who runs this gateway: may see everyone's requests at /view.",
 )
 @config_option
 def add(
@@ -75,7 +75,7 @@ def add(
     owner: bool,
     file: str | None,
 ) -> None:
-    """Make a key for the owner NAME, and print it: the only time that it can be read.
+    """Create a key for the owner NAME, and print it. It is not shown again.
 
     Keys of one NAME share turns and stored responses; each has its own limits.
     """
@@ -101,10 +101,10 @@ def add(
 
 
 @command.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")
 @config_option
 def show(*, as_json: bool, file: str | None) -> None:
-    """List all keys: whose each is, how it begins, its state and its limits."""
+    """List all keys, each with its owner, its first characters, its state and its limits."""
     callers: list[Caller] = _with_keys(file, lambda keys: keys.all())
     now = time.time()
     if as_json:
@@ -122,10 +122,10 @@ def show(*, as_json: bool, file: str | None) -> None:
 
 @command.command("revoke")
 @click.argument("which")
-@click.option("--forget", is_flag=True, help="Remove it from the list, too; its holder is told that it is unknown.")  # fmt: skip
+@click.option("--forget", is_flag=True, help="Also remove it from the list; requests with it are then refused as unknown.")  # fmt: skip
 @config_option
 def revoke(*, which: str, forget: bool, file: str | None) -> None:
-    """End the key with the id WHICH, the one that begins so, or all keys of the owner WHICH."""
+    """Revoke one key, by its id or its first characters, or all keys of an owner."""
 
     async def end(keys: CallerKeys) -> list[Caller]:
         # Somebody may have nothing but the key itself.
@@ -134,10 +134,10 @@ def revoke(*, which: str, forget: bool, file: str | None) -> None:
         callers = [caller for caller in callers if caller.revoked is None or forget]
         if len(callers) > 1 and which.startswith("iv-"):
             ids = ", ".join(caller.id for caller in callers)
-            raise click.ClickException(f"several keys begin so; name one of the ids {ids}")
+            raise click.ClickException(f"several keys start like this; name one of the ids {ids}")
         if not callers:
             raise click.ClickException(
-                "no valid key has this id, beginning or owner; `innervoice keys list` has all"
+                "no valid key has this id, start or owner; `innervoice keys list` shows all keys"
             )
         await keys.revoke(callers, time.time(), forget=forget)
         return callers
@@ -178,7 +178,7 @@ def _moment(text: str, now: float) -> float:
             date = datetime.fromisoformat(text)
         except ValueError:
             raise click.BadParameter(
-                f"expected a time as 30d or 12h, or a date as 2027-01-01, got {text[:80]!r}",
+                f"expected a time such as 30d or 12h, or a date such as 2027-01-01, got {text[:80]!r}",
                 param_hint="--expires",
             ) from None
         moment = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
@@ -191,7 +191,7 @@ def _budget(text: str) -> Budget:
     found = _BUDGET.fullmatch(text)
     if not found or not float(found[1]):
         raise click.BadParameter(
-            f"expected dollars and a period (day, week, month or total), as 50/month, got {text[:80]!r}",
+            f"expected dollars and a period (day, week, month or total), such as 50/month, got {text[:80]!r}",
             param_hint="--budget",
         )
     if find_spec("genai_prices") is None:

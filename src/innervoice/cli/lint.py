@@ -28,9 +28,9 @@ Examples:
   cat messages.json | innervoice lint - --for deepseek/deepseek-v4-pro
 
 {FORMATS}
-Every conversation of the file is checked, those of subagents too.
+Every conversation in the file is checked, including those of subagents.
 
-Exits with 0 if there is no problem, 1 if there is one, 2 if the file or the target cannot be used.
+Exits with 0 if there are no problems, 1 if there are, 2 if the file or the target is invalid.
 """
 
 
@@ -71,7 +71,7 @@ def problem_line(line: int | None, problem: Problem) -> str:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the problems as JSON.")
 def command(*, file: str, target: str, as_json: bool) -> None:
-    """List what the target would refuse or silently ignore of the history in FILE, and how to fix it."""
+    """List what the target would refuse or silently ignore in the history in FILE, and how to fix it."""
     try:
         source = open_file(file)
         history = history_of(source, source.content())

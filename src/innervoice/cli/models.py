@@ -32,7 +32,7 @@ __all__ = ["command", "overrides_file"]
 _EPILOG = """\
 \b
 Examples:
-  innervoice models                                  the providers, and how many rows each has
+  innervoice models                                  the providers, and the number of rows for each
   innervoice models anthropic                        the rows of a provider
   innervoice models anthropic/claude-opus-5-5        what it accepts, what it writes, and the sources
   innervoice models refresh https://models.dev/api.json   update from models.dev, or from a copy of its file
@@ -71,7 +71,7 @@ def load_overrides() -> None:
 @click.command("models", epilog=_EPILOG)
 @click.argument("name", required=False)
 @click.argument("source", required=False)
-@click.option("--dialect", help="The wire format, where a host speaks several.")
+@click.option("--dialect", help="The wire format, if a host has several.")
 def command(*, name: str | None, source: str | None, dialect: str | None) -> None:
     """Show which reasoning settings a model accepts, or update that data with "refresh SOURCE"."""
     try:

@@ -34,8 +34,8 @@ Examples:
 Prints a line for each change: where, what and why.
 
 {FORMATS}
-Exits with 0 if the target accepts what was written, 1 if a problem is left that only you can fix, 2 if the file
-or the target cannot be used.
+Exits with 0 if the target accepts the output, 1 if a problem remains that only you can fix, 2 if the file or the
+target is invalid.
 """
 _FILLED = {"signature_filled", "reasoning_filled", "calls_moved"}
 """Problems that are fixed when a history is sent, not in the history itself."""
@@ -47,16 +47,16 @@ _FILLED = {"signature_filled", "reasoning_filled", "calls_moved"}
     "--for", "target", required=True, help="The model it will be sent to, as provider/model."
 )
 @click.option(
-    "-o", "--output", required=True, help="Where the repaired history goes; never the input itself."
+    "-o", "--output", required=True, help="The file for the repaired history; never the input file."
 )
 @click.option("--force", is_flag=True, help="Replace the output file if it exists.")
 def command(*, file: str, target: str, output: str, force: bool) -> None:
-    """Write the history in FILE, with the smallest change that the target accepts, to another file.
+    """Write the history in FILE to another file, with as few changes as the target needs.
 
-    Histories, bodies of requests and session files of Claude Code and Codex come back in their own format; of any other
-    source, the main conversation is written as innervoice stores it. Of a session file of Claude Code or Codex, lines that need no change keep every
-    byte, a block that would be refused is removed, and a call without a result gets one that says so. The
-    input file is never overwritten.
+    Histories, request bodies and session files of Claude Code and Codex keep their format; of any other source, the main
+    conversation is written as innervoice stores it. In a session file of Claude Code or Codex, lines that need no change
+    stay byte for byte the same, a block that would be refused is removed, and a call without a result gets one that says
+    so. The input file is never overwritten.
     """
     if _is_same(file, output):
         raise click.UsageError("The output must not be the input file; choose another name.")

@@ -29,16 +29,16 @@ _EPILOG = """\
 Examples:
   innervoice run claude --model gemini/gemini-3.5-flash
   innervoice run codex --model claude-opus-5-5 -- exec "fix the failing test"
-  innervoice run gemini --emulated -- -p "What is 15 * 23?"     no key: the emulator answers for every model
-  innervoice run claude --log full                              texts are kept, to look at them with innervoice view
-  innervoice run claude --url http://127.0.0.1:8807             a gateway that runs already
-  innervoice run --list                                         the clients, and how each is installed
+  innervoice run gemini --emulated -- -p "What is 15 * 23?"     no API key: the emulator answers for every model
+  innervoice run claude --log full                              keeps texts, for innervoice view
+  innervoice run claude --url http://127.0.0.1:8807             a gateway that is already running
+  innervoice run --list                                         the clients, and how to install each
 
-What follows -- is for the client, which has the terminal and Ctrl+C; its exit status is that of this command. Its own
-configuration is not changed. At the end, standard error tells what became of the reasoning, and where
-to view it.
+Arguments after -- are passed to the client, which gets the terminal and Ctrl+C; this command exits with the client's
+status. The client's own configuration is not changed. At the end, a summary on standard error shows how much reasoning
+was kept, and where to view it.
 
-The gateway has its own port, and the key and the store of `innervoice serve`. Needs the packages of innervoice[gateway].
+The gateway has its own port, and uses the key and the store of `innervoice serve`. Needs the packages of innervoice[gateway].
 """
 _NOT_FOUND = 127
 """What a shell says of a program that it does not find."""
@@ -55,26 +55,26 @@ def _completed(_: click.Context, __: click.Parameter, incomplete: str) -> list[C
 @click.command("run", epilog=_EPILOG)
 @click.argument("client", required=False, shell_complete=_completed)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.option("--model", "-m", help="The model, as provider/model or a name of the config.")
+@click.option("--model", "-m", help="The model, as provider/model or a name in the config.")
 @click.option("--emulated", is_flag=True, help="Let the emulator answer for every model.")
 @click.option("--config", "file", type=click.Path(), help="The gateway's configuration.")
 @click.option("--url", help="Use the gateway at this address instead of a new one.")
 @click.option(
     "--key",
     envvar="INNERVOICE_CLIENT_KEY",
-    help="A key of this gateway, if it has keys; better in INNERVOICE_CLIENT_KEY.",
+    help="A key for the gateway, if it requires one; INNERVOICE_CLIENT_KEY is safer.",
 )
 @click.option(
     "--report",
     type=click.File("w", encoding="utf-8", lazy=False),
-    help="Write a line of JSON for each request to this file, as GET /v1/explain/ID gives it.",
+    help="Write one line of JSON per request to this file, as GET /v1/explain/ID returns it.",
 )
 @click.option(
     "--log",
     type=click.Choice(["none", "shape", "full"]),
     help="What is kept of requests for innervoice view: nothing, no texts, or texts without seals and keys.  [default: the config's, shape]",
 )
-@click.option("--list", "listed", is_flag=True, help="List the clients, and stop.")
+@click.option("--list", "listed", is_flag=True, help="List the clients, and exit.")
 def command(
     *,
     client: str | None,
@@ -88,7 +88,7 @@ def command(
     log: str | None,
     listed: bool,
 ) -> None:
-    """Run CLIENT with any model, and its reasoning kept, through a gateway of its own."""
+    """Run CLIENT with any model through its own gateway, which keeps the reasoning."""
     if listed:
         for line in _list(os.environ):
             click.echo(line)
@@ -100,7 +100,9 @@ def command(
     if program is None:
         raise _NotInstalledError(f"{row.program} is not installed; run: {row.install}")
     if row.needs_model and not model:
-        raise click.UsageError(f"{row.id} needs a model, as in: --model gemini/gemini-3.5-flash")
+        raise click.UsageError(
+            f"{row.id} needs a model, for example: --model gemini/gemini-3.5-flash"
+        )
     if url and (emulated or file or report or log):
         raise click.UsageError("--url cannot be used with --emulated, --config, --report or --log")
     try:
@@ -130,7 +132,7 @@ def _row(name: str) -> Client:
         hint = f"did you mean {near}?" if near else "`innervoice run --list` shows them"
         raise click.UsageError(f"unknown client {name!r}; {hint}")
     if row.obstacle:
-        raise click.UsageError(f"{row.name} cannot be pointed at a gateway: {row.obstacle}")
+        raise click.UsageError(f"{row.name} cannot use a gateway: {row.obstacle}")
     return row
 
 

@@ -29,10 +29,10 @@ LogFormat: TypeAlias = Literal["text", "json"]
 _EPILOG = """\
 \b
 Examples:
-  innervoice serve                                       keys of providers from the environment
-  innervoice serve --emulated                            no key: the emulator answers for every model
+  innervoice serve                                       API keys from the environment
+  innervoice serve --emulated                            no API key: the emulator answers for every model
   innervoice serve --config gateway.toml --workers 4
-  innervoice serve --check --config gateway.toml         what is wrong with it, and what each name reaches
+  innervoice serve --check --config gateway.toml         problems, and the models behind each name
 
 \b
 Then, in another terminal:
@@ -41,8 +41,8 @@ Then, in another terminal:
 
 \b
 Signals:
-  SIGTERM, Ctrl+C    no new connections, open streams finish within 30 seconds; the second one cuts them
-  SIGHUP             reads the configuration again, as a change of its file does; streams go on
+  SIGTERM, Ctrl+C    no new connections; open streams have 30 seconds to finish; a second signal closes them
+  SIGHUP             reloads the configuration, as a change of the file does; open streams continue
 
 Needs the packages of innervoice[gateway].
 """
@@ -56,7 +56,7 @@ PACKAGES = ("aiohttp", "cryptography", "httptools", "uvicorn")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    help="The port to listen on; 0 takes a free one.  [default: 8807, or the config's]",
+    help="The port to listen on; 0 picks a free one.  [default: 8807, or the config's]",
 )
 @click.option("--config", "file", type=click.Path(), help="The configuration, a TOML file.")
 @click.option(
@@ -64,22 +64,22 @@ PACKAGES = ("aiohttp", "cryptography", "httptools", "uvicorn")
     type=click.IntRange(1, 1024),
     default=1,
     show_default=True,
-    help="How many processes answer; one a core.",
+    help="The number of processes; use one per core.",
 )
 @click.option("--emulated", is_flag=True, help="Let the emulator answer for every model.")
-@click.option("--check", is_flag=True, help="Say what the configuration does, and stop.")
-@click.option("--demo", is_flag=True, help="Show what the gateway does for a client, and stop.")
+@click.option("--check", is_flag=True, help="Check and explain the configuration, and exit.")
+@click.option("--demo", is_flag=True, help="Show what the gateway does for a client, and exit.")
 @click.option(
     "--log-format",
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="How each request is told on standard output.",
+    help="The format of the line for each request on standard output.",
 )
 @click.option(
     "--otel",
     is_flag=True,
-    help="Make a span of each request, for the OpenTelemetry SDK that is set up, as by opentelemetry-instrument.",
+    help="Create a span for each request with the configured OpenTelemetry SDK, for example by opentelemetry-instrument.",
 )
 def command(
     *,
@@ -93,9 +93,9 @@ def command(
     log_format: LogFormat,
     otel: bool,
 ) -> None:
-    """Serve every model to any client, in the API that the client speaks.
+    """Serve every model to any client, in the client's own API.
 
-    Reasoning that a client loses is put back before its next request goes on.
+    The gateway restores reasoning that a client drops before it forwards the next request.
     """
     if demo:
         from innervoice.cli.gateway_demo import run
@@ -200,10 +200,10 @@ class ServedGateway:
         before, after = self.config.server, config.server
         is_told_by_parent = self._gateway is not None and self.shared is not None
         if not is_told_by_parent and (before.host, before.port) != (after.host, after.port):
-            self.output.say("Another host or port takes effect at the next start.")
+            self.output.say("The new host or port takes effect after a restart.")
         for name in _AT_START:
             if not is_told_by_parent and getattr(before, name) != getattr(after, name):
-                self.output.say(f"Another server.{name} takes effect at the next start.")
+                self.output.say(f"The new server.{name} takes effect after a restart.")
         if self._gateway is not None:
             self._gateway.reload(config)
         self.config = config

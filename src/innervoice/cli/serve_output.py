@@ -71,15 +71,15 @@ def view_lines(
 ) -> Iterator[str]:
     """Where requests can be looked at, and what is kept of them."""
     if log == "none" or folder is None:
-        yield 'View: nothing is kept of requests; server.log = "shape" or "full" changes that'
+        yield 'View: requests are not logged; set server.log to "shape" or "full" to log them'
         return
     kept = "their shape, without texts" if log == "shape" else "texts, without seals and keys"
-    where = f"in {folder}" if lasting else "until it stops"
+    where = f"in {folder}" if lasting else "until the gateway stops"
     if find_spec("starlette") is None:
-        yield f'View: pip install "innervoice[view]"; kept of requests: {kept}, {where}'
+        yield f'View: pip install "innervoice[view]"; logged of requests: {kept}, {where}'
         return
     address = f"{url}/view?key=KEY, with the key of an owner" if has_keys else f"{url}/view"
-    yield f"View: {address}; kept of requests: {kept}, {where}"
+    yield f"View: {address}; logged of requests: {kept}, {where}"
 
 
 def store_line(store: str | None, remember: str, workers: int) -> str:

@@ -13,8 +13,8 @@ from innervoice.sources.reader import NO_HINTS, Hints
 __all__ = ["FORMATS", "history_of", "open_file"]
 
 FORMATS = """\
-Reads session files of Claude Code, Codex, Gemini CLI and opencode; what innervoice stored; lists of messages of OpenAI, Anthropic, Gemini and
-LangChain, and bodies of requests; bodies and captured streams of answers; batch files; HAR recordings; logs of the gateway and of litellm;
+Reads session files of Claude Code, Codex, Gemini CLI and opencode; innervoice's own files; message lists of OpenAI, Anthropic, Gemini and
+LangChain; request bodies; response bodies and captured streams; batch files; HAR recordings; logs of the gateway and of litellm;
 OpenTelemetry traces; logs of inspect. The format is detected.
 """
 _OWN = frozenset({"stored", "claude-code", "codex"})

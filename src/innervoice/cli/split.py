@@ -42,7 +42,7 @@ _EPILOG = """\
 Examples:
   innervoice split answer.txt                   answer to stdout, reasoning to stderr
   curl ... | innervoice split - -R > clean.md   only the answer
-  innervoice split - --stream --json            one event a line, as they come
+  innervoice split - --stream --json            one event per line, as they arrive
   innervoice split answer.txt -m qwq-32b        a model whose text starts inside thinking
   innervoice split answer.txt --markup mistral  [THINK] ... [/THINK]
 """
@@ -51,11 +51,13 @@ Examples:
 @click.command("split", epilog=_EPILOG)
 @click.argument("file", required=False)
 @click.option("--sample", is_flag=True, help="Split a built-in sample.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON that reads back.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the result as JSON that innervoice can read."
+)
 @click.option(
     "--stream",
     is_flag=True,
-    help="Write while reading. Output that a later tag reclassifies stays; --json has an event for it.",
+    help="Write while reading. Output that a later tag reclassifies stays as it is; --json writes an event for it.",
 )
 @click.option("-R", "--hide-thinking", is_flag=True, help="Leave the reasoning out.")
 @click.option(
@@ -81,7 +83,7 @@ def command(
     hide_thinking: bool,
     **hints: Any,
 ) -> None:
-    """Split reasoning out of the text in FILE, or of standard input with "-".
+    """Separate reasoning from the answer in the text of FILE, or of standard input with "-".
 
     The answer goes to standard output, the reasoning dimmed to standard error.
     """

@@ -20,12 +20,12 @@ __all__ = ["command"]
 _EPILOG = """\
 \b
 Examples:
-  innervoice store stats                                 what each owner has in the store
+  innervoice store stats                                 how much is stored for each owner
   innervoice store forget alice                          deletes all turns and responses of alice
-  innervoice store forget --all --yes                    deletes those of everybody
-  innervoice store vacuum                                deletes what is too old or too much, and gives its room back
+  innervoice store forget --all --yes                    deletes everyone's turns and responses
+  innervoice store vacuum                                deletes what is over the limits, and frees disk space
 
-The gateway may run meanwhile. What is deleted cannot be read any more, in the file either; callers' keys stay.
+The gateway may be running. Deleted data cannot be recovered, not even from the file; callers' keys stay.
 Needs the packages of innervoice[gateway].
 """
 _NO_STORE = (
@@ -35,14 +35,14 @@ _NO_STORE = (
 
 @click.group("store", epilog=_EPILOG)
 def command() -> None:
-    """See what a gateway keeps of turns and responses, and delete it."""
+    """Show or delete the turns and responses that a gateway has stored."""
 
 
 @command.command("stats")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")
 @config_option
 def stats(*, as_json: bool, file: str | None) -> None:
-    """Show how much each owner has in the store, and since when."""
+    """Show how much is stored for each owner, and since when."""
     usage: list[TenantUsage] = with_store(file, lambda store: store.usage(), without=_NO_STORE)
     if as_json:
         for one in usage:
@@ -60,8 +60,8 @@ def stats(*, as_json: bool, file: str | None) -> None:
 
 @command.command("forget")
 @click.argument("owner", required=False)
-@click.option("--all", "everybody", is_flag=True, help="The turns and responses of everybody.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--all", "everybody", is_flag=True, help="Delete everyone's turns and responses.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @config_option
 def forget(*, owner: str | None, everybody: bool, yes: bool, file: str | None) -> None:
     """Delete all turns and responses of OWNER. Without callers' keys the owner is "local"."""
@@ -71,7 +71,7 @@ def forget(*, owner: str | None, everybody: bool, yes: bool, file: str | None) -
     if not yes and sys.stdin.isatty():
         click.confirm(f"Delete all turns and responses of {whose}?", abort=True)
     elif not yes and everybody:
-        raise click.UsageError("--all needs --yes where nobody can be asked")
+        raise click.UsageError("--all needs --yes if there is no terminal to ask for confirmation")
 
     async def work(store: Store) -> int:
         return await store.forget(owner)
@@ -83,6 +83,6 @@ def forget(*, owner: str | None, everybody: bool, yes: bool, file: str | None) -
 @command.command("vacuum")
 @config_option
 def vacuum(*, file: str | None) -> None:
-    """Delete what is too old or too much, and give its room back."""
+    """Delete what is over the limits (age, size), and free disk space."""
     count = with_store(file, lambda store: store.vacuum(), without=_NO_STORE)
     click.echo(f"Deleted {count:,} items that were too old or too much.")

@@ -29,10 +29,10 @@ Examples:
   innervoice view                                        the sessions of the agents on this machine
   innervoice view ~/.claude/projects                     a folder: a list with search
   innervoice view session.jsonl --for openai/gpt-5.6     with the plan: what a request to this model would send
-  innervoice view session.jsonl --export session.html    one file to hand on; .md and .json, too
-  curl -sN https://... | innervoice view -               a captured answer
+  innervoice view session.jsonl --export session.html    one file to share; also .md and .json
+  curl -sN https://... | innervoice view -               a captured response
 
-The page is on this machine only, behind an address with a token. Nothing is changed: files are only read.
+The page is served on this machine only, at a URL with a token. Files are only read, never changed.
 Needs the packages of innervoice[view].
 """
 _PACKAGES = ("starlette", "uvicorn")
@@ -63,19 +63,19 @@ def known_folders() -> list[Path]:
 @click.option(
     "--show",
     type=click.Choice(get_args(Policy)),
-    help="How much of the reasoning is shown.  [default: summary; of an exported file: full]",
+    help="How much of the reasoning is shown.  [default: summary; full with --export]",
 )
 @click.option(
-    "--export", "file", type=click.Path(), help="Write FILE.html, FILE.md or FILE.json, and stop."
+    "--export", "file", type=click.Path(), help="Write FILE.html, FILE.md or FILE.json, and exit."
 )
-@click.option("--force", is_flag=True, help="Let --export replace a file.")
+@click.option("--force", is_flag=True, help="Let --export replace an existing file.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     help="The port to listen on.  [default: 8809, or a free one]",
 )
-@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@click.option("--no-browser", is_flag=True, help="Only print the URL.")
 def command(
     *,
     paths: tuple[str, ...],
@@ -87,9 +87,9 @@ def command(
     port: int | None,
     no_browser: bool,
 ) -> None:
-    """Show what models thought, did and said in sessions, logs, traces and captured answers.
+    """Show what models thought, did and said in sessions, logs, traces and captured responses.
 
-    PATH is a file or a folder, - is standard input. Formats are recognized by their content.
+    PATH is a file or a folder, - is standard input. Formats are detected from the content.
     """
     if target is not None:
         _check_target(target)
