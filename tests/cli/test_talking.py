@@ -68,6 +68,21 @@ class TestAsk:
         assert "Traceback" not in done.stderr.decode()
 
 
+def test_emulate_with_a_key():
+    """`--emulate` says who answers, and not that a key is missing."""
+    done = run(
+        "ask",
+        "-m",
+        "anthropic/claude-opus-5-5",
+        "--emulate",
+        "What is 2 * 3?",
+        ANTHROPIC_API_KEY="k",
+    )
+
+    assert "The emulator answers for anthropic." in done.stderr.decode()
+    assert "No API key" not in done.stderr.decode()
+
+
 def chat(*lines, options=()):
     return run("chat", *options, stdin="\n".join(lines).encode(), **NO_KEYS)
 

@@ -54,8 +54,11 @@ def connect(model: str, *, base_url: str | None = None, emulate: bool = False) -
     if not emulate and _has_key(model):
         return Connection(Client(), emulated=False)
     provider, host = _provider_of(model), _host_for(model)
-    keys = f" (set {' or '.join(host.keys)} for the real one)" if host and host.keys else ""
-    click.echo(f"No API key for {provider}: the emulator answers{keys}.", err=True)
+    if _has_key(model):
+        click.echo(f"The emulator answers for {provider}.", err=True)
+    else:
+        keys = f" (set {' or '.join(host.keys)} for the real one)" if host and host.keys else ""
+        click.echo(f"No API key for {provider}: the emulator answers{keys}.", err=True)
     return Connection(emulated_client(), emulated=True)
 
 
