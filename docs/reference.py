@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -222,7 +223,10 @@ def _changelog() -> str:
         kinds.setdefault(kind, []).append(_item(file.read_text("utf-8")))
     news = "".join(f"### {kind}\n\n{''.join(items)}\n" for kind, items in kinds.items())
     file = _ROOT / "CHANGELOG.md"
-    released = file.read_text("utf-8").partition("\n")[2] if file.is_file() else ""
+    # There each version has a title of the first level.
+    released = (
+        re.sub("^#", "##", file.read_text("utf-8"), flags=re.MULTILINE) if file.is_file() else ""
+    )
     made = "# Changelog\n\n" + (f"## Not released yet\n\n{news}" if news else "") + released
     return _inside(made)
 
