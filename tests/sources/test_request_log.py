@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import innervoice as iv
-from gateway.harness import BEHIND, QUESTION, TOOLS, Served
+from gateway.harness import BEHIND, HOMES, QUESTION, TOOLS, Served
 from innervoice.canon.events import PartEnd, PartStart, Recast, TextDelta, ThinkingDelta
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Media, Opaque, Text, Thinking, ToolCall
@@ -328,6 +328,7 @@ def test_no_seal_and_no_key(tmp_path, dialect, stream):
     log = EmulatorLog(tmp_path)
     client = emulated_client(Emulator(log=log), api_key=KEY)
     wanted = {
+        "dialect": dialect,
         "tools": TOOLS,
         "reasoning": iv.Reasoning("high", show="summary"),
         "max_tokens": 8000,
@@ -335,11 +336,11 @@ def test_no_seal_and_no_key(tmp_path, dialect, stream):
     history, answers = [iv.user(f"{QUESTION} My key is {KEY}.")], []
     for _ in range(3):
         if stream:
-            with client.stream(BEHIND[dialect], history, **wanted) as events:
+            with client.stream(HOMES[dialect], history, **wanted) as events:
                 list(events)
             response = events.response
         else:
-            response = client.ask(BEHIND[dialect], history, **wanted)
+            response = client.ask(HOMES[dialect], history, **wanted)
         answers.append(response)
         history.append(response.message)
         history += [iv.tool_result(call.id, "sunshine") for call in response.tool_calls]

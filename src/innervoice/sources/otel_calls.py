@@ -19,7 +19,7 @@ from innervoice.canon.jsontext import load_json
 from innervoice.canon.messages import Message, Role
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolResult
 from innervoice.canon.usage import Usage
-from innervoice.catalog.lookup import all_hosts
+from innervoice.catalog.lookup import all_hosts, host_of
 from innervoice.sources.native_turns import (
     Author,
     Called,
@@ -95,7 +95,9 @@ def author_in(attributes: dict[str, Any]) -> Author:
     model = next((name for key in names if (name := as_text(attributes.get(key)))), None)
     keys = ("gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system")
     given = next((name for key in keys if (name := as_text(attributes.get(key)))), None)
-    host = next((host.id for host in all_hosts() if given and host.otel_name == given), given)
+    # Several hosts have one name in the conventions; a host of that very name is meant first.
+    named = (host.id for host in all_hosts() if given and host.otel_name == given)
+    host = given if given and host_of(given) else next(named, given)
     return author_of(host, model)
 
 

@@ -154,6 +154,7 @@ def test_exports_are_linked_with_the_policy(page, server):
     page.goto(server.url)
     page.locator("input[value=length]").check()
     page.get_by_text("Export", exact=True).click()
+    page.locator("#n1").wait_for()  # the conversation is drawn, and named in the links
     links = page.locator("#export-forms a").evaluate_all("all => all.map(one => one.href)")
 
     base = f"{server.url}api/export/s1.main"
