@@ -912,28 +912,3 @@ def test_any_tree_of_responses(steps, durable):
         is_same = any(answer["id"] == one["id"] for own in made.values() if own is not made[owner] for one, _ in own)  # fmt: skip
         assert is_same or get(served, answer["id"], headers=other).status == 404
     assert {200} == set(served.upstream.statuses)
-
-
-@pytest.mark.parametrize("behind", [name for name in BEHIND if name != "gemini-interactions"])
-def test_an_interaction_that_google_stored_is_known_to_google_alone(behind):
-    """Any other API would answer without the conversation, so the request is refused, in words."""
-    served = Served()
-    body = {"model": BEHIND[behind], "input": "And then?", "previous_interaction_id": "v1_a"}
-    reply = served.ask("POST", "/v1beta/interactions", body)
-
-    assert 400 == reply.status
-    assert "previous_interaction_id names a conversation" in reply.json["error"]["message"]
-    assert [] == served.upstream.requests
-
-
-def test_a_stored_interaction_goes_on_as_it_came():
-    """At an upstream that speaks the API, the ids are Google's own."""
-    served = Served()
-    asked = {"model": BEHIND["gemini-interactions"], "input": "What is 2 + 2?"}
-    first = served.ask("POST", "/v1beta/interactions", asked)
-    more = {**asked, "input": "What is 3 * 3?", "previous_interaction_id": first.json["id"]}
-    second = served.ask("POST", "/v1beta/interactions", more)
-
-    assert (200, 200) == (first.status, second.status)
-    assert first.json["id"] == served.upstream.requests[-1]["previous_interaction_id"]
-    assert "3 * 3 = 9." == second.json["steps"][-1]["content"][0]["text"]

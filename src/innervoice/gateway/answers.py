@@ -268,11 +268,20 @@ class BytesAnswer:
             response = _broken(self._exchange.response, self._failure)
             dialect = self._passage.front.dialect
             return encode_response(response, dialect) if response.id else None
-        frames = [Frame(self._end)]
-        if self._passage.stream:
-            events = ServerSentEvents()
-            frames = [*events.feed(self._end), *events.finish()]
-        return next(filter(None, map(_object_of, reversed(frames))), None)
+        api = dialect_named(self._passage.front.dialect).stored_answers
+        if api is None:
+            return None
+        if not self._passage.stream:
+            return _object_of(Frame(self._end), None)
+        events = ServerSentEvents()
+        frames = [*events.feed(self._end), *events.finish()]
+        found = next(
+            filter(None, (_object_of(frame, api.noun) for frame in reversed(frames))), None
+        )
+        if found is None or api.output in found:
+            return found
+        # The last event of some APIs has everything but what the model said.
+        return {**encode_response(self._exchange.response, api.dialect), **found}
 
     def fail(self, failure: Failure) -> bytes:
         """The dialect's own error in the middle of a stream."""
@@ -315,13 +324,13 @@ class BytesAnswer:
         return data
 
 
-def _object_of(frame: Frame) -> dict[str, Any] | None:
-    """The response in a body, or in an event of the Responses API; None if there is none."""
+def _object_of(frame: Frame, member: str | None) -> dict[str, Any] | None:
+    """The answer in a body, or in this member of an event; None if there is none."""
     try:
         value = as_dict(load_json(frame.data or b"null"))
     except ValueError:
         return None
-    return as_dict(value.get("response", value)) or None
+    return as_dict(value.get(member) if member else value) or None
 
 
 class _Sealing:

@@ -21,7 +21,6 @@ from innervoice.canon.request import Request, Wire
 from innervoice.canon.target import Target
 from innervoice.canon.tools import Tool
 from innervoice.encoding import decode_request, encoded_plan
-from innervoice.errors import UsageError
 from innervoice.gateway.additions import (
     added_members,
     moved_out,
@@ -59,8 +58,6 @@ _EFFORTS = get_args(Effort)
 _BILLING = "x-anthropic-billing-header:"
 """How the first line of Claude Code's system prompt begins; its number differs in every request, which ends prompt caches."""
 _BILLED_BY = "anthropic"
-_STORED = ("previous_response_id", "previous_interaction_id")
-"""Members that name a conversation which a provider has stored."""
 _SETTINGS = ("thinking", "output_config", "additionalModelRequestFields")
 """Members in which a client may combine what a model does not take together: off and an effort, on and no budget."""
 _MOST_TOLD = 50
@@ -187,7 +184,6 @@ class Passage:
     def attempt(self, candidate: Candidate, route: Route) -> Attempt:
         """The request as it is sent to a candidate; raises `UsageError` if it cannot be."""
         target = candidate.target
-        self._check_state(target)
         request, changes = self._fitted(candidate, route.at_most)
         request = request.replace(
             model=candidate.name,
@@ -221,14 +217,6 @@ class Passage:
         if body is None and len(self._body) >= _WORTH_KEEPING:
             grown = first_way(made, wire, request, self.digest, self.report)
         return Attempt(candidate, request, wire, body, betas, members, grown)
-
-    def _check_state(self, target: Target) -> None:
-        """Raises `UsageError` if the conversation is stored at a provider that is not asked."""
-        named = next((name for name in _STORED if self._value.get(name)), None)
-        if named and target.dialect != self.front.dialect:
-            raise UsageError(
-                f"{named} names a conversation that {target.provider} has not stored; send the whole conversation in `input`"
-            )
 
     def _is_changed(self, wire: Wire, changes: tuple[Note, ...], target: Target) -> bool:
         """Whether the body that is sent says something else than the one that came."""

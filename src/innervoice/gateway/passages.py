@@ -18,7 +18,7 @@ from innervoice.gateway.limits import checked_body
 from innervoice.gateway.listings import estimate
 from innervoice.gateway.passage import Attempt, Passage, sealed_for
 from innervoice.gateway.report import Report
-from innervoice.gateway.response_state import ResponseState, WholeInput, stores_responses
+from innervoice.gateway.response_state import ResponseState, WholeInput
 from innervoice.memory.envelopes import EnvelopeSealer, Handle, handles_of
 from innervoice.memory.records import TurnRecord
 from innervoice.memory.restoring import record_of
@@ -131,8 +131,8 @@ class Passages:
         self.name, self.stream = known.name, known.stream
         report.asked, report.stream = self.name, self.stream
         report.keeps = self._allowed()
-        if stores_responses(front.dialect):
-            self.state = ResponseState(gateway, report, self._member)
+        if api := dialect_named(front.dialect).stored_answers:
+            self.state = ResponseState(gateway, api, report, self._member)
             if self._read is not None:
                 self._read.echo = self.state.echo
 

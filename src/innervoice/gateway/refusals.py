@@ -26,8 +26,8 @@ from innervoice.wire.json_access import as_dict, as_text
 from innervoice.wire.refusals import Refusal
 
 __all__ = [
-    "KEYS_AWAY", "NO_KEY", "NO_STORE", "SYNCHRONOUS", "WRONG_KEY", "ErrorReply", "budget_spent", "key_expired", "key_revoked",
-    "model_not_allowed", "no_item", "no_model", "no_previous", "no_upstream", "not_stored", "refusal_of", "refused", "too_many_in_a_minute",
+    "KEYS_AWAY", "NO_KEY", "NO_STORE", "WRONG_KEY", "ErrorReply", "budget_spent", "key_expired", "key_revoked",
+    "model_not_allowed", "no_model", "no_upstream", "refusal_of", "refused", "too_many_in_a_minute",
     "too_many_streams", "unknown_model",
 ]  # fmt: skip
 
@@ -53,7 +53,6 @@ NO_STORE = Refusal(
     status=503,
     headers={"retry-after": "1"},
 )
-SYNCHRONOUS = Refusal(text="Cannot cancel a synchronous response.")
 _LONGEST_NAME = 200
 _MOST_NAMES = 20
 _KINDS: tuple[tuple[type[InnervoiceError], int, str], ...] = (
@@ -101,27 +100,6 @@ def unknown_model(
 def no_model(dialect: str) -> Refusal:
     """What the dialect says of a request that names no model."""
     return dialect_named(dialect).listing.NO_MODEL
-
-
-def not_stored(response_id: str) -> Refusal:
-    """There is no stored response of this id, or it is another's."""
-    shown = response_id[:_LONGEST_NAME]
-    return Refusal(text=f"Response with id '{shown}' not found.", status=404)
-
-
-def no_previous(response_id: str) -> Refusal:
-    """A request goes on from a response that is not there, or is another's."""
-    return Refusal(
-        text=f"Previous response with id '{response_id[:_LONGEST_NAME]}' not found.",
-        code="previous_response_not_found",
-        param="previous_response_id",
-    )
-
-
-def no_item(item_id: str) -> Refusal:
-    """A request refers to an item that is not there, or is another's."""
-    text = f"Item with id '{item_id[:_LONGEST_NAME]}' not found."
-    return Refusal(text=text, status=404, param="input")
 
 
 def no_upstream(name: str) -> Refusal:

@@ -1,6 +1,6 @@
-"""What a request of the Responses API asks of stored responses, and what is stored of its answer.
+"""What a request asks of stored responses, and what is stored of its answer, in APIs that have that (`wire/stored_answers.py`).
 
-A request that goes on from a response (`previous_response_id`) is sent on as it came where the provider has stored the response itself: at
+A request that goes on from a response (`previous_response_id`, `previous_interaction_id`) is sent on as it came where the provider has stored the response itself: at
 the account that answered it. Anywhere else it becomes one with the whole conversation in `input`, as a client without stored responses
 sends it. So every model can go on from every response, and which way is taken is decided for each candidate anew. The same holds for
 single items that a request only refers to (`item_reference`), as Vercel's SDK sends earlier turns.
@@ -11,7 +11,6 @@ Instructions are not part of the chain: a request has those that it brings.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +20,7 @@ from innervoice.canon.notes import Note
 from innervoice.canon.response import Response
 from innervoice.errors import InnervoiceError, ProviderError
 from innervoice.gateway.passage import Attempt
-from innervoice.gateway.refusals import NO_STORE, no_item, no_previous
+from innervoice.gateway.refusals import NO_STORE
 from innervoice.gateway.report import Report
 from innervoice.gateway.stored_responses import (
     ITEM,
@@ -31,32 +30,17 @@ from innervoice.gateway.stored_responses import (
     packed,
 )
 from innervoice.memory.keeping import says_more
-from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal, Refused
+from innervoice.wire.stored_answers import StoredAnswers
 
 if TYPE_CHECKING:
     from innervoice.gateway.gateway import Gateway
     from innervoice.gateway.routes import Candidate
 
-__all__ = ["ResponseState", "WholeInput", "stores_responses"]
+__all__ = ["ResponseState", "WholeInput"]
 
-_PREVIOUS = "previous_response_id"
-_REFERENCE = "item_reference"
-_ENDED = ("completed", "incomplete", "failed", "cancelled")
 _ABSENT = (None, "", False)
-_ELSEWHERE = {
-    "background": "background responses are served only where the provider has them and the request goes on as it came; ask without",
-    "conversation": "stored conversations are served only where the provider has them and the request goes on as it came; use "
-    "previous_response_id, or send all items in `input`",
-}
-"""Members that only a provider itself can obey, and what is said where it cannot."""
-
-
-@cache
-def stores_responses(dialect: str) -> bool:
-    """Whether an API has responses that can be gone on from."""
-    return "stored" in dialect_named(dialect).endpoints.values()
 
 
 class WholeInput(NamedTuple):
@@ -73,16 +57,18 @@ class ResponseState:
     def __init__(
         self,
         gateway: Gateway,
+        api: StoredAnswers,
         report: Report,
         member: Callable[[str], bytes | None],
     ) -> None:
         """Raises `Refused` if the request says something impossible of it."""
         self._gateway, self._report, self._member = gateway, report, member
-        self.previous: str | None = self._read(_PREVIOUS) or None
+        self._api = api
+        self.previous: str | None = self._read(api.previous) or None
         if self.previous is not None and not isinstance(self.previous, str):
-            text = f"{_PREVIOUS} must be a string, the id of a response"
-            raise Refused(Refusal(text=text, param=_PREVIOUS))
-        self._asked = [name for name in _ELSEWHERE if self._read(name) not in _ABSENT]
+            text = f"{api.previous} must be a string, the id of a stored {api.noun}"
+            raise Refused(Refusal(text=text, param=api.previous))
+        self._asked = [name for name in api.only_there if self._read(name) not in _ABSENT]
         self._remember = gateway.keeps(report)
         self.is_stored = (
             self._read("store") is not False
@@ -94,7 +80,8 @@ class ResponseState:
         self._is_loaded = self._is_refused = self._has_items = False
         self._is_whole = True
         self._chain: list[StoredResponse] | None = None
-        self._refers = f'"{_REFERENCE}"'.encode() in (member("input") or b"")
+        reference = f'"{api.reference}"'.encode() if api.reference else None
+        self._refers = reference is not None and reference in (member("input") or b"")
 
     def _read(self, name: str) -> Any:
         data = self._member(name)
@@ -108,9 +95,10 @@ class ResponseState:
     @property
     def echo(self) -> dict[str, Any]:
         """What the answer repeats of the request."""
-        metadata = self._read("metadata")
-        more = {"metadata": metadata} if isinstance(metadata, dict) else {}
-        return {_PREVIOUS: self.previous, "store": self.is_stored, **more}
+        api = self._api
+        said = {"store": self.is_stored, "metadata": self._read("metadata")}
+        more = {name: said[name] for name in api.echoed if said[name] is not None}
+        return {api.previous: self.previous, **more}
 
     # ---- going on ------------------------------------------------------------------------------
 
@@ -124,7 +112,7 @@ class ResponseState:
         self._is_loaded = True
         if self._remember == "off":
             return None
-        found = await self._gateway.responses.get(self._report.tenant, [self.previous])
+        found = await self._gateway.responses.get(self._api, self._report.tenant, [self.previous])
         self._head, self._is_whole = found.responses.get(self.previous), found.is_whole
         head = self._head
         if not found.is_whole:
@@ -132,10 +120,11 @@ class ResponseState:
         if head is None:
             return None
         if head.is_deleted:
-            raise Refused(no_previous(self.previous))
+            raise Refused(self._api.no_previous(self.previous))
         if not head.goes_on:
-            text = f"the response {self.previous} has the status {head.status!r}; only a completed or incomplete one can be continued"
-            raise Refused(Refusal(text=text, param=_PREVIOUS))
+            statuses = " or ".join(self._api.goes_on)
+            text = f"the {self._api.noun} {self.previous} has the status {head.status!r}; only a {statuses} one can be continued"
+            raise Refused(Refusal(text=text, param=self._api.previous))
         return head.conversation
 
     async def whole(self, candidate: Candidate) -> WholeInput | None:
@@ -144,8 +133,7 @@ class ResponseState:
         Raises `Refused` if the candidate cannot go on from the response.
         """
         chain = await self._chain_for(candidate)
-        given = self._read("input")
-        new = [{"role": "user", "content": given}] if isinstance(given, str) else as_list(given)
+        new = self._api.items_of(self._read("input"))
         before = [item for one in chain or () for item in (*one.input, *one.output)]
         referred = await self._referred([*before, *new], candidate)
         if chain is None and not referred:
@@ -153,7 +141,7 @@ class ResponseState:
         self._check_items(before, new)
         responses = {one.id: one for one in (*(chain or ()), *referred.values())}
         turns = [turn for one in responses.values() if (turn := one.turn())]
-        items = [_resolved(item, referred) for item in (*before, *new)]
+        items = [self._resolved(item, referred) for item in (*before, *new)]
         return WholeInput(items, turns)
 
     async def _chain_for(self, candidate: Candidate) -> list[StoredResponse] | None:
@@ -162,9 +150,9 @@ class ResponseState:
         if self.previous is None:
             return None
         if self._head is None:
-            if stores_responses(candidate.target.dialect):
+            if candidate.target.dialect == self._api.dialect:
                 return None  # it may be known there
-            raise Refused(no_previous(self.previous) if self._is_whole else NO_STORE)
+            raise Refused(self._api.no_previous(self.previous) if self._is_whole else NO_STORE)
         if self._head.place == _place(candidate) and not self._is_refused:
             return None
         if self._chain is None:
@@ -177,33 +165,31 @@ class ResponseState:
         names = head.chain
         # One look-up, unless the store could not be asked when a response of the chain was stored: its ids begin with that one then.
         while names and len(chain) < self._gateway.limits.messages:
-            found = await self._gateway.responses.get(self._report.tenant, names)
+            found = await self._gateway.responses.get(self._api, self._report.tenant, names)
             for name in names:
                 response = found.responses.get(name)
                 if response is None and not found.is_whole:
                     raise Refused(NO_STORE)
                 if response is None or response.is_deleted:
-                    raise Refused(no_previous(name))
+                    raise Refused(self._api.no_previous(name))
             chain = [*(found.responses[name] for name in names), *chain]
             names = chain[0].chain
         return chain
 
     async def _referred(self, items: list[Any], candidate: Candidate) -> dict[str, StoredResponse]:
         """The responses whose items a candidate must be sent in place of references to them."""
-        names = [str(item.get("id")) for item in items if _is_reference(item)]
-        if not names:
+        names = [str(item.get("id")) for item in items if self._is_reference(item)]
+        if not names or self._api.no_item is None:
             return {}
-        found, speaks = (
-            FoundResponses({}, is_whole=True),
-            stores_responses(candidate.target.dialect),
-        )
+        found = FoundResponses({}, is_whole=True)
+        speaks = candidate.target.dialect == self._api.dialect
         if self._remember != "off":
-            found = await self._gateway.responses.get(self._report.tenant, names, ITEM)
+            found = await self._gateway.responses.get(self._api, self._report.tenant, names, ITEM)
         referred: dict[str, StoredResponse] = {}
         for name in names:
             response = found.responses.get(name)
             if response is None and not speaks:
-                raise Refused(no_item(name) if found.is_whole else NO_STORE)
+                raise Refused(self._api.no_item(name) if found.is_whole else NO_STORE)
             self._has_items = self._has_items or response is not None
             if response and (response.place != _place(candidate) or self._is_refused):
                 referred[name] = response
@@ -215,7 +201,7 @@ class ResponseState:
         if not is_known or self._is_refused or not isinstance(error, ProviderError):
             return False
         told = f"{error.code} {error.message}".lower().replace("_", " ")
-        is_told = "previous response" in told or "item with id" in told
+        is_told = any(words in told for words in self._api.lost)
         self._is_refused = error.status in (400, 404) and is_told
         return self._is_refused
 
@@ -223,8 +209,8 @@ class ResponseState:
         """Raises `Refused` for a conversation that is too long, or has an item twice."""
         most = self._gateway.limits.messages
         if (count := len(before) + len(new)) > most:
-            text = f"the conversation behind {_PREVIOUS} has {count} items; at most {most} are accepted: begin a new one"
-            raise Refused(Refusal(text=text, status=413, param=_PREVIOUS))
+            text = f"the conversation behind {self._api.previous} has {count} items; at most {most} are accepted: begin a new one"
+            raise Refused(Refusal(text=text, status=413, param=self._api.previous))
         known = set(map(_id_of, before)) - {None}
         for name in map(_id_of, new):
             if name in known:
@@ -233,27 +219,37 @@ class ResponseState:
 
     def expanded(self, value: Mapping[str, Any], whole: WholeInput) -> tuple[bytes, dict[str, Any]]:
         """The body with the whole conversation in it, written and read; raises `Refused` for one that is too large."""
-        rest = {name: item for name, item in value.items() if name != _PREVIOUS}
+        rest = {name: item for name, item in value.items() if name != self._api.previous}
         made = {**rest, "input": whole.items}
         body = dump_json(made)
         most = self._gateway.limits.body_bytes
         if len(body) > most:
-            text = f"the conversation behind {_PREVIOUS} has {len(body)} bytes; at most {most} are accepted: begin a new one"
-            raise Refused(Refusal(text=text, status=413, param=_PREVIOUS))
+            text = f"the conversation behind {self._api.previous} has {len(body)} bytes; at most {most} are accepted: begin a new one"
+            raise Refused(Refusal(text=text, status=413, param=self._api.previous))
         return body, made
 
     def check(self, attempt: Attempt) -> None:
         """Raises `Refused` for what only a provider itself can obey, if the request does not go on as it came."""
         for name in self._asked:
             if not attempt.is_bytes:
-                raise Refused(Refusal(text=_ELSEWHERE[name], param=name))
+                raise Refused(Refusal(text=self._api.only_there[name], param=name))
+
+    def _is_reference(self, item: Any) -> bool:
+        return self._api.reference is not None and as_dict(item).get("type") == self._api.reference
+
+    def _resolved(self, item: Any, referred: Mapping[str, StoredResponse]) -> Any:
+        """An item, or the one that it refers to."""
+        response = referred.get(str(item.get("id"))) if self._is_reference(item) else None
+        return response.item(str(item["id"])) if response else item
 
     # ---- what is left behind -------------------------------------------------------------------
 
     def turn_keys(self, body: Mapping[str, Any] | None) -> list[bytes]:
         """The keys by which the turn of an answer is deleted together with its response."""
         name = (body or {}).get("id")
-        return self._gateway.responses.turn_keys(self._report.tenant, name)[:1] if name else []
+        if not name:
+            return []
+        return self._gateway.responses.turn_keys(self._api, self._report.tenant, name)[:1]
 
     async def keep(
         self,
@@ -263,7 +259,7 @@ class ResponseState:
         conversation: bytes | None,
     ) -> None:
         """Stores the answer; `body` is what the client got, None if that is no response."""
-        if not self.is_stored or body is None or body.get("status") not in _ENDED:
+        if not self.is_stored or body is None or body.get("status") not in self._api.ended:
             return
         name = body.get("id")
         if not isinstance(name, str) or not name:
@@ -273,24 +269,38 @@ class ResponseState:
             body,
             self._member("input") or b"null",
             chain=self._chain_of_ids(),
-            place=_place(attempt.candidate) if attempt.is_bytes and body.get("store") else None,
+            place=_place(attempt.candidate)
+            if attempt.is_bytes and self._is_confirmed(body)
+            else None,
             conversation=conversation or b"",
             target=attempt.candidate.target,
-            turn=_lost(attempt, answer),
+            turn=self._lost(attempt, answer),
         )
         if len(data) > MOST_BYTES:
             self._report.notes.append(Note("response_not_stored", f"{len(data)} bytes"))
             return
-        items = [item for item in map(_id_of, as_list(body.get("output"))) if item]
+        items = [item for item in map(_id_of, as_list(body.get(self._api.output))) if item]
         tenant, durable = self._report.tenant, self._remember != "ram"
-        if not await self._gateway.responses.put(tenant, name, data, items, durable=durable):
+        if not await self._gateway.responses.put(
+            self._api, tenant, name, data, items if self._api.reference else (), durable=durable
+        ):
             self._report.store = "degraded"
             self._report.notes.append(Note("response_not_stored"))
+
+    def _is_confirmed(self, body: Mapping[str, Any]) -> bool:
+        """Whether the provider has stored the answer, too."""
+        return self._api.confirmed_by is None or bool(body.get(self._api.confirmed_by))
+
+    def _lost(self, attempt: Attempt, answer: Response) -> Message | None:
+        """The turn of an answer in another dialect, whose seals may have no place in the response."""
+        turn = answer.message
+        is_foreign = attempt.candidate.target.dialect != self._api.dialect
+        return turn if is_foreign and any(map(says_more, turn.parts)) else None
 
     def _chain_of_ids(self) -> list[str]:
         """The ids of the responses before the answer; a conversation of the provider's stands for those that are unknown here."""
         if self.previous is None:
-            held = self._read("conversation")
+            held = self._read(self._api.conversation) if self._api.conversation else None
             name = held.get("id") if isinstance(held, dict) else held
             return [str(name)] if name else []
         return [*(self._head.chain if self._head else ()), self.previous]
@@ -298,23 +308,6 @@ class ResponseState:
 
 def _id_of(item: Any) -> str | None:
     return as_text(as_dict(item).get("id"))
-
-
-def _is_reference(item: Any) -> bool:
-    return as_dict(item).get("type") == _REFERENCE
-
-
-def _resolved(item: Any, referred: Mapping[str, StoredResponse]) -> Any:
-    """An item, or the one that it refers to."""
-    response = referred.get(str(item.get("id"))) if _is_reference(item) else None
-    return response.item(str(item["id"])) if response else item
-
-
-def _lost(attempt: Attempt, answer: Response) -> Message | None:
-    """The turn of an answer in another dialect, whose seals may have no place in the response."""
-    turn = answer.message
-    is_foreign = not stores_responses(attempt.candidate.target.dialect)
-    return turn if is_foreign and any(map(says_more, turn.parts)) else None
 
 
 def _place(candidate: Candidate) -> str:

@@ -187,7 +187,7 @@ class Serving:
             return
         body = answer.written()
         if body is not None and has_left:
-            body = {**body, "status": "cancelled", "error": None}
+            body = {**body, "status": "cancelled", **({"error": None} if "error" in body else {})}
         step.passage.turn_keys = state.turn_keys(body)
         await asyncio.gather(
             self._gateway.remember(step.passage, response),

@@ -1,6 +1,6 @@
-"""Responses that clients may ask for again, or go on from: one item in the store for each.
+"""Answers that clients may ask for again, or go on from: one item in the store for each.
 
-    response       the object as the client got it
+    response       the object as the client got it, in the API of the client
     input          what the request had as `input`, as it came
     chain          the ids of all responses before it, the oldest first: a follow-up needs two round trips however long the chain is
     place          the account at the provider that stores it, too
@@ -27,6 +27,7 @@ from innervoice.memory.sealed_store import SealedStore
 from innervoice.memory.store_calls import StoreCalls
 from innervoice.memory.stores.store import FoundItem, StoreError
 from innervoice.wire.json_access import as_dict, as_list, as_text
+from innervoice.wire.stored_answers import StoredAnswers
 
 __all__ = ["ITEM", "MOST_BYTES", "FoundResponses", "StoredResponse", "StoredResponses", "packed"]
 
@@ -37,8 +38,6 @@ MOST_BYTES = 16 * 1024 * 1024
 """A larger item is not stored."""
 _SECONDS = 0.25
 """How long a request waits for the store."""
-"""After so many failures in a row the store is left alone for so long."""
-_GOES_ON = ("completed", "incomplete")
 _DELETED = b'{"deleted":true}'
 
 Result = TypeVar("Result")
@@ -47,7 +46,8 @@ Result = TypeVar("Result")
 class StoredResponse:
     """One response out of the store."""
 
-    def __init__(self, value: dict[str, Any]) -> None:
+    def __init__(self, value: dict[str, Any], api: StoredAnswers) -> None:
+        self._api = api
         self.body: dict[str, Any] = as_dict(value.get("response"))
         self.chain = tuple(map(str, as_list(value.get("chain"))))
         self.place = as_text(value.get("place"))
@@ -71,19 +71,17 @@ class StoredResponse:
     @property
     def goes_on(self) -> bool:
         """Whether a conversation can go on from it."""
-        return self.status in _GOES_ON
+        return self.status in self._api.goes_on
 
     @property
     def input(self) -> list[Any]:
-        """The items of the request, as they came; words alone are a message of the user's."""
-        if isinstance(self._input, str):
-            return [{"role": "user", "content": self._input}]
-        return as_list(self._input)
+        """The items of the request, as they came."""
+        return self._api.items_of(self._input)
 
     @property
     def output(self) -> list[Any]:
         """The items of the answer."""
-        return as_list(self.body.get("output"))
+        return as_list(self.body.get(self._api.output))
 
     def item(self, name: str) -> Any:
         """The item of the answer with this id; None if there is none."""
@@ -96,6 +94,8 @@ class StoredResponse:
                 found = from_json(dump_json(self._turn))
                 return found if isinstance(found, Message) else None
             dialect, provider, model, scope = self._origin
+            if dialect != self._api.dialect:
+                return None  # the object has a place for all of it
             return decode(self.body, provider, model, dialect, scope=scope).message
         except (InnervoiceError, ValueError):
             return None
@@ -148,6 +148,7 @@ class StoredResponses:
 
     async def put(
         self,
+        api: StoredAnswers,
         tenant: str,
         name: str,
         data: bytes,
@@ -159,7 +160,7 @@ class StoredResponses:
 
         Without `durable` that is memory.
         """
-        named = [(KIND, name), *((ITEM, item) for item in items)]
+        named = [(api.noun, name), *((ITEM, item) for item in items)]
         keys = [self._keys(tenant, own, kind)[0] for kind, own in named]
         now = time.time()
         if self._memory is None:
@@ -170,36 +171,40 @@ class StoredResponses:
         await self._memory.put(tenant, KIND, data, keys, created=now)
         return not durable
 
-    async def get(self, tenant: str, names: Sequence[str], kind: str = KIND) -> FoundResponses:
+    async def get(
+        self, api: StoredAnswers, tenant: str, names: Sequence[str], kind: str | None = None
+    ) -> FoundResponses:
         """The responses of a tenant with these ids, the newest of several.
 
         With `ITEM`, those with these items; some hosts count their ids, and of two responses with an item of one id none is meant.
         """
+        kind = kind or api.noun
         by_key = {key: name for name in names for key in self._keys(tenant, name, kind)}
         keys = list(by_key)
         if not keys:
             return FoundResponses({}, is_whole=True)
         if self._memory is None:
             items = await self._sealed.get(tenant, KIND, keys)
-            return FoundResponses(_read(items, by_key, alone=kind == ITEM), is_whole=True)
+            found = _read(items, by_key, api, alone=kind == ITEM)
+            return FoundResponses(found, is_whole=True)
         here = await self._memory.get(tenant, KIND, keys)
         stored = await self._within(lambda: self._sealed.get(tenant, KIND, keys))
         items = sorted([*here, *(stored or ())], key=lambda item: item.created)
-        found = _read(items, by_key, alone=kind == ITEM)
+        found = _read(items, by_key, api, alone=kind == ITEM)
         return FoundResponses(found, is_whole=stored is not None)
 
-    async def delete(self, tenant: str, name: str) -> bool:
+    async def delete(self, api: StoredAnswers, tenant: str, name: str) -> bool:
         """Deletes a response; returns whether there was one. Raises `StoreError` if the store cannot be used.
 
         Of one that its provider has stored, too, a mark stays, so that nobody goes on from it there.
         """
-        found = await self.get(tenant, [name])
+        found = await self.get(api, tenant, [name])
         response = found.responses.get(name)
         if not found.is_whole:
             raise StoreError("the store cannot be asked")
         if response is None or response.is_deleted:
             return False
-        keys = self._keys(tenant, name)
+        keys = self._keys(tenant, name, api.noun)
         if self._memory is not None:
             await self._memory.delete(tenant, keys)
         if await self._within(lambda: self._sealed.delete(tenant, keys)) is None:
@@ -212,11 +217,11 @@ class StoredResponses:
         """Waits a moment for what is still on its way into the store."""
         await self._calls.close(_SECONDS)
 
-    def turn_keys(self, tenant: str, name: str) -> list[bytes]:
+    def turn_keys(self, api: StoredAnswers, tenant: str, name: str) -> list[bytes]:
         """The keys of the turn that is in a response."""
-        return self._sealed.keys(tenant, "turn of a response", str(name))
+        return self._sealed.keys(tenant, f"turn of a {api.noun}", str(name))
 
-    def _keys(self, tenant: str, name: str, kind: str = KIND) -> list[bytes]:
+    def _keys(self, tenant: str, name: str, kind: str) -> list[bytes]:
         return self._sealed.keys(tenant, kind, name)
 
     async def _save(self, tenant: str, data: bytes, keys: list[bytes], now: float) -> bool:
@@ -232,14 +237,14 @@ class StoredResponses:
 
 
 def _read(
-    items: Sequence[FoundItem], by_key: dict[bytes, str], *, alone: bool
+    items: Sequence[FoundItem], by_key: dict[bytes, str], api: StoredAnswers, *, alone: bool
 ) -> dict[str, StoredResponse]:
     """Ids -> the last of the items under each; one that cannot be read, as of a newer version, is as good as not there."""
     found: dict[str, StoredResponse] = {}
     unclear: set[str] = set()
     for item in items:
         try:
-            response = StoredResponse(as_dict(load_json(item.data or b"null")))
+            response = StoredResponse(as_dict(load_json(item.data or b"null")), api)
         except ValueError:
             continue
         if response.body or response.is_deleted:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from innervoice.wire.replay import Replay
     from innervoice.wire.response_schema import SchemaProfile
     from innervoice.wire.serve_request import Server
+    from innervoice.wire.stored_answers import StoredAnswers
 
 __all__ = ["Dialect", "RequestReader", "Rules", "Writer"]
 
@@ -182,6 +183,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     holds_files: str = "media"
     replays: str | None = None
     """None: everything goes back as it came."""
+    stores: str | None = None
+    """None: its servers store no answers."""
 
     @property
     def folder(self) -> str:
@@ -270,6 +273,14 @@ class Dialect(Value, frozen=True, kw_only=True):
         rules: Callable[[dict[str, Any], Target], Iterator[Refusal]]
         rules = _resolved(self.package, self.shapes)
         return rules
+
+    @property
+    def stored_answers(self) -> StoredAnswers | None:
+        """How its servers store answers; None if they do not."""
+        if self.stores is None:
+            return None
+        stored: StoredAnswers = _resolved(self.package, self.stores)
+        return stored
 
     @property
     def replay(self) -> Replay:

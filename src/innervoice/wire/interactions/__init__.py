@@ -30,6 +30,11 @@ def _turn_of(body: dict[str, Any]) -> list[Any]:
 DIALECT = Dialect(
     name="gemini-interactions",
     package=__name__,
+    endpoints={
+        "GET /interactions/{id}": "stored",
+        "DELETE /interactions/{id}": "delete",
+        "POST /interactions/{id}/cancel": "cancel",
+    },
     versions=("v1beta", "v1alpha", "v1"),
     schema="GEMINI",
     places={
@@ -64,4 +69,5 @@ DIALECT = Dialect(
     obeys="grammar:InteractionsGrammar",
     reads="read:InteractionsReader",
     replays="replay:REPLAY",
+    stores="stored:STORED",
 )

@@ -293,4 +293,5 @@ class InteractionsWriter(AnswerWriter):
             when = self.head.created_at
             made |= {"created": when, "updated": when, "service_tier": "standard", **self._more}
         made["object"] = "interaction"
+        made |= {name: value for name, value in self.head.echo.items() if value is not None}
         return {**made, "model": self.head.model} if self.head.model else made

@@ -73,4 +73,5 @@ DIALECT = Dialect(
     obeys="grammar:ResponsesGrammar",
     reads="read:ResponsesReader",
     replays="replay:REPLAY",
+    stores="stored:STORED",
 )
