@@ -8,6 +8,7 @@ whose response says so.
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -383,6 +384,7 @@ class StreamDecoder:
         return tuple(found)
 
 
+@cache
 def _asked_module() -> Any:
     """Loaded for those who name the request."""
     return import_module("innervoice.history.asked")

@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import io
 import json
 import os
 import pty
@@ -338,11 +339,12 @@ def test_a_log_that_nobody_reads_stops_nothing(monkeypatch):
     output = ServeOutput("text")
     written = []
 
-    def gone(line, *, err):
-        written.append(line)
-        raise BrokenPipeError
+    class Gone(io.StringIO):
+        def write(self, text):
+            written.append(text)
+            raise BrokenPipeError
 
-    monkeypatch.setattr("click.echo", gone)
+    monkeypatch.setattr("sys.stdout", Gone())
     output.request(report())
     output.request(report())
-    assert ["anthropic -> openai/gpt-5.6  5 in"] == written
+    assert ["anthropic -> openai/gpt-5.6  5 in\n"] == written

@@ -86,6 +86,25 @@ async def elsewhere(store, key=KEY, *older):
     return found(await Turns(SealedStore(store, key, *older)).get("me", KEYS))
 
 
+def test_turns_that_come_in_a_crowd_are_each_stored_once(store, turns):
+    """What was late is stored behind; a turn that has just come is not late."""
+
+    async def comes(number):
+        await asyncio.sleep(number / 1000)
+        await turns.put(record(str(number)), KEYS, TURN)
+
+    async def run():
+        store.is_broken = True
+        for name in ("late 1", "late 2"):
+            await turns.put(record(name), KEYS, TURN)
+        store.is_broken, store.seconds = False, 0.001
+        await asyncio.gather(*map(comes, range(200)))
+        await turns.close()
+
+    asyncio.run(run())
+    assert 2 + 2 + 200 == store.asked
+
+
 def test_another_process_finds_a_turn_by_any_key(store, turns):
     async def run():
         assert await turns.put(record(), KEYS, TURN)

@@ -49,7 +49,9 @@ class ServeOutput:
         # Whoever read it may be gone; the gateway is not there for its log.
         if self._open:
             try:
-                click.echo(line, err=err)
+                stream = sys.stderr if err else sys.stdout
+                stream.write(f"{line}\n")
+                stream.flush()
             except OSError:
                 self._open = False
 

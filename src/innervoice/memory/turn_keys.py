@@ -198,19 +198,23 @@ class ConversationDigest:
         return made.digest()
 
 
-_last_shown: list[tuple[Message | None, ShownTurn]] = [(None, ShownTurn("", [], b"", []))]
-"""The last message and what it shows, which is asked for several times in a row and costs more than all else."""
+_last_shown: dict[int, tuple[Message, ShownTurn]] = {}
+"""The last messages, by identity, and what they show, which is asked for several times and costs more than all else."""
+_MOST_SHOWN = 16
 
 
 def shown_turn(message: Message) -> ShownTurn:
     """The words and the calls of a turn, without the ids of the calls."""
-    known, made = _last_shown[0]
-    if known is not message:
-        text = _plain(_TAGGED.sub("", message.text))
-        given = message.tool_calls
-        calls = [(call.name, _sorted_json(call.arguments)) for call in given]
-        made = ShownTurn(text, calls, dump_json([text, calls]), [call.id for call in given])
-        _last_shown[0] = (message, made)  # at once, for other threads
+    known = _last_shown.get(id(message))
+    if known and known[0] is message:
+        return known[1]
+    text = _plain(_TAGGED.sub("", message.text))
+    given = message.tool_calls
+    calls = [(call.name, _sorted_json(call.arguments)) for call in given]
+    made = ShownTurn(text, calls, dump_json([text, calls]), [call.id for call in given])
+    if len(_last_shown) >= _MOST_SHOWN:
+        _last_shown.clear()  # at once, for other threads
+    _last_shown[id(message)] = (message, made)
     return made
 
 

@@ -17,7 +17,7 @@ from innervoice.errors import DecodeError
 from innervoice.memory.recent_turns import RecentTurns
 from innervoice.memory.records import FoundTurns, TurnRecord
 from innervoice.memory.sealed_store import SealedStore
-from innervoice.memory.store_calls import StoreCalls
+from innervoice.memory.store_calls import SlowStoreError, StoreCalls
 from innervoice.memory.stores.store import StoreError
 
 __all__ = ["LookedUp", "Turns"]
@@ -83,10 +83,13 @@ class Turns:
         if stored is not record.message:
             data = to_json(stored)
         _keep(self._unsaved, record.id, _Unsaved(record.tenant, record.created, data, tuple(keys)))
-        _keep(self._late, record.id, None)
         try:
             await self._calls.wait(lambda: self._save(record.id), _WRITE_SECONDS)
+        except SlowStoreError:
+            return False  # it is still on its way
         except StoreError:
+            if record.id in self._unsaved:
+                _keep(self._late, record.id, None)
             return False
         self._catch_up()
         return True
