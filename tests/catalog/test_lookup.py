@@ -9,6 +9,7 @@ from innervoice.catalog.lookup import (
     fits,
     host_in_langchain,
 )
+from innervoice.catalog.targets import resolved
 
 
 @pytest.mark.parametrize(
@@ -103,3 +104,31 @@ def test_names_of_langchain(name, host):
 )
 def test_patterns(pattern, name, expected):
     assert fits((pattern,), name) is expected
+
+
+@pytest.mark.parametrize(
+    ("unknown", "newest", "dialect"),
+    [
+        ("anthropic/claude-fable-9", "anthropic/claude-fable-5-2", None),
+        ("bedrock/anthropic.claude-opus-9", "bedrock/anthropic.claude-opus-5-5", None),
+        ("openai/gpt-9", "openai/gpt-6.1-terra", "openai-chat"),
+        ("openai/gpt-9", "openai/gpt-6.1-terra", "openai-responses"),
+        ("azure/gpt-7", "azure/gpt-6.1-terra", "openai-responses"),
+        ("gemini/gemini-9", "gemini/gemini-4-carbon", "gemini"),
+        ("vertex/gemini-9", "vertex/gemini-4-carbon", "gemini-interactions"),
+        ("xai/grok-9", "xai/grok-4.7", "openai-responses"),
+        ("cohere/command-z", "cohere/command-a-plus", None),
+        ("deepseek/deepseek-v9", "deepseek/deepseek-v4-pro", None),
+        ("moonshot/kimi-k9", "moonshot/kimi-k3", None),
+        ("zai/glm-9", "zai/glm-5.3", None),
+        ("alibaba/qwen9", "alibaba/qwen3.8-max", None),
+    ],
+)
+def test_an_unknown_name_is_taken_for_the_newest(unknown, newest, dialect):
+    """The fallback sends nothing that the newest model of the family refuses, and treats its reasoning alike."""
+    guessed, known = resolved(unknown, dialect).row, resolved(newest, dialect).row
+
+    assert (guessed.guess, known.guess) == (True, False)
+    assert set(guessed.efforts) <= set(known.efforts)
+    for name in ("control", "off", "replay", "replay_field", "bound", "forced_tools", "tools", "prefill", "limit"):  # fmt: skip
+        assert getattr(known, name) == getattr(guessed, name), name

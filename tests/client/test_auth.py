@@ -1,6 +1,7 @@
 """Who is let in with what: keys, tokens, signatures, and where each provider answers."""
 
 import asyncio
+import json
 import sys
 from contextlib import suppress
 from types import SimpleNamespace
@@ -216,6 +217,8 @@ def test_places(host, environ, expected):
         ("bedrock-mantle/anthropic.claude-opus-5-5", {"ANTHROPIC_BEDROCK_MANTLE_BASE_URL": "https://m.test/anthropic"}, "https://m.test/anthropic/v1/messages"),
         ("bedrock-mantle/openai.gpt-oss-120b", {"AWS_REGION": "eu-west-1"}, "https://bedrock-mantle.eu-west-1.api.aws/v1/responses"),
         ("bedrock-invoke/arn:aws:bedrock:eu-west-1:1:inference-profile/eu.anthropic.claude-opus-5-5", {"AWS_REGION": "eu-west-1"}, "https://bedrock-runtime.eu-west-1.amazonaws.com/model/arn%3Aaws%3Abedrock%3Aeu-west-1%3A1%3Ainference-profile%2Feu.anthropic.claude-opus-5-5/invoke"),
+        ("databricks/databricks-claude-opus-5-5", {"DATABRICKS_HOST": "https://w.test"}, "https://w.test/serving-endpoints/anthropic/v1/messages"),
+        ("databricks/databricks-claude-sonnet-4-5", {"DATABRICKS_HOST": "https://w.test"}, "https://w.test/serving-endpoints/chat/completions"),
         ("vertex/claude-opus-5-5", {"CLOUD_ML_REGION": "us-east5", "ANTHROPIC_VERTEX_PROJECT_ID": "p"}, "https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-opus-5-5:rawPredict"),
     ],
 )  # fmt: skip
@@ -224,6 +227,18 @@ def test_where_each_model_is(model, environ, expected):
     keys = {model.partition("/")[0]: KEY}
 
     assert expected == str(sent(model, environ=environ, keys=keys).url)
+
+
+@pytest.mark.parametrize(("location", "server"), [("global", "aiplatform"), ("us-east5", "us-east5-aiplatform")])  # fmt: skip
+def test_interactions_at_vertex(location, server):
+    """The same credentials as generateContent, at the path of a place and in the version that has the API."""
+    environ = {"GOOGLE_CLOUD_LOCATION": location, "GOOGLE_CLOUD_PROJECT": "p", "VERTEX_ACCESS_TOKEN": "t"}  # fmt: skip
+    request = sent("vertex/gemini-4-carbon", environ=environ, dialect="gemini-interactions")
+
+    assert f"https://{server}.googleapis.com/v1beta1/projects/p/locations/{location}/interactions" == str(request.url)  # fmt: skip
+    assert "Bearer t" == request.headers["authorization"]
+    assert "2026-05-20" == request.headers["api-revision"]
+    assert "gemini-4-carbon" == json.loads(request.content)["model"]
 
 
 @pytest.mark.parametrize(

@@ -269,13 +269,26 @@ def test_the_project_of_the_caller():
     assert not any("project_id" in body for body in bodies)
 
 
+def test_a_deployment():
+    """Its id stands in the path, and neither a model nor a project in the body."""
+    seen = []
+    with serving(token()) as server:
+        client(server, seen).ask("watsonx-deployment/8f3c", "Hello")
+    (request,) = seen
+
+    assert "/ml/v1/deployments/8f3c/text/chat?version=2025-02-06" == request.url.raw_path.decode()
+    assert ["messages"] == list(json.loads(request.content))
+    assert [f"Bearer {TOKEN}"] == bearers(seen)
+
+
+@pytest.mark.parametrize("model", ["watsonx/openai/gpt-oss-120b", "watsonx-deployment/8f3c"])
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_tool_loop_at_the_emulator(stream):
+def test_a_tool_loop_at_the_emulator(stream, model):
     def weather(city: str) -> str:
         """The weather of a city."""
         return f"sunny in {city}"
 
-    talk = emulated_client().conversation("watsonx/openai/gpt-oss-120b", tools=[weather], reasoning="high")  # fmt: skip
+    talk = emulated_client().conversation(model, tools=[weather], reasoning="high")
     response = talk.ask("What is the weather in Lisbon?", stream=stream, tool_choice="auto")
 
     assert "sunny" in response.text

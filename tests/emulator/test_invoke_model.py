@@ -71,7 +71,7 @@ def test_what_it_refuses(change, message):
 
 
 def test_an_unknown_model():
-    answer = reply(BODY, model="qwen.qwen3-32b-v1:0")
+    answer = reply(BODY, model="deepseek.r1-v1:0")
 
     assert (404, "ResourceNotFoundException") == (answer.status, answer.headers["x-amzn-errortype"])
 
@@ -92,20 +92,21 @@ def test_an_exception_of_the_model():
     assert ("modelStreamErrorException", "No.") == (response.error.type, response.error.message)
 
 
-def test_events_of_botocore():
+@pytest.mark.parametrize("model", ["openai.gpt-oss-20b-1:0", "moonshot.kimi-k2-thinking"])
+def test_events_of_botocore(model):
     """What `invoke_model_with_response_stream` gives for each chunk, of any model."""
     chunks = [
         {"choices": [{"index": 0, "delta": {"role": "assistant", "content": "<reasoning>So.</reasoning>"}}]},
         {"choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]},
     ]  # fmt: skip
     events = [{"chunk": {"bytes": json.dumps(chunk).encode()}} for chunk in chunks]
-    response = read(events, provider="bedrock-invoke", model="openai.gpt-oss-20b-1:0")
+    response = read(events, provider="bedrock-invoke", model=model)
 
     assert ("Hi", "So.") == (response.text, response.thinking)
 
 
 @pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("model", [f"bedrock-invoke/{CLAUDE}", "bedrock-invoke/openai.gpt-oss-120b-1:0", "azure/claude-opus-5-5", "bedrock-mantle/anthropic.claude-opus-5-5"])  # fmt: skip
+@pytest.mark.parametrize("model", [f"bedrock-invoke/{CLAUDE}", "bedrock-invoke/openai.gpt-oss-120b-1:0", "bedrock-invoke/moonshot.kimi-k2-thinking", "bedrock-invoke/qwen.qwen3-32b-v1:0", "databricks/databricks-claude-opus-5-5", "azure/claude-opus-5-5", "bedrock-mantle/anthropic.claude-opus-5-5"])  # fmt: skip
 def test_a_tool_loop(model, stream):
     """The second request carries the reasoning of the first back, and the host accepts it."""
     talk = emulated_client().conversation(model, tools=[weather], reasoning="high")

@@ -74,13 +74,17 @@ def _patterns() -> tuple[tuple[re.Pattern[str], str, str, bool], ...]:
         for dialect in map(dialect_named, DIALECTS)
         if not dialect.kin
     ]
-    # Hosts that have verbs of their own for a dialect.
+    # Hosts that have verbs of their own for a dialect; the longest path first, because one may end like another.
     own = [
-        (_pattern(host.paths[dialect], verbs), dialect, host.id, True)
+        (host.paths[dialect], verbs, dialect, host.id)
         for host in all_hosts()
         for dialect, verbs in host.verbs.items()
     ]
-    return (*usual, *own)
+    own.sort(key=lambda one: -len(one[0]))
+    return (
+        *usual,
+        *((_pattern(path, verbs), dialect, host, True) for path, verbs, dialect, host in own),
+    )
 
 
 def _pattern(path: str, verbs: tuple[str, str]) -> re.Pattern[str]:

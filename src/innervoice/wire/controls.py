@@ -107,6 +107,7 @@ def _enable_thinking(choice: Choice, row: ModelRow) -> Fields:
         {
             "enable_thinking": not choice.off,
             "thinking_budget": None if choice.off else choice.budget,
+            "reasoning_effort": None if choice.off else choice.effort,
         }
     )
 
@@ -204,7 +205,7 @@ MEMBERS: dict[str, frozenset[str]] = {
     **dict.fromkeys(CONTROLS, frozenset({"reasoning_effort"})),
     "thinking-type": _THINKING,
     "thinking-adaptive": _THINKING,
-    "enable-thinking": frozenset({"enable_thinking", "thinking_budget"}),
+    "enable-thinking": frozenset({"enable_thinking", "thinking_budget", "reasoning_effort"}),
     "template": _TEMPLATE,
     "template-thinking": _TEMPLATE,
     "template-args": frozenset({"chat_template_args", "reasoning_effort"}),

@@ -7,6 +7,7 @@ import pytest
 
 from innervoice.bridges import litellm
 from innervoice.bridges.litellm import utils
+from innervoice.bridges.litellm.providers import resolve_model
 from innervoice.bridges.litellm.utils import get_llm_provider, get_optional_params
 
 ALL = [name for name in utils.__all__ if name.startswith("supports_")]
@@ -111,11 +112,32 @@ def test_another_registry(monkeypatch):
         ("openrouter/anthropic/claude-opus-5", ("anthropic/claude-opus-5", "openrouter")),
         ("together_ai/moonshotai/Kimi-K3", ("moonshotai/Kimi-K3", "together_ai")),
         ("bedrock/converse/us.amazon.nova-pro-v1:0", ("us.amazon.nova-pro-v1:0", "bedrock")),
+        ("bedrock/invoke/us.anthropic.claude-opus-5-5", ("us.anthropic.claude-opus-5-5", "bedrock")),
+        ("watsonx/deployment/8f3c", ("8f3c", "watsonx")),
         ("command-a-03-2025", ("command-a-03-2025", "cohere_chat")),
     ],
-)
+)  # fmt: skip
 def test_who_answers(model, expected):
     assert expected == get_llm_provider(model)[:2]
+
+
+@pytest.mark.parametrize(
+    ("model", "host", "dialect"),
+    [
+        ("bedrock/us.anthropic.claude-opus-5-5", "bedrock", "bedrock-converse"),
+        ("bedrock/converse/us.anthropic.claude-opus-5-5", "bedrock", "bedrock-converse"),
+        ("bedrock/invoke/us.anthropic.claude-opus-5-5", "bedrock-invoke", "anthropic"),
+        ("bedrock/invoke/moonshot.kimi-k2-thinking", "bedrock-invoke", "openai-chat"),
+        ("bedrock/invoke/us.deepseek.r1-v1:0", "bedrock", "bedrock-converse"),
+        ("watsonx/ibm/granite-4-h-small", "watsonx", "openai-chat"),
+        ("watsonx/deployment/8f3c", "watsonx-deployment", "openai-chat"),
+    ],
+)
+def test_the_api_that_a_name_chooses(model, host, dialect):
+    """InvokeModel where its body is known, else Converse; a deployment of watsonx stands in the path."""
+    resolved = resolve_model(model)
+
+    assert (host, dialect) == (resolved.host, resolved.dialect())
 
 
 @pytest.mark.parametrize("model", ["nobody-knows-this", "no-provider/x", "", None, "deepseek-chat"])

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from innervoice.bridges.litellm.errors import BadRequestError
 from innervoice.bridges.litellm.flags import flag
-from innervoice.catalog.lookup import all_hosts, dialect_at, host_of, model_row_of
+from innervoice.catalog.lookup import all_hosts, dialect_at, host_of, is_served, model_row_of
 
 __all__ = [
     "PROVIDERS",
@@ -42,6 +42,7 @@ PROVIDERS: dict[str, str] = {
     "openai_like": "custom",
     "text-completion-openai": "openai",
     "together_ai": "together",
+    "vercel_ai_gateway": "vercel",
     "vertex_ai": "vertex",
     "vertex_ai_beta": "vertex",
 }
@@ -74,8 +75,13 @@ TWO_DIALECTS = ("openai", "azure", "xai")
 """Hosts whose default dialect is Responses and which also support chat completions."""
 _OPENAI_HOSTS = ("openai.com", "openai.azure.com")
 _RESPONSES = "responses/"
-# litellm lets the caller choose a Bedrock API in the model name; here it is always Converse.
-_BEDROCK_PREFIXES = ("converse/", "converse_like/", "invoke/")
+_APIS: dict[tuple[str, str], str] = {
+    ("bedrock", "converse/"): "bedrock",
+    ("bedrock", "converse_like/"): "bedrock",
+    ("bedrock", "invoke/"): "bedrock-invoke",
+    ("watsonx", "deployment/"): "watsonx-deployment",
+}
+"""A host and how a model name begins there, where litellm lets it choose an API -> the host with that API."""
 
 
 class ResolvedModel(NamedTuple):
@@ -123,8 +129,7 @@ def resolve_model(
     host = _host_of(provider)
     if host == "openai" and api_base and not _is_openai_url(api_base) and _is_foreign_model(name):
         host = "custom"
-    for prefix in _BEDROCK_PREFIXES if host == "bedrock" else ():
-        name = name.removeprefix(prefix)
+    host, name = _at_api(host, name)
     responses = host in TWO_DIALECTS and name.startswith(_RESPONSES)
     name = name.removeprefix(_RESPONSES) if responses else name
     return ResolvedModel(provider, name, host, responses)
@@ -150,6 +155,16 @@ def provider_list() -> list[str]:
 def _host_of(provider: str) -> str | None:
     host = host_of(PROVIDERS.get(provider.lower(), provider))
     return host.id if host else None
+
+
+def _at_api(host: str | None, model: str) -> tuple[str | None, str]:
+    """The host with the API that a name asks for, and the name without that; Converse for families whose InvokeModel we do not have."""
+    for (asked, prefix), other in _APIS.items():
+        if host == asked and model.startswith(prefix):
+            name = model.removeprefix(prefix)
+            row = host_of(other)
+            return (other if row and is_served(name, row) else host), name
+    return host, model
 
 
 def _is_custom(provider: str) -> bool:
