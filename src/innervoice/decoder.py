@@ -327,7 +327,7 @@ class StreamDecoder:
             reader.ended = False
         elif not reader.has_begun and dialect_of(*self._opening) is None:
             came = members_of(self._opening[0])
-            message = f"the JSON has none of the members of an answer: {came}"
+            message = f"the JSON is not an answer of a known API: {came}"
             self._failure = Failure(type="DecodeError", message=message)
         if not self._stage or self._stage.untouched:
             return reader.finish()

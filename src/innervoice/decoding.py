@@ -55,7 +55,7 @@ def read_answer(
             decoder.feed_json(value, whole=True)
         decoder.finish()
     except RecursionError:
-        raise DecodeError("expected an answer of a model: the JSON is nested too deeply") from None
+        raise DecodeError("expected a model's answer: the JSON is nested too deeply") from None
     return decoder.response
 
 
@@ -68,16 +68,14 @@ def _failed(response: Response) -> NoReturn:
     error = response.error
     if error and error.type not in ("DecodeError", "FrameError"):
         raise ProviderError(error.type, error.code, error.message)
-    raise DecodeError(
-        f"expected an answer of a model: {error.message if error else _state(response)}"
-    )
+    raise DecodeError(f"expected a model's answer: {error.message if error else _state(response)}")
 
 
 def _state(response: Response) -> str:
     """What came in place of an answer."""
     word = response.wire_finish_reason
     named = f" of {response.id}" if response.id else ""
-    return f"nothing{named} came but its beginning" + (
+    return f"only the beginning{named} was received" + (
         f", with the status {word!r}" if word else ""
     )
 

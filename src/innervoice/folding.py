@@ -130,7 +130,9 @@ class PartFolder(Generic[Folded]):
     def start(self, event: PartStart) -> Folded:
         """A part begins."""
         if event.index != len(self.parts):
-            raise UsageError(f"part {event.index} starts, but {len(self.parts)} is the next number")
+            raise UsageError(
+                f"expected part {len(self.parts)} to start next, not part {event.index}"
+            )
         folded = self._make(event.part or beginning(event.type, event.index))
         self.parts.append(folded)
         return folded
@@ -165,7 +167,7 @@ class PartFolder(Generic[Folded]):
         if 0 <= index < len(self.parts) and self.parts[index].is_open:
             return self.parts[index]
         numbers = [number for number, folded in enumerate(self.parts) if folded.is_open]
-        raise UsageError(f"part {index} is not open; open are {numbers}")
+        raise UsageError(f"part {index} is not open; open parts: {numbers}")
 
 
 def content_of(part: Part) -> str:

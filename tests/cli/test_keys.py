@@ -241,7 +241,7 @@ def test_other_machines_may_ask_as_soon_as_the_store_has_a_key(place):
     place.database.touch()  # where the real one would be
     done = place.run(*check, command="serve")
     assert 0 == done.exit_code, done.output
-    assert "listens on 0.0.0.0:8807 for callers: those with keys in the store" in done.stdout
+    assert "listens on 0.0.0.0:8807 for callers: owners of keys in the store" in done.stdout
 
 
 def test_whether_a_store_has_keys(place, monkeypatch):

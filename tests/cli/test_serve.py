@@ -215,7 +215,7 @@ class TestServe:
             assert 200 == serve.ask(body={**QUESTION, "model": "one"})[0]
             file.write_text('[[models]]\nname = "two"\nto = "gemini/gemini-3.5-flash"\n')
             serve.process.send_signal(signal.SIGHUP)
-            assert any(line == "The configuration was read again." for line in lines)
+            assert any(line == "The configuration was reloaded." for line in lines)
             assert 200 == serve.ask(body={**QUESTION, "model": "two"})[0]
             assert 404 == serve.ask(body={**QUESTION, "model": "one"})[0]
 

@@ -57,7 +57,7 @@ def test_each_name_and_what_it_reaches(tmp_path):
     )
     assert "  mistral/mistral-large-4: cannot be asked" in lines
     assert (
-        "  bedrock/anthropic.claude-*: bedrock speaks bedrock-converse; AWS credentials, looked for when it is asked"
+        "  bedrock/anthropic.claude-*: bedrock speaks bedrock-converse; AWS credentials, looked up when it is called"
         in lines
     )
     assert "  box/qwen3: box speaks openai-chat at http://10.0.0.5:8000/v1; without a key" in lines

@@ -275,7 +275,7 @@ class TestReload:
             file.write_text("two")
             os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))  # only the signal tells
             served.signal(signal.SIGHUP)
-            assert "The configuration was read again." == served.line()
+            assert "The configuration was reloaded." == served.line()
             for _ in range(20):
                 served.until("/", "two")
             assert ["end"] * workers == [stream.rest() for stream in streams]
@@ -285,7 +285,7 @@ class TestReload:
             other = file.with_name("other")
             other.write_text("two")
             other.replace(file)  # as editors do
-            assert "The configuration was read again." == served.line()
+            assert "The configuration was reloaded." == served.line()
             served.until("/", "two")
 
     def test_a_bad_file_is_refused_and_the_old_one_stays(self, workers, file):
@@ -297,7 +297,7 @@ class TestReload:
             assert {"one"} == {served.get() for _ in range(20)}
             file.write_text("three")
             served.signal(signal.SIGHUP)
-            while "The configuration was read again." != served.line():
+            while "The configuration was reloaded." != served.line():
                 pass
             served.until("/", "three")
 
@@ -308,7 +308,7 @@ def test_a_worker_that_is_started_later_has_the_last_good_one(tmp_path):
     with listening(workers=2, file=str(file)) as served:
         file.write_text("two")
         served.signal(signal.SIGHUP)
-        assert "The configuration was read again." == served.line()
+        assert "The configuration was reloaded." == served.line()
         file.write_text("bad")
         worker = served.worker()
         os.kill(worker, signal.SIGKILL)

@@ -36,7 +36,7 @@ class Price(NamedTuple):
 def cost(price: Price | None = None, factor: float = 1.0) -> Step:
     """The step; without a price, that of each row's model. A batch API takes half: `factor=0.5`."""
     if factor <= 0:
-        raise UsageError(f"the factor of a price is a positive number, not {factor}")
+        raise UsageError(f"the factor of a price must be a positive number, not {factor}")
 
     return Step("cost", partial(_run, price=price, factor=factor), _ADDS)
 

@@ -62,7 +62,7 @@ def input_files(paths: Iterable[str | os.PathLike[str]]) -> list[InputFile]:
         found = list(_named(path))
         if not found:
             raise UsageError(
-                f"there is no file {path!r} that holds rows; its name must end in {', '.join(FORMATS)}, and .gz or .zst behind it"
+                f"there is no file {path!r} with rows; its name must end in {', '.join(FORMATS)}, optionally followed by .gz or .zst"
             )
         files += found
     if not files:
@@ -126,7 +126,7 @@ def _fsspec() -> Any:
         return import_module("fsspec")
     except ModuleNotFoundError:
         raise UsageError(
-            "an address such as s3:// or hf:// needs fsspec and the package of its store: pip install fsspec s3fs"
+            "a URL such as s3:// or hf:// needs fsspec and the package for its storage: pip install fsspec s3fs"
         ) from None
 
 

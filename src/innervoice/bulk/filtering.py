@@ -280,7 +280,7 @@ def _is_none(node: ast.expr) -> bool:
 
 def _kind(value: Any) -> str:
     return {
-        bool: "a truth value",
+        bool: "a boolean",
         int: "a number",
         float: "a number",
         str: "a string",

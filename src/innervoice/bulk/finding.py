@@ -45,7 +45,7 @@ class Finding(NamedTuple):
         """In words, for people."""
         lines = [f"layout: {self.layout} (found in {self.rows:,} rows)", f"markup: {self.markup}"]
         if self.fields:
-            lines.append(f"reasoning in a place of its own: {self.fields:,} answers")
+            lines.append(f"reasoning in a separate field: {self.fields:,} answers")
         if self.kept:
             lines.append(f"passed on: {', '.join(_renamed(self.kept))}")
         return "\n".join(lines)

@@ -63,7 +63,7 @@ class Turn(NamedTuple):
 def strip() -> Step:
     """Adds `history`: the conversation without reasoning, on the row of its last answer."""
     return _step(
-        "strip", "none", "The conversation without reasoning; null but for its last answer."
+        "strip", "none", "The conversation without reasoning; null except for its last answer."
     )
 
 
@@ -72,7 +72,7 @@ def keep_last() -> Step:
     return _step(
         "keep_last",
         "last_turn",
-        "The conversation with the reasoning of its last turn; null but for its last answer.",
+        "The conversation with the reasoning of its last turn; null except for its last answer.",
     )
 
 

@@ -41,9 +41,9 @@ _NOT_ASCII_LETTERS = bytes(
 
 _ADDS = {
     "reasoning_script": Column("string", "The script that most of the reasoning is in; null if it has no letters."),
-    "answer_script": Column("string", "The same of the answer."),
-    "prompt_script": Column("string", "The same of what the user said last."),
-    "script_mixing": Column("double", "The share of the reasoning in other scripts than its own; null if it has no letters."),
+    "answer_script": Column("string", "The same for the answer."),
+    "prompt_script": Column("string", "The same for the last user message."),
+    "script_mixing": Column("double", "The share of the reasoning in scripts other than its main one; null if it has no letters."),
 }  # fmt: skip
 
 

@@ -46,7 +46,7 @@ class Output(NamedTuple):
             output_format(name)  # says which names there are
         ending = f".{format.lstrip('.')}" if format else _ENDINGS[first.format]
         if ending not in OUTPUTS:
-            raise UsageError(f"expected a format of {', '.join(OUTPUTS)}; not {format!r}")
+            raise UsageError(f"format must be one of {', '.join(OUTPUTS)}, not {format!r}")
         return cls(Path(name), ending, is_folder=True)
 
     @property
@@ -89,13 +89,13 @@ class Output(NamedTuple):
             self._clear()
         elif mine and any(known.get("plan") != digest for known in mine):
             raise UsageError(
-                f"{self.path} has the result of a run with other files or options; choose another place, or --overwrite it"
+                f"{self.path} has the result of a run with other files or options; choose another path, or pass --overwrite"
             )
         elif isinstance(done, dict) and self._is_whole(done):
             return done
         elif not mine and self._is_used():
             raise UsageError(
-                f"{self.path} exists, and not as the result of a run like this; choose another place, or --overwrite it"
+                f"{self.path} exists and is not the result of such a run; choose another path, or pass --overwrite"
             )
         self._state.mkdir(parents=True, exist_ok=True)
         records.save(self._state / "plan.json", {"plan": digest})

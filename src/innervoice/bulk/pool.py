@@ -89,7 +89,7 @@ def in_processes(
         yield from _results(pool, pieces, processes * _AHEAD, Reports(numbers), progress)
     except BrokenProcessPool:
         raise UsageError(
-            "a process ended without a word, perhaps for want of memory; what is complete stays: the same command goes on from there"
+            "a process ended without an error, perhaps because memory ran out; complete parts are kept: run the same command again to continue"
         ) from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

@@ -15,7 +15,7 @@ from innervoice.show.secrets import redacted, secrets_in
 __all__ = ["secrets"]
 
 _ADDS = {
-    "secrets": Column("list<struct<place: string, message: int32, kind: string, start: int32, end: int32>>", "What looks like a secret: the column, of a prompt the message and its member, and the characters from start to end; if redacted, in the text as it was."),
+    "secrets": Column("list<struct<place: string, message: int32, kind: string, start: int32, end: int32>>", "What looks like a secret: the column, for a prompt the message and its member, and the characters from start to end; if redacted, positions in the original text."),
 }  # fmt: skip
 
 

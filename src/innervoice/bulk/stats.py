@@ -26,11 +26,11 @@ _ADDS = {
     "reasoning_tokens": Column("int64", "Tokens of the reasoning."),
     "answer_tokens": Column("int64", "Tokens of the rest of the output."),
     "tokens_by": Column("string", "Who counted the tokens: `provider`, `tokenizer` or `estimate`."),
-    "reasoning_share": Column("double", "Reasoning tokens in all output tokens; null if there are none."),
+    "reasoning_share": Column("double", "Share of reasoning tokens in all output tokens; null if there are none."),
     "steps": Column("int32", "Paragraphs of the reasoning."),
-    "reflections": Column("int32", "Words in the reasoning that turn back: wait, let me check, actually, alternatively."),
-    "code_share": Column("double", "Characters of reasoning and answer in fenced code; null if both are empty."),
-    "math_share": Column("double", "The same in formulas between dollar signs or LaTeX brackets."),
+    "reflections": Column("int32", "Words in the reasoning that signal second thoughts: wait, let me check, actually, alternatively."),
+    "code_share": Column("double", "Share of the characters of reasoning and answer in fenced code; null if both are empty."),
+    "math_share": Column("double", "The same for formulas between dollar signs or LaTeX brackets."),
 }  # fmt: skip
 
 _PARAGRAPH = re.compile(r"\n\s*\n")

@@ -53,7 +53,9 @@ def with_seals(value: Any, blobs: Mapping[str, str]) -> Any:
         if digest is None:
             return seal
         if digest not in blobs:
-            raise DecodeError(f"a seal was stored apart, under {digest!r}, which is not in blobs")
+            raise DecodeError(
+                f"a seal was stored separately under {digest!r}, which is missing from blobs"
+            )
         return blobs[digest]
 
     return _changed(value, take)

@@ -57,7 +57,7 @@ class Reasoning(Value, frozen=True):
                 return _from_dict(value)
             case _:
                 raise UsageError(
-                    f"reasoning must be a word, a number of tokens, a dict or Reasoning, not {value!r}"
+                    f"reasoning must be a string, a number of tokens, a dict or Reasoning, not {value!r}"
                 )
 
 

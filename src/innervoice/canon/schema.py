@@ -47,7 +47,9 @@ def _arguments(function: Callable[..., Any]) -> type[msgspec.Struct]:
     fields: list[Any] = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind not in _TAKEN:
-            raise UsageError(f"{_name(function)} takes {parameter}, which a tool cannot")
+            raise UsageError(
+                f"{_name(function)} has the parameter {parameter}, which a tool cannot have"
+            )
         kind = _described(hints.get(parameter.name, Any))
         if parameter.default is parameter.empty:
             fields.append((parameter.name, kind))

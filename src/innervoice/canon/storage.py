@@ -62,7 +62,9 @@ def from_json(data: bytes | bytearray | str, *, blobs: Mapping[str, str] | None 
     try:
         loaded = load_json(data)
     except ValueError as error:
-        raise DecodeError(f"expected JSON written by to_json, but it is no JSON: {error}") from None
+        raise DecodeError(
+            f"expected JSON written by to_json, but it is not valid JSON: {error}"
+        ) from None
     refers = REFERENCE in data if isinstance(data, str) else REFERENCE.encode() in data
     if refers:
         loaded = with_seals(loaded, blobs or {})

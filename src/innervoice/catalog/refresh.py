@@ -20,7 +20,7 @@ from innervoice.errors import DecodeError
 __all__ = ["Refreshed", "refreshed"]
 
 _EXPECTED = (
-    "expected models.dev's api.json or catalog.json, or a list of models of Anthropic or OpenRouter"
+    "expected models.dev's api.json or catalog.json, or a model list of Anthropic or OpenRouter"
 )
 _LONGEST_NAME = 200
 
@@ -58,7 +58,7 @@ class Refreshed:
         self.not_understood.update(fact.not_understood)
         changes = fact.changes(known)
         if known.guess:
-            source += "; what it does not say is a guess"
+            source += "; values that it does not contain are guesses"
         row = known.replace(match=(name,), hosts=(host.id,), guess=False, source=source, **changes)
         self.taken.update(
             column for column in changes if getattr(row, column) != getattr(known, column)

@@ -64,7 +64,7 @@ def resolved(model: str, dialect: str | None = None, scope: str | None = None) -
         raise UsageError(f"model must be 'provider/model', as 'openai/gpt-5.6'; not {model!r}")
     if dialect is None and parsed and not parsed.is_known:
         raise UsageError(
-            f"no provider is known by {parsed.provider!r}; name another, or give a dialect and a base_url"
+            f"unknown provider {parsed.provider!r}; name another, or pass a dialect and a base_url"
         )
     if parsed is None:
         return target_at(None, model, dialect, scope)

@@ -279,7 +279,7 @@ class Exchange:
             return self._error_inside(response, response.error)
         if not response.ended and (self._request.stream or not response.parts):
             cut = AnswerInterruptedError("the stream ended before the answer did")
-            nothing = DecodeError("the body has none of the members of an answer")
+            nothing = DecodeError("the body is not an answer of a known API")
             problem = cut if self._request.stream else nothing
             return self._with_facts(problem, response), self._request.stream
         return None, False

@@ -125,7 +125,7 @@ class HttpAnswer:
             return
         if encoding not in ("gzip", "deflate", "x-gzip"):
             raise DecodingError(
-                f"the body is encoded as {encoding[:40]!r}, which was not asked for"
+                f"the body has the encoding {encoding[:40]!r}, which was not requested"
             )
         unzip = zlib.decompressobj(47)
         async for piece in self:

@@ -307,7 +307,7 @@ def _place(url: str) -> _Place:
     except ValueError as error:
         raise InvalidURL(str(error)) from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidURL(f"an address of http or https is needed, not {parts.scheme[:20]!r}")
+        raise InvalidURL(f"expected an http or https URL, not {parts.scheme[:20]!r}")
     is_secure = parts.scheme == "https"
     host = parts.hostname
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -323,7 +323,7 @@ def _place(url: str) -> _Place:
 
 
 def _not_sendable() -> LocalProtocolError:
-    return LocalProtocolError("a header has a line break")
+    return LocalProtocolError("a header contains a line break")
 
 
 def _closed_early() -> ConnectionError:

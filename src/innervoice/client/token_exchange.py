@@ -109,7 +109,7 @@ def _token(content: bytes, url: str, provider: str, begun: float) -> _Token:
     text, seconds = value.get("access_token"), value.get("expires_in")
     if not isinstance(text, str) or not text.isascii() or not text.isprintable() or not text:
         problem = AuthenticationError(
-            None, None, f"no token for {provider}: {url} answered without an access_token"
+            None, None, f"no token for {provider}: the response of {url} has no access_token"
         )
         problem.provider = provider
         raise problem

@@ -111,7 +111,9 @@ class _Fitter:
             return Text(_text_of(part))
         ways = " or ".join(_WAYS[word] for word in accepted)
         kinds = ", ".join(self._media.ACCEPTS)
-        taken = f"takes such a file {ways}" if accepted else f"takes files of these kinds: {kinds}"
+        taken = (
+            f"accepts such a file {ways}" if accepted else f"accepts files of these kinds: {kinds}"
+        )
         raise RuleError(
             "file_refused", f"{self._dialect} {taken}; not {part.mime or 'an image'} {_WAYS[way]}"
         )

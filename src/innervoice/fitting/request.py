@@ -214,7 +214,7 @@ class FittedRequest:
         elif self.checked:
             raise RuleError(
                 "reasoning_off_for_tools",
-                "this model takes no function tools in this dialect",
+                "this model does not accept function tools in this dialect",
             )
 
     def _leave_out_refused(self) -> None:

@@ -69,11 +69,11 @@ class EventStream:
         length, _, checksum = unpack_from(">III", self._buffer, start)
         if crc32(self._buffer[start : start + 8]) != checksum:
             raise FrameError(
-                "the checksum of an event's prelude is wrong: the stream is damaged or no event stream"
+                "the checksum of an event's prelude is wrong: the stream is damaged or not an event stream"
             )
         if not _SHORTEST <= length <= self._limit:
             raise FrameError(
-                f"an event of {length} bytes; between {_SHORTEST} and {self._limit} are expected"
+                f"an event has {length} bytes; expected between {_SHORTEST} and {self._limit}"
             )
         return int(length)
 

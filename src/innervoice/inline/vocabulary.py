@@ -139,7 +139,7 @@ def _row(name: str) -> Format:
     for row in ROWS.values():
         if name == row.name or name in row.opens or name in row.wrappers:
             return row
-    raise UsageError(f"markup must be of {', '.join(ROWS)}; not {name!r}")
+    raise UsageError(f"markup must be one of {', '.join(ROWS)}, not {name!r}")
 
 
 def _markers(row: Format) -> Iterator[tuple[Pattern, Token]]:

@@ -19,7 +19,7 @@ from innervoice.history.plan import Plan, planned
 
 __all__ = ["NEXT", "Change", "mend"]
 
-NEXT = user("(what the user says next)")
+NEXT = user("(the next user message)")
 """Appended to a history that continues, so that the plan sees it as the part before the next user message."""
 
 Step: TypeAlias = Literal["removed", "renamed", "answered"]

@@ -89,7 +89,7 @@ READER = Reader(
     recognizes=_recognizes,
     open=_open,
     cannot_know=(
-        "What was asked, where the file has only answers.",
+        "The requests, where the file has only answers.",
         "When an answer was written, and how long it took.",
     ),
 )

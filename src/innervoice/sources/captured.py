@@ -171,5 +171,5 @@ READER = Reader(
     name="captured answers",
     recognizes=_recognizes,
     open=_open,
-    cannot_know=("What was asked.", "When the answer was written, and how long it took."),
+    cannot_know=("The request.", "When the answer was written, and how long it took."),
 )

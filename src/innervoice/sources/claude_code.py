@@ -67,7 +67,7 @@ def _open(data: Data) -> Opened:
     sources = {entry.id: Data(agents[entry.id]) for entry in found}
     entries += found
     if not entries:
-        raise DecodeError("a session of Claude Code without a message")
+        raise DecodeError("the Claude Code session has no messages")
     titles = {entry.id: entry.title for entry in entries}
 
     def read(entry: Entry) -> Conversation:
@@ -165,7 +165,7 @@ def _from_agent(data: Data) -> Conversation:
     _indexed(data, index)
     entries = index.entries()
     if not entries:
-        raise DecodeError("the file of a subagent without a message")
+        raise DecodeError("the subagent's file has no messages")
     return _read(data, index, entries[0].id)
 
 
@@ -214,12 +214,12 @@ def _agent_entries(agents: dict[str, Path]) -> Iterator[Entry]:
 
 READER = Reader(
     kind="claude-code",
-    name="a session of Claude Code",
+    name="a Claude Code session",
     recognizes=_recognizes,
     open=_open,
     cannot_know=(
         "The system prompt, the tools and the settings of the requests.",
-        "How long the model took, but for the time between two lines.",
+        "How long the model took, except for the time between two lines.",
     ),
     companions=_companions,
 )

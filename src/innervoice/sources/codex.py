@@ -106,7 +106,7 @@ def _open(data: Data) -> Opened:
     befores = _indexed(data, index)
     entries = index.entries()
     if not entries:
-        raise DecodeError("a session of Codex without an item")
+        raise DecodeError("the Codex session has no items")
 
     def read(entry: Entry) -> Conversation:
         lane = index.lanes[entry.id]
@@ -270,12 +270,12 @@ def _own_turns(entry: dict[str, Any], line: int) -> list[Turn]:
 
 READER = Reader(
     kind="codex",
-    name="a session of Codex",
+    name="a Codex session",
     recognizes=_recognizes,
     open=_open,
     cannot_know=(
         "The tools of the requests.",
         "The reason why the model stopped.",
-        "How long the model took, but for the time between two lines.",
+        "How long the model took, except for the time between two lines.",
     ),
 )

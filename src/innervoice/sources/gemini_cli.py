@@ -178,7 +178,7 @@ def _open(data: Data) -> Opened:
     return Opened(entries, read, troubles, (_NOTICED,) if is_noticed else ())
 
 
-_NOTICED = "Notices of the program that no model saw: they are left out."
+_NOTICED = "Notices of the program that were not sent to a model: they are left out."
 
 
 def _entry(data: Data, session: _Session) -> Entry | None:
@@ -221,14 +221,14 @@ def _name_in(head: bytes) -> str | None:
 
 READER = Reader(
     kind="gemini-cli",
-    name="a session of Gemini CLI",
+    name="a Gemini CLI session",
     recognizes=_recognizes,
     open=_open,
     cannot_know=(
         "How long the model took, and why it stopped.",
         "The reasoning itself: the thoughts are summaries.",
         "The system prompt, the tools and the settings of a request.",
-        "Whether the Gemini API, Vertex AI or Code Assist answered; it is taken for the Gemini API.",
+        "Whether the Gemini API, Vertex AI or Code Assist answered; the Gemini API is assumed.",
         "Whether calls of one turn were made at once, or one after the other.",
     ),
     companions=_companions,

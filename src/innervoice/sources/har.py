@@ -117,7 +117,7 @@ def _open(data: Data) -> Opened:
         else:
             chains.append(_Chain(exchange))
     if not chains:
-        raise DecodeError(f"a HAR without a request to a model API; it has {others} other requests")
+        raise DecodeError(f"the HAR has no request to a model API; it has {others} other requests")
     conversations = {chain.id: _conversation(chain) for chain in chains}
     entries = [_entry(conversation) for conversation in conversations.values()]
     left_out = (f"What {others} other requests of the file were: they are not to a model API.",) if others else ()  # fmt: skip
@@ -196,7 +196,7 @@ def _absent(got: dict[str, Any]) -> Failure:
     status = as_count(got.get("status"))
     if not status:
         return Failure(message="the request was not answered")
-    return Failure(code=status, message="the recording does not have the body of this answer")
+    return Failure(code=status, message="the recording does not have the body of this response")
 
 
 def _content(holder: dict[str, Any]) -> bytes:

@@ -101,11 +101,11 @@ def _open_zip(data: Data) -> Opened:
 def _unreadable(archive: zipfile.ZipFile) -> list[Trouble]:
     troubles = []
     if any(info.compress_type == _ZSTD for info in archive.infolist()) and not _reads_zstd():
-        why = "files of the log are compressed with zstd, which Python reads since 3.14; `inspect log convert` writes others"
+        why = "files of the log are compressed with zstd, which Python can read since 3.14; `inspect log convert` can rewrite the log without it"
         troubles.append(Trouble(None, why))
     chunked = [found[1] for name in archive.NameToInfo if (found := _CHUNKED.fullmatch(name))]
     if chunked:
-        why = f"{len(chunked)} samples are in chunks, which are not read, as {chunked[0]}"
+        why = f"{len(chunked)} samples are in chunks, which are not read, for example {chunked[0]}"
         troubles.append(Trouble(None, why))
     return troubles
 
@@ -203,7 +203,7 @@ READER = Reader(
     open=_open,
     cannot_know=(
         "When users and tools wrote: only answers have a time.",
-        "The order of words and calls within an answer: the calls are listed behind its content.",
-        "What subagents of a sample said: it is in its events, which are read for tokens and times only.",
+        "The order of text and calls within an answer: the calls are listed after its content.",
+        "The conversations of subagents: they are in the events of a sample, which are read for tokens and times only.",
     ),
 )

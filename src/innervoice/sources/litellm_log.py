@@ -80,7 +80,7 @@ def _opened_whole(data: Data) -> Opened:
         records[entry.id] = _unwrapped(value)
         entries.append(entry)
     if not entries:
-        raise DecodeError("expected records of litellm, and there is none")
+        raise DecodeError("expected records of litellm, but found none")
     return Opened(entries, lambda entry: _conversation(entry, records[entry.id]), troubles)
 
 
@@ -178,7 +178,7 @@ READER = Reader(
     recognizes=_recognizes,
     open=_open,
     cannot_know=(
-        "What was asked and answered, where `store_prompts_in_spend_logs` was off.",
+        "The requests and the answers, where `store_prompts_in_spend_logs` was off.",
         "Seals that litellm does not pass on.",
     ),
 )

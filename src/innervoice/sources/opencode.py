@@ -252,7 +252,7 @@ READER = Reader(
     open=_open,
     cannot_know=(
         "The system prompt, the tools and the settings of a request.",
-        "Whether readable reasoning is whole or a summary, but for the Responses API.",
+        "Whether readable reasoning is complete or a summary, except for the Responses API.",
         "When each step of a turn with several steps began.",
     ),
     companions=_companions,

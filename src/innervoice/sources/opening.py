@@ -104,7 +104,7 @@ def open_source(source: Path | str | bytes, hints: Hints = NO_HINTS) -> Source:
     except RecursionError:
         raise DecodeError(_TOO_DEEP) from None
     raise DecodeError(
-        f"expected a session, a log, a trace, a history or an answer; came {_kind_of(beginning)}"
+        f"expected a session, a log, a trace, a history or an answer; received {_kind_of(beginning)}"
     )
 
 
@@ -138,7 +138,7 @@ def _kind_of(beginning: bytes) -> str:
     """What bytes are, in words; they may hold a secret and are not shown."""
     text = beginning.lstrip(b"\xef\xbb\xbf \r\n\t")
     if not text:
-        return "nothing but blanks" if beginning else "an empty file"
+        return "only white space" if beginning else "an empty file"
     if values := first_values(beginning):
         first = values[0]
         if not first:
@@ -149,7 +149,7 @@ def _kind_of(beginning: bytes) -> str:
                 else "damaged JSON"
             )
         if isinstance(first, list):
-            return f"a JSON list of something else: of its first item, {members_of(first[0])}"
+            return f"a JSON list of something else; its first item: {members_of(first[0])}"
         return f"JSON of something else: {members_of(first)}"
     return _kind_of_text(text[:1000])
 

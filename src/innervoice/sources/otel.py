@@ -100,7 +100,7 @@ def _open(data: Data) -> Opened:
         return _conversation(data, entry, by_name[entry.id], facts, troubles)
 
     silent = sum(not fact.has_content for lane in lanes.values() for fact in lane.facts)
-    lost = f"What was said in {silent} requests: their content was not recorded."
+    lost = f"The content of {silent} requests: it was not recorded."
     return Opened(_ordered(entries), read, troubles, (lost,) if silent else ())
 
 
@@ -285,6 +285,6 @@ READER = Reader(
     cannot_know=(
         "When users and tools wrote: only answers have a time.",
         "Signatures and encrypted reasoning, unless the program recorded them, which most do not.",
-        "Which model wrote answers that only a later request repeats.",
+        "Which model wrote answers that appear only in a later request.",
     ),
 )

@@ -22,7 +22,7 @@ __all__ = ["READER"]
 
 _HEAD = re.compile(rb'\{"record":"(growth|end|moved)","id":"([^"\\]+)"')
 _MOST_TROUBLES = 100
-_SHAPE = 'What was said: of some or all requests only the shape was kept (log = "shape"); dots stand for a text, as many as it had characters.'
+_SHAPE = 'The texts of some or all requests: only their shape was logged (log = "shape"); each dot stands for one character.'
 
 
 class _Place(NamedTuple):
@@ -98,7 +98,7 @@ class _Scan:
         match record:
             case {"record": "request", "id": str(name)}:
                 if name in self.found:
-                    self._trouble(place.line, f"the request {name[:80]!r} is there already")
+                    self._trouble(place.line, f"the request {name[:80]!r} is already in this file")
                 else:
                     self.found[name] = self._request(name, record, place)
             case {"record": "lost", "count": int(count)}:
@@ -111,7 +111,7 @@ class _Scan:
     def _request(self, name: str, record: dict[str, Any], place: _Place) -> _Found:
         base = record.get("base")
         if base is not None and (not isinstance(base, str) or base not in self.found):
-            self._trouble(place.line, "it goes on from a request that is not in this file")
+            self._trouble(place.line, "it continues a request that is not in this file")
             base = None
         at = record.get("at")
         if "unread" in record:
@@ -193,11 +193,11 @@ def _loaded(data: Data, place: _Place) -> dict[str, Any]:
 
 READER = Reader(
     kind="gateway-log",
-    name="a log of requests of innervoice",
+    name="a request log of innervoice",
     recognizes=_recognizes,
     open=_open,
     cannot_know=(
-        "Whether a seal still fits what is before it: only its size and a hash are in the log.",
+        "Whether a seal still matches the messages before it: only its size and a hash are in the log.",
         "What images and documents show: only their sizes are in the log.",
     ),
 )

@@ -307,4 +307,4 @@ class RequestLog:
         if not self._has_said:
             self._has_said = True
             reason = error.strerror or type(error).__name__
-            self._say(f"The log of requests cannot be written to {self._files.place}: {reason}")
+            self._say(f"The request log cannot be written to {self._files.place}: {reason}")

@@ -12,7 +12,7 @@ MAIN = "main"
 LARGE = 32 << 20
 """The size in bytes from which a file is shown in pieces: what was read of it takes several times as much memory."""
 _PIECE = 4 << 20
-IN_PIECES = "The file is large and shown in pieces, which begin with turns of the user; what spans two of them, as an abandoned branch, is not seen."
+IN_PIECES = "The file is large and shown in pieces, each of which begins with a user turn; what spans two pieces, such as an abandoned branch, is not detected."
 
 
 class Lane(NamedTuple):

@@ -154,7 +154,7 @@ class _Pages:
         right, right_turn = _turn(query.get("b", ""))
         what = query.get("what", "turn")
         if what not in ("turn", "request"):
-            raise HTTPException(400, "what is turn or request.")
+            raise HTTPException(400, "`what` must be turn or request.")
 
         def diff() -> DiffView:
             compare = turn_diff if what == "turn" else request_diff
@@ -240,7 +240,7 @@ def _status(status: int) -> Callable[[Request, Exception], Response]:
 def _refused(_: Request, error: Exception) -> Response:
     status = cast("HTTPException", error).status_code
     detail = cast("HTTPException", error).detail
-    return _error(status, "There is nothing at this address." if detail == "Not Found" else detail)
+    return _error(status, "There is nothing at this URL." if detail == "Not Found" else detail)
 
 
 def _unreadable(_: Request, error: Exception) -> Response:

@@ -174,9 +174,9 @@ def _about_requests(
         yield fact(f"model: {one.model or _UNKNOWN} → {other.model or _UNKNOWN}")
     if one.model is None or other.model is None:
         why = (
-            "The source does not say which model was asked, so the messages are shown as they are."
+            "The source does not say which model was called, so the messages are shown as they are."
         )
-        yield fact("dialect not known", why, "warn")
+        yield fact("unknown dialect", why, "warn")
     before, after = len(one.sent.messages), len(other.sent.messages)
     if before != after:
         yield fact(f"messages: {before} → {after}")
@@ -184,9 +184,9 @@ def _about_requests(
         yield from _about_plans(one.plan, other.plan, other.sent)
     if left.request is None or right.request is None:
         why = "The source does not say which system prompt, tools and settings were sent."
-        yield fact("settings not known", why, "warn")
+        yield fact("unknown settings", why, "warn")
     elif left is right:
-        why = "The source says what the settings of the last request were; both are written with them."
+        why = "The source has the settings of the last request only; both requests are written with them."
         yield fact("settings of the last request", why)
 
 
@@ -194,7 +194,7 @@ def _about_plans(one: Plan, other: Plan, sent: Sent) -> Iterator[Fact]:
     """Where one request leaves the other, which ends what a prompt cache reuses and kills what is bound."""
     effect = cache_effect(one, other)
     if effect.message is None:
-        why = f"Everything of the left request is in the right one: {effect.why}."
+        why = f"The right request contains all of the left one: {effect.why}."
         yield fact("continues", why, "good")
         return
     turn = sent.numbers[effect.message] if effect.message < len(sent.numbers) else None
@@ -202,4 +202,4 @@ def _about_plans(one: Plan, other: Plan, sent: Sent) -> Iterator[Fact]:
     yield fact(f"first difference at {place}", f"{effect.why}.", "warn")
     if len(one.messages) == len(other.messages):
         words = difference(one.prefix, other.prefix)
-        yield fact("bound blocks behind it are dead", f"{words}.", "warn")
+        yield fact("bound blocks after it are dead", f"{words}.", "warn")

@@ -58,7 +58,7 @@ def why_no_thought(conversation: Conversation, turn: Turn) -> Empty | None:
 def _of_unknown(part: Opaque) -> Iterator[Empty]:
     if _is_redacted(part.value):
         yield _empty("redacted", _REDACTED)
-    why = "It is a block of an unknown kind; it is passed on as it came, and not read."
+    why = "It is a block of an unknown kind; it is passed on unchanged, and not read."
     yield _empty("sealed only", why)
 
 
@@ -120,7 +120,7 @@ def _uncarried(tokens: int, row: ModelRow | None, asked: _Asked) -> Empty:
     return _empty("summarised", why)
 
 
-_REDACTED = "The provider encrypted this reasoning for safety; nobody but the provider can read it, and it goes back as it came."
+_REDACTED = "The provider encrypted this reasoning for safety; only the provider can read it, and it is sent back unchanged."
 
 
 def _broken_off(answer: Response | None) -> Empty:
@@ -139,7 +139,7 @@ def _sealed(part: Thinking, asked: _Asked) -> Empty:
     if part.form == "summary" or show in ("summary", "full"):
         why = "The API was asked to show its reasoning, and sent this block with a seal and no text: it summarised it to nothing."
         return _empty("summarised", why)
-    kept = "The reasoning is in the seal, which only the provider opens"
+    kept = "The reasoning is in the seal, which only the provider can open"
     if show == "hidden":
         why = f"{kept}; the request asked to hide it."
     elif asked.is_known:

@@ -74,7 +74,7 @@ def export_of(shelf: Shelf, id: str, form: Form, show: Policy) -> ExportedFile: 
         case "json":
             data = export_json(shelf, ids[0], show)
             said = (
-                "Seals are left out: from_json reads the file, and no provider takes its reasoning as its own.",
+                "Seals are left out: from_json can read the file, but no provider accepts its reasoning as its own.",
             )
             if len(ids) > 1:
                 said += (f"Only the first of {len(ids):,} conversations is in it.",)

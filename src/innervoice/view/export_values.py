@@ -19,7 +19,7 @@ from innervoice.sources.conversation import Turn
 
 __all__ = ["message_for_file", "messages_for_file", "parts_for_file", "turn_for_file"]
 
-_LEFT_OUT = "left out: it may hold what only its provider can read"
+_LEFT_OUT = "left out: it may contain data that only its provider can read"
 
 
 def messages_for_file(messages: Iterable[Message], show: Policy) -> list[Message]:

@@ -75,7 +75,7 @@ class Guard:
         """What is said without the application: a refusal, or the way to the page without the token."""
         headers = Headers(scope=scope)
         if scope["method"] not in _METHODS:
-            refusal = _refusal(405, "The viewer only reads: GET and HEAD are answered.")
+            refusal = _refusal(405, "The viewer is read-only: it accepts GET and HEAD.")
             refusal.headers["allow"] = ", ".join(_METHODS)
             return refusal
         if (why := self._foreign(scope, headers)) is not None:
@@ -86,13 +86,13 @@ class Guard:
         host = headers.get("host", "")
         if len(headers.getlist("host")) != 1 or not self._is_own(host, scope):
             return (
-                "The viewer is not called by this name; use the address that the command printed."
+                "The viewer does not accept this host name; use the URL that the command printed."
             )
         origin = headers.get("origin")
         if origin is not None and origin.lower() != f"{scope['scheme']}://{host}".lower():
-            return "Another web page asked for this, and may not have it."
+            return "Requests from another web page are refused."
         if headers.get("sec-fetch-site", "none") not in _OWN_SITES:
-            return "Another web page led here; type or paste the address that the command printed."
+            return "Another web page linked here; type or paste the URL that the command printed."
         return None
 
     def _is_own(self, host: str, scope: Scope) -> bool:
@@ -122,7 +122,7 @@ class Guard:
                 return _way_to_the_page(f"{root}/", name, token, query)
         if _is_same(_cookie(headers, name), token):
             return None
-        return _refusal(403, "This needs the address that the command printed, with its token.")
+        return _refusal(403, "This needs the URL that the command printed, with its token.")
 
 
 def _way_to_the_page(

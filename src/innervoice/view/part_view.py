@@ -124,7 +124,7 @@ def media_facts(part: Media) -> Iterator[Fact]:
     if part.data:
         yield fact(size(len(part.data) * 3 // 4))
     if part.url and not part.url.startswith("data:"):
-        yield fact("by its address", redacted(part.url[:1000]))
+        yield fact("by URL", redacted(part.url[:1000]))
 
 
 def image_of(part: Part) -> str | None:

@@ -104,7 +104,7 @@ def head_facts(conversation: Conversation) -> list[Fact]:
     facts += sums(conversation, Prices())
     seconds = [turn.seconds for turn in turns if turn.seconds]
     if seconds and (words := duration(sum(seconds))):
-        facts.append(fact(words, "How long the model took in all, as far as the source says."))
+        facts.append(fact(words, "How long the model took in total, as far as the source says."))
     return facts
 
 
@@ -228,7 +228,7 @@ class _Timeline:
                 if isinstance(item, Thought) and item.characters:
                     yield fact(counted(item.characters, "character"))
             case Text() if item is None:
-                why = "It has only white space." if part.text else "It came without a character."
+                why = "It has only white space." if part.text else "It has no characters."
                 yield fact("blank" if part.text else "empty", why)
             case ToolCall() if (number, place) in self._unanswered and number < len(
                 self._conversation.turns
@@ -241,16 +241,18 @@ class _Timeline:
             case Opaque():
                 yield fact(
                     size(len(dump_json(part.value))),
-                    "A block that is passed on as it came; its content is not shown.",
+                    "A block that is passed on unchanged; its content is not shown.",
                 )
         if not getattr(part, "complete", True):
             yield fact(
-                "unfinished", "It broke off before its end; it is not sent back as sealed.", "warn"
+                "unfinished",
+                "It was cut off before its end; it is not sent back as sealed.",
+                "warn",
             )
         if is_inline(part) and not isinstance(part, Text):
             yield fact(
                 "from the text",
-                "It stood in the text, marked by tags or a channel, and was split out of it.",
+                "It was part of the text, marked by tags or a channel, and was split out of it.",
             )
 
     def _add(

@@ -85,7 +85,7 @@ class Seals:
         data = "".join(seal.hash for seal in known).encode()
         writer = _writer(part.origin)
         state, why = self._state(turn, position, part, writer)
-        who = one_line(f"by {writer.provider or writer.model or 'somebody unknown'}", 60)
+        who = one_line(f"by {writer.provider or writer.model or 'an unknown provider'}", 60)
         return [
             {
                 "state": state,
@@ -103,12 +103,12 @@ class Seals:
             return "refused", f"The host refused it: {self._refused()[turn]}"
         item = self._conversation.turns[turn]
         if not isinstance(part, Thinking):
-            return "present", "It goes back on the part that it came on."
+            return "present", "It is sent back with the part that it came with."
         if turn not in self._sending_numbers():
             where = (
-                "a branch that was abandoned"
+                "an abandoned branch"
                 if "abandoned" in item.marks
-                else "what was summarised"
+                else "the turns that were summarised"
             )
             return "present", f"It is part of {where}, and is not sent again."
         bound = _binding(writer)
@@ -121,11 +121,11 @@ class Seals:
         if isinstance(checked, str):
             return (
                 "present",
-                f"It is bound to what is before it, which could not be checked: {checked}",
+                f"It is bound to the messages before it, which could not be checked: {checked}",
             )
         decision = checked.decisions.get((turn, position))
         if decision is None:
-            return "present", "It is bound to what is before it."
+            return "present", "It is bound to the messages before it."
         if decision.note != "prefix_changed":
             if decision.rule == "H1" and decision.action == "kept":
                 return "fits", "It is bound to everything before it, which has not changed."
@@ -250,8 +250,8 @@ _RECOVERED = "recovered_after_refusal"
 _MOST_REFUSALS = 20
 _UNBOUND = "It is bound to everything before it; the source does not say what that was when it was written."
 _UNCHECKED = {
-    "no": "It is not bound to what is before it.",
-    "unknown": "Whether it is bound to what is before it is not known for this model.",
+    "no": "It is not bound to the messages before it.",
+    "unknown": "For this model it is unknown whether it is bound to the messages before it.",
     "refused": _UNBOUND,
     "dropped": _UNBOUND,
 }
@@ -283,8 +283,8 @@ def _whose(writer: _Writer, *, is_stored: bool) -> str:
     """For whom a seal is, in a sentence."""
     account = f", account {writer.scope}" if writer.scope else ""
     if not writer.provider and not writer.model:
-        return f"Whose it is, is not known{_in_dialect(writer)}."
+        return f"Its owner is unknown{_in_dialect(writer)}."
     who = writer.provider or "its provider"
     if is_stored:
-        return f"{who} stores it for {writer.name}{account} under an id; only the id goes back."
-    return f"Written by {writer.name}{account}; nobody but {who} can open it."
+        return f"{who} stores it for {writer.name}{account} under an id; only the id is sent back."
+    return f"Written by {writer.name}{account}; only {who} can open it."

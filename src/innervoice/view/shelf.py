@@ -184,7 +184,9 @@ class Shelf:
             return _Opened(self._piped, ())
         place = self._places.get(source_id)
         if place is None or not place.is_inside():
-            raise NotOnShelfError(f"There is no source {source_id!r} below what was named.")
+            raise NotOnShelfError(
+                f"There is no source {source_id!r} in the paths that were passed."
+            )
         stamp = place.stamp()  # before it is read, so that what is written meanwhile is noticed
         held = self._opened.get(source_id)
         if held is not None and held.stamp == stamp:
@@ -204,7 +206,7 @@ class Shelf:
         for entry in opened.source.entries:
             if wanted in ("", entry.id) or (wanted.startswith("~") and wanted == entry_id(entry)):
                 return opened, entry
-        raise NotOnShelfError(f"There is no conversation {id!r} below what was named.")
+        raise NotOnShelfError(f"There is no conversation {id!r} in the paths that were passed.")
 
     def _is_growing(self, source_id: str) -> bool:
         place = self._places.get(source_id)

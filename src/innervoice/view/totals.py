@@ -82,7 +82,7 @@ def _convention(usage: Usage) -> str:
     if output in reported:
         return "The provider counts them as part of its output tokens."
     if output - reasoning in reported:
-        return "The provider reports them beside the tokens of the answer; here they are part of the output."
+        return "The provider reports them separately from the tokens of the answer; here they are part of the output."
     return ""
 
 
@@ -124,7 +124,7 @@ def sums(conversation: Conversation, prices: Prices) -> list[Fact]:
         why = f"{part} of the output tokens of the answers that report them are reasoning."
         facts.append(fact(f"{tokens:,} reasoning", why))
     if total.uncounted and total.answers > total.uncounted:
-        why = f"{total.uncounted} of {total.answers} answers have no token counts; the sums are without them."
+        why = f"{total.uncounted} of {total.answers} answers have no token counts; the sums do not include them."
         facts.append(fact(f"{counted(total.uncounted, 'answer')} uncounted", why, "warn"))
     if bill := _bill(answers, prices):
         facts.append(bill)
@@ -192,5 +192,5 @@ def lost_cache(conversation: Conversation) -> list[Fact]:
     if not lost:
         return []
     turns = f"turn{'' if len(places) == 1 else 's'} {', '.join(places[:8])}{' …' if len(places) > 8 else ''}"
-    why = f"At {turns} the prompt cache gave less than at the answer before: something earlier was edited, or the cache expired."
+    why = f"At {turns} fewer tokens came from the prompt cache than for the answer before: something earlier was edited, or the cache expired."
     return [fact(f"{lost:,} cached tokens lost", why, "warn")]

@@ -209,7 +209,7 @@ def opened(value: dict[str, Any], is_answer: Callable[[Any], bool]) -> Content |
             return Content(failure=failure, is_stored=stored)
         inner = next(filter(None, (_parsed(_at(here, path)) for path in row.answers)), None)
         if not isinstance(inner, (dict, list)):
-            raise DecodeError(f"{row.name} without an answer: {members_of(here)}")
+            raise DecodeError(f"{row.name} has no answer: {members_of(here)}")
         here = inner
     else:
         raise DecodeError(f"more than {_DEEPEST} envelopes around one another: {members_of(value)}")

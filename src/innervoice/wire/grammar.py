@@ -78,7 +78,7 @@ class Grammar(ABC):
         """Reads one frame."""
         if frame.data is None:
             return
-        if not self.expect(not self._is_done, "after_done", "a message comes behind [DONE]"):
+        if not self.expect(not self._is_done, "after_done", "a message comes after [DONE]"):
             return
         if frame.data == _DONE:
             self.expect(self.has_done, "done", "this dialect has no [DONE]")

@@ -212,7 +212,7 @@ class _Fitter:
         """A union has nothing beside its branches but words about it; a type is said by the branches."""
         beside = schema.keys() - {"anyOf", "$defs", "definitions", "type", *_ABOUT}
         if beside:
-            self.obstacle = self.obstacle or f"{min(beside)} stands beside anyOf"
+            self.obstacle = self.obstacle or f"{min(beside)} is next to anyOf"
         return {key: value for key, value in schema.items() if key != "type"}
 
     def _is_anything(self, schema: dict[str, Any]) -> bool:

@@ -10,7 +10,7 @@ import re
 
 __all__ = ["left_out"]
 
-_LOGS = "it is for callbacks, which get it"
+_LOGS = "it is for callbacks, which receive it"
 _CACHES = "innervoice does not cache responses"
 _ROUTES = "it is for a Router; the request goes to the named model"
 _PROXY = "it is for litellm's proxy"
@@ -21,9 +21,9 @@ _CREDENTIALS = "innervoice does not use these credentials; pass api_key"
 _USELESS = "innervoice has no use for it"
 _NAMED: dict[str, str] = {
     "acompletion": _PROXY,
-    "api_type": "the provider's name says it",
+    "api_type": "the provider's name determines it",
     "api_version": "the API that is called has no versions",
-    "azure": "the provider's name says it",
+    "azure": "the provider's name determines it",
     "cache": _CACHES,
     "cache_control_injection_points": "`cache_control` in the messages is kept where it is",
     "caching": _CACHES,

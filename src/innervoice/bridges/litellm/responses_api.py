@@ -55,7 +55,7 @@ _LEFT_OUT = {
 }
 _REFUSED = {
     "stream": "responses() does not stream in innervoice; completion(stream=True) does",
-    "previous_response_id": "innervoice keeps no responses at the provider: pass the items of the history as input",
+    "previous_response_id": "innervoice does not store responses at the provider: pass the items of the history as input",
     "background": "innervoice waits for responses: leave background out",
     "prompt": "innervoice has no stored prompts: pass the text as instructions",
 }

@@ -40,7 +40,7 @@ def install() -> None:
         return
     if _is_theirs(sys.modules.get(_THEIRS)):
         raise UsageError(
-            "the real litellm is already imported, and what it gave out cannot be replaced:"
+            "the real litellm is already imported, and objects that programs got from it cannot be replaced:"
             " call innervoice.bridges.litellm.install() before anything imports litellm"
         )
     sys.meta_path.insert(0, _FINDER)

@@ -66,7 +66,7 @@ def _chat(
     prompts = [prompt] if isinstance(prompt, str) else list(prompt)
     if len(prompts) != 1 or not isinstance(prompts[0], str):
         raise BadRequestError(
-            "text_completion takes one text in innervoice, not several and no tokens; call it once for each",
+            "text_completion takes one string in innervoice, not several strings or tokens; call it once for each",
             model,
             "",
         )

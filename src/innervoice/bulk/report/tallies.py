@@ -46,14 +46,14 @@ LENGTHS: dict[str, str] = {
     "answer_tokens": "Tokens of the answer",
     "loop_period": "Period of a loop, in characters",
     "steps": "Paragraphs of reasoning",
-    "reflections": "Words that turn back",
+    "reflections": "Words of second thoughts",
 }
 """Columns whose lengths, or numbers, are counted in buckets."""
 SHARES: dict[str, str] = {
     "loop_novelty": "Novelty of the last window",
     "reasoning_share": "Share of reasoning in the output",
     "copied_share": "Share of the answer copied from the reasoning",
-    "script_mixing": "Reasoning in another script than its own",
+    "script_mixing": "Reasoning in scripts other than its main one",
 }
 """Columns of numbers from 0 to 1."""
 FLAGS: dict[str, str] = {

@@ -166,7 +166,7 @@ def _refused(turns: Sequence[Turn], family: Family) -> str | None:
             (mark for mark in family.reserved if any(mark in text for text in texts)), None
         )
         if found:
-            return f"an answer holds {found}, which the template of {family.name} takes for its own"
+            return f"an answer holds {found}, which the template of {family.name} reads as its own markup"
         if family.one_call and len(turn.calls) > 1:
             return f"a turn has {len(turn.calls)} tool calls, and the template of {family.name} reads one"
     return None

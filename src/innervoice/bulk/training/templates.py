@@ -44,12 +44,12 @@ def load_template(name: str) -> str:
         found = load_json(text).get("chat_template")
         if isinstance(found, str):
             return found
-        raise UsageError(f"{path} has no chat_template that is a text")
+        raise UsageError(f"{path} has no chat_template that is a string")
     try:
         tokenizer = import_module("transformers").AutoTokenizer.from_pretrained(name)
     except ModuleNotFoundError:
         raise UsageError(
-            f"{name} is no file with a template, and transformers, which would look for a model of that name, is not installed"
+            f"{name} is not a file with a template, and transformers, which could load a model of that name, is not installed"
         ) from None
     except (OSError, ValueError) as error:
         raise UsageError(f"{name} is neither a file with a template nor a model: {error}") from None
@@ -96,13 +96,13 @@ def template_problem(
             return f"the template writes the text of message {index} {count} times, not once"
         skeleton = skeleton.replace(marker, text)
     if _without_blanks(skeleton) != _without_blanks(rendered):
-        return "the template takes a part of a text for its own markup"
+        return "the template reads a part of a text as its own markup"
     if "completion" in example:
         before = render(
             template, messages[: len(example["prompt"])], tools, add_generation_prompt=True
         )
         if not rendered.startswith(before):
-            return "the prompt alone is not how prompt and completion begin, so that the trainer would mask other tokens"
+            return "the prompt alone is not a prefix of prompt and completion together, so the trainer would mask the wrong tokens"
     return None
 
 

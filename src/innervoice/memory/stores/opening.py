@@ -43,7 +43,7 @@ def _sqlite(file: str, retention: Retention) -> Store:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"the folder of the store cannot be made: {error}") from None
+        raise UsageError(f"the folder of the store cannot be created: {error}") from None
     return SqliteStore(path, retention)
 
 

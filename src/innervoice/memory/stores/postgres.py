@@ -210,7 +210,7 @@ class PostgresStore:
                         await connection.execute(statement)
         version = await connection.fetchval("SELECT version FROM innervoice_schema")
         if version != statements.VERSION:
-            raise StoreError(f"the tables are of version {version}, expected {statements.VERSION}")
+            raise StoreError(f"the tables have version {version}, expected {statements.VERSION}")
 
     async def _drop(self, connection: Any, statement: str, tenant: bytes, *values: Any) -> int:
         async with connection.transaction():

@@ -83,7 +83,7 @@ def empty_log(connection: sqlite3.Connection, busy_seconds: float) -> None:
     while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
         if time.monotonic() > end:
             raise StoreError(
-                "what was deleted is still in the write-ahead log: another process uses it"
+                "deleted data is still in the write-ahead log: another process uses it"
             )
         time.sleep(_PAUSE)
 
@@ -138,7 +138,7 @@ def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if version or tables:
             raise StoreError(
-                f"{path} is a database of version {version}, expected {_VERSION} or a new file"
+                f"{path} is a database of version {version}; expected version {_VERSION} or a new file"
             )
         for statement in _TABLES.split(";"):
             connection.execute(statement)

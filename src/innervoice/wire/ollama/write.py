@@ -67,9 +67,7 @@ def _message(message: Message) -> list[dict[str, Any]]:
             case Media() if part.data:
                 turn.setdefault("images", []).append(part.data)
             case Media() | Opaque() if message.role != "assistant":
-                raise UsageError(
-                    "Ollama takes text and images by their data, and nothing else, from the user"
-                )
+                raise UsageError("Ollama accepts only text and images as data in a user message")
             case _:
                 pass
     return [*written, turn] if turn["content"] or len(turn) > 2 or not written else written

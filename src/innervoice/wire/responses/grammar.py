@@ -41,7 +41,7 @@ class ResponsesGrammar(Grammar):
         "response.usage": "counts",
         "response.tool_usage": "counts",
         "copilot_usage": "counts and prices",
-        "response.content_filters": "what Azure's filter says; if it blocks something, the status says so, too",
+        "response.content_filters": "the result of Azure's filter; if it blocks something, the status says so as well",
         "response.output_text": "the text once more",
         "logprobs": "how likely each token was",
         "part.logprobs": "the same",
@@ -73,7 +73,7 @@ class ResponsesGrammar(Grammar):
         text = f"{kind} has the number {number}, not {self._sequence}"
         self.expect(number == self._sequence, "sequence", text)
         self._sequence += 1
-        self.expect(not self.is_over, "after_end", f"{kind} comes behind the end")
+        self.expect(not self.is_over, "after_end", f"{kind} comes after the end")
         if kind == "error":
             self.expect_members(message, {"message": str}, "the error")
             self.fail()
@@ -94,7 +94,7 @@ class ResponsesGrammar(Grammar):
     def _begin(self, name: str, response: dict[str, Any]) -> None:
         order = {"created": ("",), "queued": ("created",), "in_progress": ("created", "queued")}
         fits = self._state in order[name]
-        self.expect(fits, "order", f"{name} comes behind {self._state or 'nothing'}")
+        self.expect(fits, "order", f"{name} comes after {self._state or 'nothing'}")
         self._state = name
         self._check_response(response, "in_progress" if name == "created" else name)
         self.expect(response.get("output") == [], "head", "the response begins with output")

@@ -135,7 +135,7 @@ class ItemGrammar:
     def _piece(self, stem: str, moment: str, event: dict[str, Any], member: str) -> None:
         """A delta, or the whole text at its end."""
         if self._text is None:
-            self._expect(False, "after_text", f"{stem}.{moment} comes behind its end")
+            self._expect(False, "after_text", f"{stem}.{moment} comes after its end")
         elif moment == "delta":
             delta = event.get("delta")
             self._expect(isinstance(delta, str), "members", f"{stem}.delta lacks 'delta'")
