@@ -81,8 +81,8 @@ def test_what_is_wrong(tmp_path):
     )
     assert [
         "note: sonnet: no key for mistral: set MISTRAL_API_KEY, or list one in [upstreams.mistral] keys",
-        "note: odd: anthropic/claude-opus-77 is not a model that the catalog knows at anthropic",
-        "note: no entry of [[models]] leads to lonely; callers reach it as lonely/MODEL",
+        "note: odd: the catalog has no model anthropic/claude-opus-77 at anthropic",
+        "note: no entry of [[models]] uses lonely; callers reach it as lonely/MODEL",
     ] == notes
 
 
