@@ -146,7 +146,7 @@ class StreamedAnswer:
         """The same answer as one body."""
         try:
             return self._encoder.body
-        except UsageError:  # it has no end
+        except UsageError:  # the answer has no end
             return None
 
     def _counted(self, response: Response) -> Response:
@@ -216,7 +216,7 @@ class WholeAnswer:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Nothing: the answer is not complete."""
+        """No notes."""
         return ()
 
 

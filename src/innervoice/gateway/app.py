@@ -201,7 +201,7 @@ async def _body_of(incoming: Incoming, most: int) -> bytes:
                 message = await incoming.receive()
                 body += message.get("body", b"")
                 if len(body) > most:
-                    break  # said by the limits
+                    break  # refused by the limits
     except TimeoutError:
         text = f"the body did not arrive within {_BODY_SECONDS:g} s"
         raise Refused(Refusal(text=text, status=408)) from None

@@ -24,7 +24,7 @@ def with_model(body: bytes, value: dict[str, Any], model: str) -> bytes | None:
     """
     given = value.get("model")
     if given is None:
-        return body  # the path has the name
+        return body  # the URL path has the name
     if b"\\u00" in body and _ESCAPED_NAME.search(body):
         return None
     found = _MODEL.search(body)
@@ -56,7 +56,7 @@ def whole_frames(data: bytearray, media_type: str) -> int:
     while end + 4 <= len(data):
         length = int.from_bytes(data[end : end + 4], "big")
         if length < _SHORTEST_FRAME:
-            return len(data)  # no event stream at all
+            return len(data)  # not an event stream
         if end + length > len(data):
             break
         end += length

@@ -104,7 +104,7 @@ class ClientStream:
         """Sends a keep-alive if one is due, and ends the waiting if the time is up."""
         limits = self._limits
         if self._is_sending:
-            return  # it is the client that is slow
+            return  # the client is slow
         if now - self._began > limits.total:
             self._expire(f"not finished within {limits.total:g} s")
         elif self._report.stream and not self._has_heard and now - self._heard > limits.first_byte:

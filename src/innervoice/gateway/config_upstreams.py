@@ -109,7 +109,7 @@ def _base_url_problem(url: str) -> str | None:
         check_base_url(url)
         address = urlsplit(url)
         is_address = address.scheme in ("http", "https") and bool(address.hostname)
-        _ = address.port  # raises if it is no number
+        _ = address.port  # raises if it is not a number
     except UsageError:
         return "expected a URL without a key or a password; put the key into `keys`"
     except ValueError:

@@ -229,7 +229,7 @@ class _Growth:
         try:
             turn, *rest = self._split.read([load_json(item) for item in new]).messages
         except (InnervoiceError, ValueError, TypeError, KeyError, AttributeError):
-            return None  # the long way says what is wrong
+            return None  # reading the whole request reports what is wrong
         if not self._is_answer(turn) or not self._is_continued(turn, rest):
             return None
         sent = self._sent

@@ -115,9 +115,9 @@ class _SharedLines:
             for file in self._directory.glob(f"*{suffix}"):
                 with contextlib.suppress(OSError):
                     data = file.read_bytes()
-                    found = data.rfind(start)  # no text has it: there quotes are escaped
+                    found = data.rfind(start)  # no text contains it: quotes in texts are escaped
                     end = data.find(b"\n", found)
-                    if found >= 0 and end >= 0:  # else it is still being written
+                    if found >= 0 and end >= 0:  # otherwise it is still being written
                         explained: dict[str, Any] = load_json(data[found:end])
                         return explained
         return None

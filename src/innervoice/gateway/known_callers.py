@@ -135,7 +135,7 @@ class KnownCallers:
             return known.caller
         is_known = known is not None and known.caller is not None
         if known is not None and is_known:
-            known.asked = clock()  # others go on with what is known while this one asks
+            known.asked = clock()  # others use the cached result while this one asks
         try:
             wait = _NEXT_WAIT if is_known else _FIRST_WAIT
             caller = await self._calls.wait(lambda: keys.found(key), wait)

@@ -248,7 +248,7 @@ class Passage:
         """Handles a candidate's refusal of these seals: at their place in the history, they are not sent to it again."""
         messages = self._restored.messages
         if len(messages) != len(self.request.messages):
-            messages = self.request.messages  # turns were rejoined, and stand elsewhere
+            messages = self.request.messages  # turns were rejoined, and have other positions
         self._refused.add(repr(candidate.key).encode(), self._restorer.turns, messages, seals)
         places = [
             (number, position)

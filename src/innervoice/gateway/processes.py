@@ -71,7 +71,7 @@ class WatchedFile:
     def _state(self) -> tuple[int, int, int] | None:
         try:
             found = self._path.stat() if self._path else None
-        except OSError:  # an editor may have moved it away for a moment
+        except OSError:  # an editor may have moved it for a moment
             return None
         return (found.st_mtime_ns, found.st_size, found.st_ino) if found else None
 
@@ -196,7 +196,7 @@ class Parent:
             self._signals() as signals,
         ):
             gc.collect()
-            gc.freeze()  # pages that the collector does not touch stay shared with the workers
+            gc.freeze()  # pages that the garbage collector does not touch stay shared with the workers
             while self._deadline is None or self._children:
                 self._start_missing()
                 self._wait(signals)
@@ -278,7 +278,7 @@ class Parent:
         """The whole life of a worker, in its own process."""
         signal.set_wakeup_fd(-1)
         for end in (ours, *(child.commands for child in self._children)):
-            end.close()  # else the others would not see the parent's end
+            end.close()  # otherwise the others would not see the parent end
         try:
             with bound_socket(self._host, self._port, shared=True) as listening:
                 self._run_worker(listening, theirs)

@@ -180,7 +180,7 @@ class Worker:
 
     def _handle(self, number: int) -> None:
         if _HAS_HANGUP and number == signal.SIGHUP and not self._served.reloader.hung_up():
-            if self._commands is None:  # else the parent says it, once for all
+            if self._commands is None:  # otherwise the parent prints it, once for all
                 self._served.reloader.reload()
             return
         # A worker gets Ctrl+C of a terminal, or a supervisor's signal to the whole group, in addition to the parent's command: not twice.
@@ -292,7 +292,7 @@ def _settings(app: ASGIApplication) -> uvicorn.Config:
         ws="none",
         interface="asgi3",
         log_config=None,
-        log_level="error",  # its warnings are about what callers send, as often as they like
+        log_level="error",  # its warnings are about callers' input, which could repeat without limit
         access_log=False,
         proxy_headers=False,
         server_header=False,

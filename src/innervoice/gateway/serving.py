@@ -132,7 +132,7 @@ class Serving:
         step = await self._passages.step(candidate, route)
         passage, attempt = step
         self._step = step
-        self._report.notes += self._moved  # an attempt begins the notes anew
+        self._report.notes += self._moved  # an attempt starts with new notes
         exchange = self._exchange = self._exchange_for(passage, attempt, is_last=is_last)
         answer = stream.answer = answer_for(passage, attempt, exchange, self._passages.estimate)
         stream.headers = self._headers()
@@ -270,7 +270,7 @@ class Serving:
         self._book(self._exchange, broken=True)
         self._report.attempts += self._exchange.attempts
         answer = self._stream.answer if self._stream.has_begun else None
-        if not self._is_kept:  # otherwise it may have read the end
+        if not self._is_kept:  # otherwise the client may have read the end
             await self._keep(self._step, self._exchange.response, answer, has_left=True)
 
     def _book(self, exchange: GatewayExchange, *, broken: bool = False) -> None:

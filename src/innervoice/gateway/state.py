@@ -152,6 +152,6 @@ def _write_new(path: Path, text: str) -> None:
     try:
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(f"{text}\n")
-        os.link(draft, path)  # fails if it is there
+        os.link(draft, path)  # fails if the file exists
     finally:
         draft.unlink(missing_ok=True)

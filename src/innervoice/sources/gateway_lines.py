@@ -1,4 +1,4 @@
-"""What the gateway writes with `--log-format json`, `innervoice run --report` and `GET /v1/explain/ID`: a line for each request, without texts."""
+"""The output of the gateway with `--log-format json`, of `innervoice run --report` and of `GET /v1/explain/ID`: a line for each request, without texts."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ UKGovernmentBEIS/inspect_ai (read 2026-11-16).
          be compressed with zstd, which Python reads since 3.14. A sample in chunks (log version 3) is a folder `samples/<id>_epoch_<n>/`.
   .json  One object: version, status, eval, samples, ...
 
-A sample is a conversation, one for each epoch. What it holds is described in `sources/inspect_samples.py`.
+A sample is a conversation, one for each epoch. Its content is described in `sources/inspect_samples.py`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _open(data: Data) -> Opened:
 
 @contextmanager
 def _zip(data: Data) -> Iterator[zipfile.ZipFile]:
-    """The archive; what is wrong with it is a `DecodeError`."""
+    """The archive; any problem with it is a `DecodeError`."""
     try:
         with zipfile.ZipFile(data.path or BytesIO(data.piece())) as archive:
             yield archive
@@ -125,7 +125,7 @@ def _header(archive: zipfile.ZipFile, troubles: list[Trouble]) -> dict[str, Any]
 
 
 def _titles(archive: zipfile.ZipFile) -> dict[str, str]:
-    """The first words of each sample, out of the summaries; a log without them, or with broken ones, gives none."""
+    """The first words of each sample, from the summaries; none for a log without them, or with broken ones."""
     titles: dict[str, str] = {}
     for name in archive.NameToInfo:
         if not name.startswith(_TITLES):

@@ -1,7 +1,7 @@
-"""Logs of requests that the gateway and the emulator write (`request_log_writer.py`) -> conversations.
+"""Request logs that the gateway and the emulator write (`request_log_writer.py`) -> conversations.
 
-Requests that go on from each other are one conversation. Where two go on from the same one, the last counts, and what only the others had is
-marked as abandoned. Requests of one session that begin otherwise, as those of subagents, are conversations beside the first.
+Requests that continue each other are one conversation. Where two continue the same one, the last counts, and turns that only the others had are
+marked as abandoned. Requests of one session with another beginning, such as those of subagents, are separate conversations next to the first.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Place(NamedTuple):
 
 @dataclass(slots=True)
 class _Found:
-    """A request of the file, unread."""
+    """A request of the file, not yet read."""
 
     id: str
     place: _Place
@@ -67,7 +67,7 @@ def _open(data: Data) -> Opened:
 
 
 class _Scan:
-    """What is where in a log."""
+    """The index of a log."""
 
     def __init__(self, data: Data) -> None:
         self.found: dict[str, _Found] = {}
@@ -140,7 +140,7 @@ class _Scan:
             found.growth = []
 
     def entries(self) -> tuple[list[Entry], dict[str, list[str]]]:
-        """A conversation for each request that goes on from no other, and the requests of each."""
+        """A conversation for each request that continues no other, and the requests of each."""
         root_of: dict[str, str] = {}
         lanes: dict[str, list[str]] = {}
         for name, found in self.found.items():
@@ -169,7 +169,7 @@ class _Scan:
 
 
 def _record(data: Data, found: _Found) -> LoggedRecord:
-    """A request with all that was written of it."""
+    """A request with everything that was written about it."""
     request = _loaded(data, found.place)
     steps = [step for place in found.growth for step in _steps(_loaded(data, place))]
     end = _loaded(data, found.end) if found.end else None

@@ -41,7 +41,7 @@ _MOST_SOURCES = 100
 
 
 def create_app(shelf: Shelf, settings: Settings) -> Starlette:
-    """An application that shows what is on a shelf."""
+    """An application that shows the sources of a shelf."""
     threads = Threads()
     live = Live(shelf, threads)
     pages = _Pages(shelf, settings, live, threads)
@@ -74,7 +74,7 @@ def create_app(shelf: Shelf, settings: Settings) -> Starlette:
 
 
 class _Pages:
-    """What is answered at each path; whatever reads files runs in a thread."""
+    """The handler of each path; everything that reads files runs in a thread."""
 
     def __init__(self, shelf: Shelf, settings: Settings, live: Live, threads: Threads) -> None:
         self._shelf = shelf

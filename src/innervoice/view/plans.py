@@ -1,4 +1,4 @@
-"""What a request to a target would do with each row, and what that request would be, compared with the last one that was sent."""
+"""What a request to a target would do with each row, and that request, compared with the last one that was sent."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _TOOL_GIVES = "[the result of the tool]"
 
 
 def plan_view(conversation: Conversation, target: str) -> PlanView:
-    """The plan for a target, `provider/model`; what cannot be planned or written is said in `error`."""
+    """The plan for a target, `provider/model`; if it cannot be planned or written, `error` says why."""
     view: PlanView = {"target": target, "summary": [], "marks": {}, "request": [], "compared": ""}
     sent = next_sent(conversation)
     try:
@@ -78,7 +78,7 @@ def plan_view(conversation: Conversation, target: str) -> PlanView:
 
 
 def trouble(error: Exception) -> str:
-    """An error in words, without what looks like a key."""
+    """An error in words, without anything that looks like a key."""
     words = str(error) if isinstance(error, InnervoiceError) else f"{type(error).__name__}: {error}"
     return _sentence(redacted(words[:2000], wary=True))
 
@@ -88,7 +88,7 @@ def _sentence(words: str) -> str:
 
 
 def encoded_lines(made: Planned) -> list[str]:
-    """A planned request in its target's dialect, on lines, without seals and files."""
+    """A planned request in its target's dialect, as lines, without seals and files."""
     return request_lines(encoded_plan(made).body, made.fitted.asked.messages)
 
 
@@ -101,7 +101,7 @@ class _Last(NamedTuple):
 
 
 def _last(conversation: Conversation) -> _Last | None:
-    """The request before the last answer, to the model that wrote it; None if there is none, or it cannot be written again."""
+    """The request before the last answer, to the model that wrote it; None if there is none, or it cannot be rewritten."""
     turn = last_answered(conversation)
     if turn is None:
         return None
@@ -120,7 +120,7 @@ def _last(conversation: Conversation) -> _Last | None:
 
 
 def _gone_on(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The history with what must follow before it is sent: results of open calls, or the user's next words."""
+    """The history with what must be added before it is sent: results of open calls, or the user's next message."""
     if not messages or messages[-1].role != "assistant":
         return messages
     last = len(messages) - 1
@@ -162,7 +162,7 @@ class _Marks:
         return self._made
 
     def _rows(self, message: int, part: int | None, kind: str) -> Iterator[int]:
-        """The rows of a place in the request; none for what would only come next."""
+        """The rows of a position in the request; none for messages that are only added."""
         if message >= len(self._sent.numbers):
             return
         turn = self._sent.numbers[message]
@@ -179,12 +179,12 @@ class _Marks:
         self._made.setdefault(str(row), []).append(mark)
 
     def _report(self, row: int, problem: Problem) -> None:
-        """Puts a finding on the mark that it explains, or on one of its own."""
+        """Adds a finding to the mark that it explains, or to one of its own."""
         code = problem.code.replace("_", " ")
         why = f"{problem.why}. To do: {problem.fix}."
         for mark in self._made.get(str(row), []):
             if mark["why"] == _sentence(problem.why):
-                mark["problems"].append(fact(code, why, "warn"))  # the plan does what is to do
+                mark["problems"].append(fact(code, why, "warn"))  # the plan already fixes it
                 return
         told = fact(code, why, "bad" if problem.severity == "refused" else "warn")
         label = "would be refused" if problem.severity == "refused" else "is sent, with less effect"
@@ -259,7 +259,7 @@ def _summary(
 
 
 def _cache_fact(last: _Last, plan: Plan, sent: Sent) -> Fact:
-    """What the prompt cache of the last request is still good for."""
+    """How much of the prompt cache of the last request can be reused."""
     effect = cache_effect(last.plan, plan)
     if effect.message is None:
         why = f"All of the last request can be reused from the prompt cache: {effect.why}."

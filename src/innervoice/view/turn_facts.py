@@ -1,4 +1,4 @@
-"""What is above a turn: its number, model, time, status, tokens, cost, place in the file, marks, and notes."""
+"""The facts above a turn: its number, model, time, status, tokens, cost, place in the file, marks, and notes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MARKS: dict[Mark, tuple[str, str]] = {
 
 
 def turn_facts(number: int, turn: Turn, prices: Prices) -> list[Fact]:
-    """The facts of a turn, the most telling first."""
+    """The facts of a turn, the most important first."""
     return list(_facts(number, turn, prices))
 
 
