@@ -51,7 +51,7 @@ class Call(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A message of a conversation that is written."""
+    """A message of a conversation to write."""
 
     role: str
     content: str
@@ -151,7 +151,7 @@ def _as_rows(turns: Sequence[Turn]) -> list[dict[str, Any]]:
 
 
 def _unless_blank(reasoning: str | None) -> str | None:
-    """Reasoning of white space alone is none: readers and templates take it for that."""
+    """Reasoning of only white space counts as none: readers and templates treat it so."""
     return None if reasoning is None or is_blank(reasoning) else reasoning
 
 

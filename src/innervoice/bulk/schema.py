@@ -1,7 +1,7 @@
-"""The one schema that all rows come out in, whatever they were read from.
+"""The one schema of all output rows, whatever they were read from.
 
-A batch is a dict of columns, each a list; all lists have the same length. `bulk/arrow.py` turns it into a record batch and back. A step gets a batch and
-returns one with further columns; it drops no row and changes no row that it was not asked to.
+A batch is a dict of columns, each a list; all lists have the same length. `bulk/arrow.py` converts it into a record batch and back. A step gets a batch and
+returns one with further columns; it drops no row and changes no row unless it was asked to.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Batch: TypeAlias = dict[str, list[Any]]
 
 
 class Column(NamedTuple):
-    """A column: its type in the words of Arrow, and what it means."""
+    """A column: its type in Arrow's notation, and its meaning."""
 
     type: str
     meaning: str

@@ -1,6 +1,6 @@
 """Keys, tokens and passwords in prompts, reasoning and answers: where they are, and, on request, rows without them.
 
-What looks like a secret is the list of `show/secrets.py`. Only the places are kept, never the secret itself.
+The patterns of secrets are those of `show/secrets.py`. Only their places are kept, never the secrets themselves.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ADDS = {
 
 
 def secrets(*, redact: bool = False) -> Step:
-    """The step; with `redact`, placeholders stand for the secrets in all columns of the schema, and parts lose their origins, which may hold them again."""
+    """The step; with `redact`, placeholders replace the secrets in all columns of the schema, and parts lose their origins, which may repeat them."""
     return Step("secrets", partial(_run, redact=redact), _ADDS)
 
 

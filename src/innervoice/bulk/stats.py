@@ -1,6 +1,6 @@
-"""How long the parts of a row are, and cheap signs of how it was thought: counted in one pass.
+"""How long the parts of a row are, and cheap indicators of how the model reasoned: counted in one pass.
 
-Tokens are those of the provider where the row reports them, those of a tokenizer where one is passed, and else an estimate by characters (four
+Tokens are those of the provider if the row reports them, those of a tokenizer if one is passed, or else an estimate by characters (four
 letters of an alphabet, or one and a half of Han and kana, are a token); `tokens_by` says which.
 """
 
@@ -81,7 +81,7 @@ def _run(batch: Batch, *, tokens: Callable[[str], int] | None) -> Batch:
 def estimated_tokens(text: str) -> int:
     """About how many tokens a text has."""
     letters = scripts_of(text)
-    # `scripts_of` weighs Han threefold and kana twofold: 1.5 of them are a token.
+    # `scripts_of` weights Han threefold and kana twofold: 1.5 of them are a token.
     wide = letters.get("han", 0.0) / 3 + letters.get("kana", 0.0) / 2
     return round(wide / 1.5 + (len(text) - wide) / 4)
 

@@ -1,7 +1,7 @@
 """What a chat template makes of an example: whether the reasoning of the answer is in it exactly once, and nothing else is changed.
 
-A template is rendered as `transformers` does it, with jinja2 alone. First every text of the example is replaced by a marker, which shows what the template
-keeps, repeats and drops; then the texts themselves must come out where their markers did, which shows what it does to a text that looks like markup.
+A template is rendered like in `transformers`, with jinja2 alone. First every text of the example is replaced by a marker, which shows what the template
+keeps, repeats and drops; then the texts themselves must appear where their markers did, which shows what it does to a text that looks like markup.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from innervoice.errors import UsageError
 __all__ = ["load_template", "render", "template_problem", "template_problems"]
 
 _TEXT = "\ue000{kind}{index}\ue001"
-"""A marker of private characters, which no text has."""
+"""A marker of private-use characters, which no text contains."""
 
 
 def load_template(name: str) -> str:
@@ -57,7 +57,7 @@ def load_template(name: str) -> str:
 
 
 def template_problems(made: Recipe, batch: Batch, template: str) -> list[str | None]:
-    """Of each row, None, or what the template does wrong with its example."""
+    """For each row None, or what the template does wrong with its example."""
     examples = (made.example(batch, index)[0] for index in range(rows_in(batch)))
     return [
         None
@@ -172,7 +172,7 @@ def _compiled(template: str) -> Any:
 
 
 def _generation() -> Any:
-    """The tag `{% generation %}` of training templates, which marks what is trained; here it only passes its content on."""
+    """The tag `{% generation %}` of training templates, which marks what is trained; here it only renders its content."""
     jinja2 = import_module("jinja2")
     extension = import_module("jinja2.ext").Extension
 
