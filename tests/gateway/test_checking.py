@@ -55,7 +55,7 @@ def test_each_name_and_what_it_reaches(tmp_path):
         "  anthropic/claude-sonnet-5-5: anthropic speaks anthropic; key set (env:ANTHROPIC_API_KEY)"
         in lines
     )
-    assert "  mistral/mistral-large-4: cannot be asked" in lines
+    assert "  mistral/mistral-large-4: cannot be called" in lines
     assert (
         "  bedrock/anthropic.claude-*: bedrock speaks bedrock-converse; AWS credentials, looked up when it is called"
         in lines
@@ -100,7 +100,7 @@ def test_the_defaults_without_a_key():
         "listens on 127.0.0.1:8807 for anyone on this machine",
         "providers with a key: none",
         "names in the list of models: 0",
-        "note: no provider has a key, so only servers that need none can be asked",
+        "note: no provider has a key, so only servers that need none can be called",
     ] == lines
 
 

@@ -185,7 +185,7 @@ MODEL_PROBLEMS = [
     ),
     (
         'name = "a"\nto = "openai/https://evil"',
-        "models[0].to: expected a model's name of letters, digits and ._:/@+~=,-, got 'https://evil'",
+        "models[0].to: expected a model name of letters, digits and ._:/@+~=,-, got 'https://evil'",
     ),
     (
         'name = "a**"\nto = "openai/x"',
@@ -225,8 +225,8 @@ def test_names_and_globs_are_unique(problems_of):
     text = "".join(entry.format(name) for name in ("a", "b-*", "a", "b-*"))
 
     assert [
-        "models[2].name: the name is not unique: models[0] is 'a' as well",
-        "models[3].name: this glob can never match: models[1] is 'b-*' as well",
+        "models[2].name: the name is not unique: models[0] is also 'a'",
+        "models[3].name: this glob can never match: models[1] is also 'b-*'",
     ] == problems_of(text)
 
 
@@ -342,7 +342,7 @@ def test_with_the_emulator_no_upstream_needs_a_key(load, problems_of):
 def test_other_machines_need_keys(problems_of, load, host):
     (problem,) = problems_of(f'[server]\nhost = "{host}"\n')
 
-    assert problem.startswith(f"server.host: {host!r} can be reached from other machines")
+    assert problem.startswith(f"server.host: other machines can reach {host!r}")
     assert "[keys]" in problem
     assert host == load(f'[server]\nhost = "{host}"\n[keys]\nteam = "env:A"').server.host
 

@@ -209,10 +209,7 @@ class TestFall:
             one, other = served.streams_of_both(3)
             os.kill(one.worker, signal.SIGKILL)
             assert one.rest().startswith("cut after")
-            assert (
-                f"Worker {one.worker} ended (SIGKILL); another one takes its place."
-                == served.line()
-            )
+            assert f"Worker {one.worker} ended (SIGKILL); a new one replaces it." == served.line()
             third, fourth = served.streams_of_both(0)
             assert one.worker not in (third.worker, fourth.worker)
             assert other.worker in (third.worker, fourth.worker)
@@ -292,7 +289,7 @@ class TestReload:
         with listening(workers=workers, file=str(file)) as served:
             file.write_text("bad")
             served.signal(signal.SIGHUP)
-            refused = "The new configuration is refused, the old one stays: no good word"
+            refused = "The new configuration is invalid, the old one stays in use: no good word"
             assert refused == served.line()
             assert {"one"} == {served.get() for _ in range(20)}
             file.write_text("three")
