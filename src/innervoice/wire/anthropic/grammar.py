@@ -24,7 +24,7 @@ _DELTAS: dict[str, dict[str, str]] = {
     "mcp_tool_use": {"input_json_delta": "partial_json"},
     "compaction": {"compaction_delta": "content"},
 }
-"""The deltas that each type of block has, and their member. Blocks of other types come whole."""
+"""The deltas of each type of block, and their member. Blocks of other types are sent whole."""
 _BEGUN: dict[str, dict[str, Any]] = {
     "text": {"text": ""},
     "thinking": {"thinking": "", "signature": ""},

@@ -43,15 +43,15 @@ class ChatGrammar(Grammar):
     words: ClassVar[frozenset[str]] = frozenset(
         {"stop", "length", "tool_calls", "content_filter", "function_call", "error"}
     )
-    """The reasons for the end. `error` is OpenRouter's, for an answer that the model could not end."""
+    """The finish reasons. `error` is OpenRouter's, for an answer that the model could not complete."""
     calls_whole: ClassVar[bool] = False
-    """A call comes in one piece."""
+    """Whether a call is sent in one piece."""
     usage_with_reason: ClassVar[bool] = False
-    """The counts come with the finish reason, not behind it."""
+    """Whether the counts come with the finish reason, not after it."""
     tolerates: ClassVar[dict[str, frozenset[str]]] = {
         # The role is in every chunk.
         "second_role": frozenset({"openrouter", "ollama", "snowflake", "zai"}),
-        # Compound systems never say it.
+        # Compound systems never send it.
         "no_role": frozenset({"groq"}),
         # Counts in the chunk with the reason.
         "usage_place": frozenset({"deepseek", "groq", "openrouter", "zai", "snowflake"}),

@@ -1,4 +1,4 @@
-"""The order of the messages of Gemini's stream: each has new parts of the candidates, the last has the reason for the end and the counts.
+"""The order of the messages of Gemini's stream: each has new parts of the candidates, the last has the finish reason and the counts.
 
 After https://ai.google.dev/api/generate-content (read 2026-11-15) and recordings.
 """
@@ -37,7 +37,7 @@ class GeminiGrammar(Grammar):
         "candidates.index": "which candidate it is; some messages do not say that it is the first",
     }
     tolerates: ClassVar[dict[str, frozenset[str]]] = {
-        # Where a request asks for them, the arguments of a call come in pieces.
+        # If a request asks for it, the arguments of a call are sent in pieces.
         "partial_call": frozenset({"gemini"}),
     }
     _has_usage = False

@@ -48,10 +48,10 @@ class ResponsesGrammar(Grammar):
         **{f"response.{name}": "a setting of the request, once more" for name in _ECHOED},
     }
     tolerates: ClassVar[dict[str, frozenset[str]]] = {
-        # Events without names, and vLLM's content that is numbered on from the reasoning of another item.
+        # Events without names, and vLLM's content whose numbering continues that of the reasoning item.
         "event_name": frozenset({"openrouter", "bedrock-mantle"}),
         "entry_index": frozenset({"bedrock-mantle"}),
-        # An item begins before the one before it is done, ids are made anew at the end, and [DONE] follows.
+        # An item begins before the previous one is done, ids change at the end, and [DONE] follows.
         "two_items": frozenset({"openrouter"}),
         "last_id": frozenset({"openrouter", "github-copilot"}),
         "done": frozenset({"openrouter"}),
@@ -161,5 +161,5 @@ class ResponsesGrammar(Grammar):
 
 
 def _unsealed(item: dict[str, Any]) -> dict[str, Any]:
-    """An item without its seal, which OpenAI encrypts anew each time that it sends it."""
+    """An item without its seal, which OpenAI encrypts anew each time it sends it."""
     return {name: value for name, value in item.items() if name != "encrypted_content"}
