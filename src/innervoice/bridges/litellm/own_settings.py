@@ -1,7 +1,7 @@
 """Arguments of a call that are settings of litellm itself, and why each is left out of the request.
 
-An argument that is not known here is taken for a parameter of the provider, and is sent. So this list must have every setting of
-litellm: providers refuse members that they do not know, and some of these are secrets of other services.
+An unknown argument is treated as a parameter of the provider, and is sent. So this list must have every setting of
+litellm: providers refuse unknown members, and some of these are secrets of other services.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(\w+_)?cost_per_|\w+_token_cost|regional_\w+_uplift", _PRICES),
     )
 )  # fmt: skip
-"""Beginnings of names; some hold secrets, so none of them goes into a request body."""
+"""Prefixes of names; some hold secrets, so none of them goes into a request body."""
 
 
 def left_out(name: str) -> str | None:

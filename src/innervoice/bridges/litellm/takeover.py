@@ -2,7 +2,7 @@
 
     import litellm.types.utils ──► the finder ──► the module innervoice.bridges.litellm.types.utils, the same object
 
-The finder maps names of modules when they are imported, so modules that a program imports late are found too. It also answers
+The finder maps names of modules when they are imported, so modules that a program imports late are found as well. It also answers
 `importlib.metadata.version("litellm")`, which programs read before they import anything.
 """
 
@@ -98,7 +98,7 @@ class _Same:
 
 
 class _Finder:
-    """Finds modules of litellm among ours, and says so if there is none."""
+    """Finds modules of litellm among ours, and raises an error if there is none."""
 
     def find_spec(
         self,
@@ -129,7 +129,7 @@ class _Finder:
 
 
 def _distribution() -> Any:
-    # Whoever asks for metadata has loaded this module; it is slow, and others do not need it.
+    # Code that reads metadata has loaded this module; it is slow, and other programs do not need it.
     kind = import_module("importlib.metadata").Distribution
     texts = {"METADATA": _METADATA, "top_level.txt": _THEIRS}
     methods = {

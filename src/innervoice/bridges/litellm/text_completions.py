@@ -1,6 +1,6 @@
 """`text_completion` and `atext_completion`: a prompt as one user message, and the answer as text.
 
-litellm sends a prompt to OpenAI's old completions API for the models that have it; innervoice speaks chat only.
+litellm sends a prompt to OpenAI's old completions API for the models that have it; innervoice supports only chat.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _chat(
 
 
 def _text(response: ModelResponseBase) -> TextCompletionResponse:
-    """A response or a chunk of chat as one of text."""
+    """A chat response or chunk as one of text."""
     choices = [
         {
             "index": choice["index"],
