@@ -116,7 +116,7 @@ def test_every_kind_to_every_dialect(dialect, kind, way):
         assert "file_as_text" in [note.code for note in wire.notes]
         assert "hello" in iv.to_json(list(_messages(wire, dialect))).decode()
     else:
-        with pytest.raises(iv.UsageError, match=f"{dialect} takes"):
+        with pytest.raises(iv.UsageError, match=f"{dialect} accepts"):
             iv.encode(request)
 
 

@@ -88,7 +88,7 @@ def test_usage_and_finish():
     ("events", "says"),
     [
         ([iv.TextDelta(0, "a")], "part 0 is not open"),
-        ([iv.PartStart(1, "text")], "0 is the next number"),
+        ([iv.PartStart(1, "text")], "0 to start next"),
         ([iv.PartStart(0, "text"), iv.PartEnd(0, iv.Text("")), iv.TextDelta(0, "a")], "not open"),
         (["text"], "events, not str"),
     ],

@@ -1,7 +1,7 @@
 """Hear what a model thinks, keep it out of what it says, and give it back unharmed.
 
 Each public name is imported when it is first used: `import innervoice` loads nothing else, not even
-`typing`. `__init__.pyi` says the same names to type checkers.
+`typing`. `__init__.pyi` declares the same names for type checkers.
 """
 
 from __future__ import annotations

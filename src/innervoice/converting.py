@@ -42,8 +42,8 @@ _TARGETS = ("innervoice", *DIALECTS, *_ELSEWHERE)
 def convert(value: Any, to: str = "innervoice") -> Any:
     """Converts a value to another form.
 
-    `value` is a Response, a Message, a list of these; a dict, or a list of dicts, in any dialect; an SDK's object; messages of
-    LangChain or pydantic-ai. `to` is "innervoice", a dialect, "langchain" or "pydantic-ai". A response becomes a response if the
+    `value` is a Response, a Message, a list of these; a dict, or a list of dicts, in any dialect; an SDK's object; LangChain or
+    pydantic-ai messages. `to` is "innervoice", a dialect, "langchain" or "pydantic-ai". A response becomes a response if the
     target form has one, a message a message, and a list a list.
     """
     if to not in _TARGETS:

@@ -1,9 +1,9 @@
 """Bytes, chunks or objects -> events and, in the end, a response.
 
-    what comes ──► frames ──► JSON ──► wire reader ──► inline stage ──► events, Finish
+    input ──► frames ──► JSON ──► wire reader ──► inline stage ──► events, Finish
 
-Nothing that comes raises here: garbage, a damaged frame or an error of the provider end in a `Finish`
-whose response says so.
+Invalid input never raises here: garbage, a damaged frame or an error of the provider end in a `Finish`
+whose response has the error.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _TOO_DEEP = Failure(type="DecodeError", message="the JSON is nested too deeply")
 
 
 class StreamDecoder:
-    """Reads an answer that comes piece by piece.
+    """Reads an answer that arrives piece by piece.
 
-    `feed` takes bytes cut anywhere, text, dicts or an SDK's chunks; it and `finish` give lists of events,
+    `feed` takes bytes cut anywhere, text, dicts or an SDK's chunks; it and `finish` return lists of events,
     the last of which is a `Finish`. `provider` and `model` name the source of the answer, `dialect` overrides the
     provider's usual one; without any of them the dialect is recognized by the shape of the data. `scope` names the account that
-    seals are bound to. `inline` switches the search for reasoning in the text: "off", "on", or "all" for
+    seals are bound to. `inline` controls the search for reasoning in the text: "off", "on", or "all" for
     every tag name.
     """
 
@@ -106,14 +106,14 @@ class StreamDecoder:
 
     @property
     def failed(self) -> bool:
-        """Whether something came that ends the answer in an error."""
+        """Whether the answer has already ended in an error."""
         return self._failure is not None or bool(self._reader and self._reader.error)
 
     @property
     def settled(self) -> Place | None:
-        """The first place that is not settled: what stands before it stays what it is, whatever comes.
+        """The first place that is not settled: everything before it stays as it is, whatever arrives later.
 
-        None if all that came out is settled. `innervoice.inline.marks.Place` states the rules.
+        None if all output so far is settled. `innervoice.inline.marks.Place` states the rules.
         """
         return self._stage.settled if self._stage and self._finished is None else None
 
@@ -141,12 +141,12 @@ class StreamDecoder:
             return []
 
     def feed_json(self, value: Any, *, whole: bool = False) -> list[Event]:
-        """Takes one message that is JSON already; `whole` says that it is the only one."""
+        """Reads one message that is already parsed JSON; `whole` says that it is the only one."""
         self._is_whole = whole
         return self._read(value, None)
 
     def finish(self) -> list[Event]:
-        """The stream is over."""
+        """Ends the stream."""
         if self._finished is not None:
             raise UsageError("finish was called already; a decoder reads one answer")
         try:
@@ -211,7 +211,7 @@ class StreamDecoder:
         return self._stage.feed(events) if self._stage else events
 
     def _rest(self, framing: AnyFraming) -> list[Event]:
-        """Reads what the end makes whole."""
+        """Reads what only the end of the stream completes."""
         self._is_over = True
         try:
             frames = framing.finish()
@@ -275,7 +275,7 @@ class StreamDecoder:
 
     def _break(self, error: DecodeError) -> list[Event]:
         if self._is_over and self._reader:
-            # A message is cut off, so the stream was; what came before is whole.
+            # A message is cut off, so the stream was; the messages before it are complete.
             if self._reader.ended:
                 self._note("broken_after_end")
             return []
@@ -328,7 +328,7 @@ class StreamDecoder:
             reader.ended = False
         elif not reader.has_begun and dialect_of(*self._opening) is None:
             came = members_of(self._opening[0])
-            message = f"the JSON has none of the members of an answer: {came}"
+            message = f"the JSON is not an answer of a known API: {came}"
             self._failure = Failure(type="DecodeError", message=message)
         if not self._stage or self._stage.untouched:
             return reader.finish()
@@ -386,7 +386,7 @@ class StreamDecoder:
 
 @cache
 def _asked_module() -> Any:
-    """Loaded for those who name the request."""
+    """Imported only if the caller names the request."""
     return import_module("innervoice.history.asked")
 
 

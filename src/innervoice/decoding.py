@@ -1,4 +1,4 @@
-"""Reading what a model sent, whole or streamed."""
+"""Reads the output of a model, whole or streamed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def read_answer(
     scope: str | None = None,
     inline: str | None = None,
 ) -> Response:
-    """Reads an answer like `decode`, as far as it came: a failure is the `error` of the response, and not raised."""
+    """Reads an answer like `decode`, as far as it was received: a failure is the `error` of the response, and is not raised."""
     if body is None:
         raise DecodeError("expected an answer, not None")
     decoder = StreamDecoder(
@@ -55,12 +55,12 @@ def read_answer(
             decoder.feed_json(value, whole=True)
         decoder.finish()
     except RecursionError:
-        raise DecodeError("expected an answer of a model: the JSON is nested too deeply") from None
+        raise DecodeError("expected a model's answer: the JSON is nested too deeply") from None
     return decoder.response
 
 
 def checked(response: Response) -> Response:
-    """The response, unless nothing of an answer came; raises what failed then."""
+    """The response, unless nothing of an answer was received; then raises the error."""
     return response if response.parts or response.ended else _failed(response)
 
 
@@ -68,16 +68,14 @@ def _failed(response: Response) -> NoReturn:
     error = response.error
     if error and error.type not in ("DecodeError", "FrameError"):
         raise ProviderError(error.type, error.code, error.message)
-    raise DecodeError(
-        f"expected an answer of a model: {error.message if error else _state(response)}"
-    )
+    raise DecodeError(f"expected a model's answer: {error.message if error else _state(response)}")
 
 
 def _state(response: Response) -> str:
-    """What came in place of an answer."""
+    """What was received in place of an answer."""
     word = response.wire_finish_reason
     named = f" of {response.id}" if response.id else ""
-    return f"nothing{named} came but its beginning" + (
+    return f"only the beginning{named} was received" + (
         f", with the status {word!r}" if word else ""
     )
 
@@ -125,10 +123,10 @@ def decode_stream(
     scope: str | None = None,
     inline: str | None = None,
 ) -> Iterator[Event] | AsyncIterator[Event]:
-    """Reads an answer as it comes; an async iterable gives an async iterator.
+    """Reads an answer as it arrives; an async iterable yields an async iterator.
 
     A broken stream does not raise: the last event is always a `Finish`, and its response has the error. `settled` of the
-    iterator is the first place that is not settled behind the event that it gave last (`StreamDecoder.settled`).
+    iterator is the first place that is not settled after the event that it yielded last (`StreamDecoder.settled`).
     """
     decoder = StreamDecoder(
         provider=provider, model=model, dialect=dialect, request=request, scope=scope, inline=inline
@@ -141,7 +139,7 @@ def decode_stream(
 
 
 class _Decoded:
-    """The events of the chunk that came last, and whether the last of them was given out."""
+    """The events of the last chunk, and whether all of them were yielded."""
 
     def __init__(self, decoder: StreamDecoder) -> None:
         self._decoder = decoder
@@ -151,9 +149,9 @@ class _Decoded:
 
     @property
     def settled(self) -> Place | None:
-        """The first place that is not settled; None if all that was given out is.
+        """The first place that is not settled; None if everything that was yielded is.
 
-        Between two events of a chunk nothing new is: the second may take back what the first said.
+        Between two events of a chunk nothing new is settled: the second may undo the first.
         """
         return UNSETTLED if self._left else self._decoder.settled
 
@@ -166,7 +164,7 @@ class _Decoded:
 
 
 class DecodedEvents(_Decoded, Iterator[Event]):
-    """The events of an answer as it comes."""
+    """The events of an answer as it arrives."""
 
     def __init__(self, chunks: Iterable[Any], decoder: StreamDecoder) -> None:
         super().__init__(decoder)
@@ -187,7 +185,7 @@ class DecodedEvents(_Decoded, Iterator[Event]):
 
 
 class AsyncDecodedEvents(_Decoded, AsyncIterator[Event]):
-    """The events of an answer as it comes, from an async source."""
+    """The events of an answer as it arrives, from an async source."""
 
     def __init__(self, chunks: AsyncIterable[Any], decoder: StreamDecoder) -> None:
         super().__init__(decoder)

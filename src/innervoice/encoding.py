@@ -1,8 +1,8 @@
-"""Turns a request into what is sent to its host: URL, headers and body. Nothing is sent here, and no key is needed.
+"""Turns a request into its URL, headers and body. Nothing is sent here, and no key is needed.
 
     Request ──► Target ──► FittedRequest ──► Plan ──► the dialect's writer ──► extra
 
-What cannot be sent as asked is changed and noted, or refused in mode "strict".
+Settings that cannot be sent as requested are changed and noted, or refused in mode "strict".
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def encode(request: Request) -> Wire:
 
 
 def encoded(request: Request, target: Target | None = None) -> Wire:
-    """Like `encode`, for a request whose target may be resolved already."""
+    """Like `encode`, for a request whose target may already be resolved."""
     return encoded_plan(planned(request, target, checked=True))
 
 
 def encoded_plan(planned: Planned) -> Wire:
-    """Like `encode`, for a request that is planned already."""
+    """Like `encode`, for a request that is already planned."""
     return _Encoding(planned).wire()
 
 
@@ -94,7 +94,7 @@ class _Encoding:
         )
 
     def _settled(self, extra: dict[str, Any]) -> dict[str, Any]:
-        """A client's further members, without those that are refused because the model does not reason."""
+        """The client's further members, without those that are refused because the model does not reason."""
         settled = self._dialect.without_reasoning(extra, self._row)
         for name, value in extra.items():
             if settled.get(name) != value:
@@ -129,7 +129,7 @@ class _Encoding:
             fitted.choice = Choice(off=True)
 
     def _note_tools(self) -> None:
-        """Notes the members of tools that the dialect has no place for."""
+        """Notes the members of tools that the dialect does not have."""
         for tool in self._request.tools:
             if tool.members:
                 for name in dropped_members(tool, self._dialect):
@@ -148,7 +148,7 @@ class _Encoding:
         return base.rstrip("/") + self._path.format(model=self._model, verb=verb)
 
     def _enveloped(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The body as this host expects it: the model either in the path or in the body, and the members that only this host wants."""
+        """The body as this host expects it: the model either in the path or in the body, and the members that only this host requires."""
         wanted = self._host.members.get(self._dialect.name) if self._host else None
         if "{model}" in self._path:
             body.pop("model", None)
@@ -157,7 +157,7 @@ class _Encoding:
         return {**body, **wanted} if wanted else body
 
     def _rename(self, body: dict[str, Any], host: Host) -> None:
-        """Takes out what the path says, and gives members the names that this host has for them."""
+        """Removes members that are in the path, and renames members to this host's names."""
         for name in ("stream", "stream_options"):
             if name in host.lacks:
                 body.pop(name, None)
@@ -184,7 +184,7 @@ def _alternating(planned: Plan) -> tuple[Message, ...]:
 
 
 def _with_joined_calls(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The messages, with turns of the model joined where the first has calls: their results must follow at once."""
+    """The messages, with turns of the model joined where the first has calls: their results must follow immediately."""
     if not any(map(_is_split, messages, messages[1:])):
         return messages
     joined: list[Message] = []

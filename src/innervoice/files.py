@@ -1,6 +1,6 @@
-"""A path, a URL or bytes -> a part that a message can hold: an image, a PDF, a sound, a text.
+"""A path, a URL or bytes -> a part of a message: an image, a PDF, audio, a text.
 
-A local file and bytes travel as base64 data inside the request; a URL is sent as it is, and the provider fetches it.
+A local file and bytes are sent as base64 data in the request; a URL is sent as it is, and the provider fetches it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["file"]
 
 _URL = re.compile(r"(?:https?|gs|s3)://", re.IGNORECASE)
 _DATA_URL = re.compile(r"data:([^;,]*)[^,]*;base64,(.*)", re.DOTALL | re.IGNORECASE)
-# How the bytes of a type begin, for bytes without a name: bytes at an offset, all of them -> the type.
+# The first bytes of each type, for bytes without a name: bytes at an offset, all of them -> the type.
 _BEGINNINGS: tuple[tuple[dict[int, bytes], str], ...] = (
     ({0: b"\x89PNG\r\n\x1a\n"}, "image/png"),
     ({0: b"\xff\xd8\xff"}, "image/jpeg"),
@@ -32,7 +32,7 @@ _BEGINNINGS: tuple[tuple[dict[int, bytes], str], ...] = (
     ({0: b"OggS"}, "audio/ogg"),
     ({4: b"ftyp"}, "video/mp4"),
 )
-# Types that Python's table of endings lacks or names otherwise on some systems.
+# Types that Python's table of suffixes lacks or that differ on some systems.
 _ENDINGS = {
     ".md": "text/markdown",
     ".wav": "audio/wav",
@@ -48,8 +48,8 @@ def file(
 ) -> Media:
     """A part for a message: `iv.user(["What is this?", iv.file("dog.png")])`.
 
-    `source` is a path, a URL (`https:`, `gs:`, `s3:` or `data:`) or bytes. The type is taken from `mime`, else from the ending of
-    the name, else from the first bytes. `name` is what the model is shown as the file's name.
+    `source` is a path, a URL (`https:`, `gs:`, `s3:` or `data:`) or bytes. The type is taken from `mime`, or else from the suffix of
+    the name, or else from the first bytes. `name` is the file name that the model sees.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
         return _of_bytes(bytes(source), mime, name)

@@ -1,9 +1,9 @@
 """Events -> parts, and a response.
 
-`PartFolder` is the one place where events become parts again. Whoever needs more of a part than its content (what was shown
+`PartFolder` is the one place where events become parts again. Code that needs more than the content of a part (what was shown
 of it, how long it took) derives a class from `FoldedPart` and folds into that.
 
-A list of events that lacks its end gives what arrived: parts that never ended are incomplete.
+A list of events without its end yields what arrived: parts that never ended are incomplete.
 """
 
 from __future__ import annotations
@@ -53,28 +53,28 @@ def fold(events: Iterable[Event]) -> Response:
 
 
 class FoldedPart:
-    """A part as far as its events have come."""
+    """A part, as far as its events have arrived."""
 
     __slots__ = ("is_open", "part", "pieces")
 
     def __init__(self, part: Part, *, is_open: bool = True) -> None:
         self.part = part
-        """As it began; once it has ended, as it is."""
+        """The part at its beginning; after its end, the final part."""
         self.is_open = is_open
         self.pieces: list[str] = []
-        """What came since."""
+        """The text that arrived since."""
 
     def add(self, text: str) -> None:
-        """Takes more of its text or arguments."""
+        """Adds text or arguments."""
         self.pieces.append(text)
 
     def end(self, part: Part) -> None:
-        """Takes the whole part."""
+        """Sets the whole part."""
         self.part, self.is_open = part, False
         self.pieces.clear()
 
     def now(self) -> Part:
-        """The part, or as much of it as came."""
+        """The part, or as much of it as arrived."""
         if not self.is_open:
             return self.part
         content = "".join([content_of(self.part), *self.pieces])
@@ -90,7 +90,7 @@ class FoldedPart:
 
 
 def _without_block(origin: Origin | None) -> Origin | None:
-    """The origin of a part that never ended: the block with which it began is not what came of it."""
+    """The origin of a part that never ended: its first block is not the final one."""
     return origin.replace(block=None, seals=()) if origin and origin.block is not None else origin
 
 
@@ -98,10 +98,10 @@ Folded = TypeVar("Folded", bound=FoldedPart)
 
 
 class PartFolder(Generic[Folded]):
-    """Takes events one by one; `parts` is what has come of them.
+    """Reads events one by one; `parts` is the result so far.
 
-    `make` makes a part that has just begun, or that a `Recast` put in the place of others; then its content has not
-    been passed to `add`.
+    `make` creates a part that has just begun, or that replaces others in a `Recast`; in the second case its content was
+    not passed to `add`.
     """
 
     def __init__(self, make: Callable[[Part], Folded]) -> None:
@@ -109,7 +109,7 @@ class PartFolder(Generic[Folded]):
         self.parts: list[Folded] = []
 
     def feed(self, event: Event) -> Folded | None:
-        """Takes one event; gives the part that it started, continued or ended."""
+        """Reads one event; returns the part that it started, continued or ended."""
         match event:
             case TextDelta() | ThinkingDelta():
                 return self.add(event.index, event.text)
@@ -128,29 +128,31 @@ class PartFolder(Generic[Folded]):
         return None
 
     def start(self, event: PartStart) -> Folded:
-        """A part begins."""
+        """Begins a part."""
         if event.index != len(self.parts):
-            raise UsageError(f"part {event.index} starts, but {len(self.parts)} is the next number")
+            raise UsageError(
+                f"expected part {len(self.parts)} to start next, not part {event.index}"
+            )
         folded = self._make(event.part or beginning(event.type, event.index))
         self.parts.append(folded)
         return folded
 
     def add(self, index: int, text: str) -> Folded:
-        """More of an open part comes."""
+        """Adds to an open part."""
         folded = self._open(index)
         folded.add(text)
         return folded
 
     def end(self, event: PartEnd) -> Folded:
-        """A part ends."""
+        """Ends a part."""
         folded = self._open(event.index)
         folded.end(event.part)
         return folded
 
     def recast(self, event: Recast) -> tuple[Sequence[Folded], Sequence[Folded]]:
-        """Replaces parts by others; gives the old ones and the new ones.
+        """Replaces parts by others; returns the old ones and the new ones.
 
-        As many of the new ones stay open as of the old ones were: the last of those that are incomplete.
+        As many of the new ones stay open as of the old ones were: the last incomplete ones.
         """
         old = self.parts[event.index :]
         new = [self._make(part) for part in event.parts]
@@ -165,7 +167,7 @@ class PartFolder(Generic[Folded]):
         if 0 <= index < len(self.parts) and self.parts[index].is_open:
             return self.parts[index]
         numbers = [number for number, folded in enumerate(self.parts) if folded.is_open]
-        raise UsageError(f"part {index} is not open; open are {numbers}")
+        raise UsageError(f"part {index} is not open; open parts: {numbers}")
 
 
 def content_of(part: Part) -> str:

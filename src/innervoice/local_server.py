@@ -1,4 +1,4 @@
-"""A server of this machine: its socket, and an application served in a thread for the time of a `with` block."""
+"""A server on this machine: its socket, and an application served in a thread for the time of a `with` block."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _START_SECONDS = 10.0
 
 
 def bound_socket(host: str, port: int, *, shared: bool = False) -> socket.socket:
-    """A socket at an address; port 0 takes a free one. A shared one leaves room for more of this user's."""
+    """A socket at an address; port 0 chooses a free one. A shared socket allows further ones of this user at the same port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family)
     try:

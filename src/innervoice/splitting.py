@@ -1,4 +1,4 @@
-"""Splitting reasoning out of plain text, by the card of the model that wrote it."""
+"""Splits reasoning out of plain text, by the markup card of the model that wrote it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["Splitter", "split"]
 
 
 class Splitter:
-    """Splits reasoning out of a text that comes piece by piece.
+    """Splits reasoning out of a text that arrives piece by piece.
 
-    `feed` and `finish` give lists of events, without a `Finish`; `innervoice.fold` reads them.
+    `feed` and `finish` return lists of events, without a `Finish`; `innervoice.fold` reads them.
     `model` is the name as its host spells it; its card says which markup it writes. `markup` adds rows
-    of the vocabulary by name. `prefix_open=True` says that the text starts inside thinking, `False`
-    that it does not, whatever the card says. `inline="off"` leaves the text alone.
+    of the vocabulary by name. `prefix_open=True` says that the text starts inside reasoning, `False`
+    that it does not, whatever the card says. `inline="off"` leaves the text unchanged.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Splitter:
         return self._machine.feed(text)
 
     def finish(self, finish_reason: FinishReason | None = None) -> list[Event]:
-        """Ends the text: sends out what was held back and decides about what is still open."""
+        """Ends the text: returns what was held back and decides about everything that is still open."""
         return self._machine.finish(finish_reason)
 
     def reasoning_elsewhere(self) -> list[Event]:
@@ -68,14 +68,14 @@ class Splitter:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What was guessed, dropped or judged again so far."""
+        """Notes about guesses, removals and corrections so far."""
         return self._machine.notebook.notes()
 
     @property
     def settled(self) -> Place | None:
-        """The first place that is not settled: what stands before it stays what it is, whatever comes.
+        """The first place that is not settled: everything before it stays as it is, whatever arrives later.
 
-        None if all that came out is settled. `innervoice.inline.marks.Place` states the rules.
+        None if all output so far is settled. `innervoice.inline.marks.Place` states the rules.
         """
         return self._machine.settled
 
@@ -90,7 +90,7 @@ class Splitter:
             finish_reason=self._machine.finish_reason,
             notes=(*self.notes, *call_notes(parts)),
         )
-        # The cheap question first: most answers have a text, and need no view of it here.
+        # The cheap test first: most answers have a text, and need no view of it here.
         if self._machine.is_blank and response.status == "empty" and response.has_thinking:
             note = Note("answer_in_reasoning")
             return response.replace(notes=(*response.notes, note))

@@ -1,7 +1,7 @@
 """Where the text of an answer is searched for reasoning, and for which markup (rule S10).
 
-The whole text is searched where reasoning may stand in it: the caller says so, the host passes on what the model writes, or the model's
-card names the host among those it leaks at. Elsewhere only blocks before the first character of the answer are looked for.
+The whole text is searched where it may contain reasoning: the caller says so, the host passes on the model's raw output, or the model's
+card names the host among those where it leaks. Elsewhere only blocks before the first character of the answer are searched.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _DEFAULT_CARD = Card(family="unknown", match=(), source="defaults")
 
 
 def stage_for(reader: Reader, model: str, host: Host | None, inline: str | None) -> InlineStage:
-    """The stage behind a reader; `inline` is "on", "all", or None to decide by host and model."""
+    """The stage after a reader; `inline` is "on", "all", or None to decide by host and model."""
     card = card_of(model)
     if not _searches_all(reader.dialect, card, host, inline):
         return HeadStage(reader.origin, reader.notebook)
-    # A host that separates reasoning, but for leaks, would not pass on a text that starts inside of it.
+    # A host that separates reasoning, except for leaks, would not pass on a text that starts inside it.
     separates = host is not None and card is not None and host.id in card.leaks
     search = _search_for(model, inline == "all", separates)
     return InlineStage(search, reader.origin, reader.notebook)
 
 
 def is_searched(target: Target) -> bool:
-    """Whether reasoning may stand in the text of this model's answers."""
+    """Whether the text of this model's answers may contain reasoning."""
     return _searches_all(target.dialect, card_of(target.model), target.host, None)
 
 

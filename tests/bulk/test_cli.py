@@ -71,7 +71,7 @@ def test_what_would_be_read_is_shown_without_writing(source, tmp_path):
             ("{source}", "-o", "x.jsonl", "--text", "nothing"),
             b"there is no column 'nothing'; the columns are: id, response, n",
         ),
-        (("{source}", "-o", "x.jsonl", "--markup", "nonsense"), b"markup must be of"),
+        (("{source}", "-o", "x.jsonl", "--markup", "nonsense"), b"markup must be one of"),
         (("{source}", "-o", "x.jsonl", "--reasoning", "n"), b"--answer"),
         (("{source}",), b"--output"),
     ],

@@ -116,7 +116,7 @@ def test_hints_about_the_model_are_those_of_split(hints):
 
 
 def test_wrong_hints_fail_before_the_first_row():
-    with pytest.raises(UsageError, match="markup must be of"):
+    with pytest.raises(UsageError, match="markup must be one of"):
         TextSplitter(markup=["nonsense"])
 
 

@@ -167,7 +167,7 @@ def test_files_of_others_are_not_overwritten(source, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").write_text("mine")
 
-    with pytest.raises(UsageError, match="exists, and not as the result"):
+    with pytest.raises(UsageError, match="exists and is not the result of such a run"):
         bulk.run(source, tmp_path / "out")
     bulk.run(source, tmp_path / "out", overwrite=True)
     assert "mine" == (tmp_path / "out" / "mine.txt").read_text()

@@ -85,7 +85,7 @@ def test_a_field_of_another_family_is_found_out(family, template):
     else:
         assert problem in (
             "the template writes the reasoning 0 times, not once",
-            "the prompt alone is not how prompt and completion begin, so that the trainer would mask other tokens",
+            "the prompt alone is not a prefix of prompt and completion together, so the trainer would mask the wrong tokens",
         )
 
 
@@ -189,7 +189,7 @@ def test_qwen3_does_not_split_a_text_that_mentions_its_tag():
     ]
 
     assert template_problem(example, QWEN3) is None
-    assert "the template takes a part of a text for its own markup" == template_problem(
+    assert "the template reads a part of a text as its own markup" == template_problem(
         {"messages": without}, QWEN3
     )
 
@@ -223,9 +223,9 @@ def test_gpt_oss_gets_no_channel_tags():
     assert "the template refuses it: channel tags in a message" == template_problem(
         by_hand, GPT_OSS, "thinking"
     ), "the trap itself"
-    assert ["an answer holds <|channel|>, which the template of gpt-oss takes for its own"] == to(
-        "trl", "gpt-oss"
-    ).run(batch)["left_out"]
+    assert [
+        "an answer holds <|channel|>, which the template of gpt-oss reads as its own markup"
+    ] == to("trl", "gpt-oss").run(batch)["left_out"]
 
 
 @needs_jinja
@@ -257,9 +257,9 @@ def test_deepseek_drops_text_before_its_tag_and_keeps_the_reasoning_of_a_loop():
     mention = row(answer="End it with `</think>`.", reasoning=None)
     loop = written(row(prompt=IN_A_LOOP, answer="A", reasoning="R2"), "trl", "deepseek")
 
-    assert ["an answer holds </think>, which the template of deepseek takes for its own"] == to(
-        "trl", "deepseek"
-    ).run(mention)["left_out"]
+    assert [
+        "an answer holds </think>, which the template of deepseek reads as its own markup"
+    ] == to("trl", "deepseek").run(mention)["left_out"]
     assert (1, 1) == tuple(render(DEEPSEEK, messages_of(loop)).count(text) for text in ("R1", "R2"))
 
 
@@ -272,7 +272,7 @@ def test_a_prompt_that_is_rendered_otherwise_alone_is_found_out():
     shifting = "{% for m in messages %}{% if not loop.last %}{{ m.content }}{% else %}{{ m.reasoning_content or '' }}{{ m.content }}!{% endif %}{% endfor %}"
     example = written(row(), "prompt_completion")
 
-    assert "the prompt alone is not how prompt and completion begin" in template_problem(
+    assert "the prompt alone is not a prefix of prompt and completion together" in template_problem(
         example, shifting
     )
 
@@ -337,7 +337,7 @@ def test_a_template_comes_from_a_file(tmp_path):
         == load_template(str(tmp_path / "tokenizer_config.json"))
     )
     assert "{{ 2 }}" == load_template(str(tmp_path / "chat.jinja"))
-    with pytest.raises(UsageError, match=r"no file with a template|neither a file"):
+    with pytest.raises(UsageError, match=r"not a file with a template|neither a file"):
         load_template(str(tmp_path / "nothing"))
 
 

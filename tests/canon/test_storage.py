@@ -131,8 +131,8 @@ def test_events_survive_storage():
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b"", "no JSON"),
-        (b"\xff", "no JSON"),
+        (b"", "not valid JSON"),
+        (b"\xff", "not valid JSON"),
         (b"[" * 100_000, "nested"),
         (b"3", "int"),
         (b"[3]", "int"),

@@ -130,7 +130,18 @@ def test_what_failed_can_be_explained(machine, tmp_path):
     assert 404 == json.loads(done.stdout)["status"]
     assert [("no/such", 404)] == [(one["asked"], one["status"]) for one in explained]
     assert "innervoice: 1 request, 1 failed: no model (1)" in done.stderr
-    assert f"innervoice: to explain, in {report}: {explained[0]['id']}" in done.stderr
+    assert (
+        f"innervoice: requests with problems: {explained[0]['id']}; details are in {report}\n"
+        in done.stderr
+    )
+
+
+def test_without_a_report_the_summary_says_how_to_get_one(machine):
+    done = machine.run("claude", "--emulated", "-m", "no/such")
+
+    assert "innervoice: requests with problems: " in done.stderr
+    assert "; run with --report FILE to get the details\n" in done.stderr
+    assert "details are in" not in done.stderr
 
 
 def test_what_became_of_the_reasoning_is_added_up(monkeypatch):
@@ -152,7 +163,7 @@ def test_what_became_of_the_reasoning_is_added_up(monkeypatch):
         "2 requests: openai/m (2)",
         "reasoning: 5 kept (1 carried, 2 restored), 1 omitted (H7)",
         "tokens: 2,000 in 20 out (8 thought) about $0.0250",
-        "to explain, in the file of --report: two",
+        "requests with problems: two; run with --report FILE to get the details",
     ] == list(summary.lines())
 
 

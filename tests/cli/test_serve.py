@@ -211,12 +211,12 @@ class TestServe:
             file.write_text("[[models]]\nname = 5\n")
             serve.process.send_signal(signal.SIGHUP)
             lines = iter(lambda: serve.out.get(timeout=WAIT), None)
-            refused = "The new configuration is refused, the old one stays: "
+            refused = "The new configuration is invalid, the old one stays in use: "
             assert any(line.startswith(refused) for line in lines)
             assert 200 == serve.ask(body={**QUESTION, "model": "one"})[0]
             file.write_text('[[models]]\nname = "two"\nto = "gemini/gemini-3.5-flash"\n')
             serve.process.send_signal(signal.SIGHUP)
-            assert any(line == "The configuration was read again." for line in lines)
+            assert any(line == "The configuration was reloaded." for line in lines)
             assert 200 == serve.ask(body={**QUESTION, "model": "two"})[0]
             assert 404 == serve.ask(body={**QUESTION, "model": "one"})[0]
 
@@ -231,7 +231,7 @@ class TestServe:
     def test_other_machines_need_keys(self):
         done = run("serve", "--emulated", "--host", "0.0.0.0", "--port", "0", **NO_KEYS)
         assert 1 == done.returncode
-        assert b"can be reached from other machines" in done.stderr
+        assert b"other machines can reach" in done.stderr
 
 
 @needs_core

@@ -92,7 +92,7 @@ def test_what_no_command_can_open(tmp_path):
     out = str(tmp_path / "out.json")
     for arguments in (["lint", "-", "--for", TARGET], ["repair", "-", "--for", TARGET, "-o", out]):
         done = run(*arguments, stdin=b"<html>sk-secret")
-        assert (2, True) == (done.returncode, b"came HTML or XML" in done.stderr)
+        assert (2, True) == (done.returncode, b"received HTML or XML" in done.stderr)
     done = run("inspect", "-", stdin=b"<html>sk-secret")
     assert (1, b"") == (done.returncode, done.stdout)
     assert b"-: DecodeError: expected a session" in done.stderr

@@ -279,7 +279,7 @@ def test_a_guess_about_a_model_is_said():
     ],
 )
 def test_what_a_dialect_cannot_take_is_refused(model, content):
-    with pytest.raises(iv.UsageError, match="takes"):
+    with pytest.raises(iv.UsageError, match="accepts"):
         iv.encode(iv.Request(model, [iv.user([content])]))
 
 

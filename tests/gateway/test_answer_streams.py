@@ -136,7 +136,7 @@ def test_a_slow_client_slows_the_upstream():
 @pytest.mark.parametrize(
     ("steps", "limit", "words"),
     [
-        ((Wait(),), {"first_byte_seconds": 0.1}, "nothing of an answer within 0.1 s"),
+        ((Wait(),), {"first_byte_seconds": 0.1}, "no answer within 0.1 s"),
         ((b"", Wait()), {"idle_seconds": 0.1}, "no data for 0.1 s"),
         ((Wait(),), {"total_seconds": 0.1}, "not finished within 0.1 s"),
     ],

@@ -262,7 +262,7 @@ def test_while_the_store_is_away_known_callers_go_on_and_others_are_not_called_w
     assert 200 == status(served, key=key)
     reply = served.ask(*asked(key=other))
     assert (503, "5") == (reply.status, reply.headers["retry-after"])
-    assert "does not answer" in words(reply)
+    assert "does not respond, so the key cannot be checked" in words(reply)
     clock.now += known_callers.STALE_SECONDS
     assert 503 == status(served, key=key)
     store.fails = False
@@ -278,7 +278,7 @@ def test_what_strangers_try_is_bounded_and_does_not_push_out_callers(monkeypatch
     asyncio.run(known.of(key))
 
     async def guess(text):
-        with pytest.raises(Exception, match="not one of this gateway"):
+        with pytest.raises(Exception, match="unknown to this gateway"):
             await known.of(text)
 
     for number in range(10):
@@ -324,7 +324,7 @@ def test_keys_and_models_in_every_dialect(front, stream):
     assert 200 == ask(good).status
     for reply, expected, said in (
         (ask(), 401, "no key was sent"),
-        (ask("iv-" + "x" * 43), 401, "not one of this gateway"),
+        (ask("iv-" + "x" * 43), 401, "unknown to this gateway"),
         (ask(expired), 401, "the key has expired: it was valid until 2026-11-18 11:06 UTC"),
         (ask(good, "gemini"), 403, "'gemini/gemini-3.5-flash'; its models are anthropic/*, sonnet"),
     ):

@@ -55,9 +55,9 @@ def test_each_name_and_what_it_reaches(tmp_path):
         "  anthropic/claude-sonnet-5-5: anthropic speaks anthropic; key set (env:ANTHROPIC_API_KEY)"
         in lines
     )
-    assert "  mistral/mistral-large-4: cannot be asked" in lines
+    assert "  mistral/mistral-large-4: cannot be called" in lines
     assert (
-        "  bedrock/anthropic.claude-*: bedrock speaks bedrock-converse; AWS credentials, looked for when it is asked"
+        "  bedrock/anthropic.claude-*: bedrock speaks bedrock-converse; AWS credentials, looked up when it is called"
         in lines
     )
     assert "  box/qwen3: box speaks openai-chat at http://10.0.0.5:8000/v1; without a key" in lines
@@ -81,8 +81,8 @@ def test_what_is_wrong(tmp_path):
     )
     assert [
         "note: sonnet: no key for mistral: set MISTRAL_API_KEY, or list one in [upstreams.mistral] keys",
-        "note: odd: anthropic/claude-opus-77 is not a model that the catalog knows at anthropic",
-        "note: no entry of [[models]] leads to lonely; callers reach it as lonely/MODEL",
+        "note: odd: the catalog has no model anthropic/claude-opus-77 at anthropic",
+        "note: no entry of [[models]] uses lonely; callers reach it as lonely/MODEL",
     ] == notes
 
 
@@ -100,7 +100,7 @@ def test_the_defaults_without_a_key():
         "listens on 127.0.0.1:8807 for anyone on this machine",
         "providers with a key: none",
         "names in the list of models: 0",
-        "note: no provider has a key, so only servers that need none can be asked",
+        "note: no provider has a key, so only servers that need none can be called",
     ] == lines
 
 

@@ -115,7 +115,7 @@ def test_without_a_file_there_are_defaults():
 
 
 SERVER_PROBLEMS = [
-    ("prot = 1", "server.prot: there is no such setting; did you mean 'port'?"),
+    ("prot = 1", "server.prot: unknown setting; did you mean 'port'?"),
     ("port = 70000", "server.port: expected a port from 0 to 65535, got 70000"),
     ("port = true", "server.port: expected a port from 0 to 65535, got true"),
     ("port = 80.5", "server.port: expected a port from 0 to 65535, got 80.5"),
@@ -131,7 +131,7 @@ SERVER_PROBLEMS = [
     ("retries = -1", "server.retries: expected a whole number from 0 to 10, got -1"),
     (
         'store = "redis://:hunter2@cache/0"',
-        "server.store: expected an address without a password; write 'env:NAME' for one with",
+        "server.store: expected a URL without a password; write 'env:NAME' for a URL with one",
     ),
     ('store = "env:NOPE"', "server.store: the environment variable NOPE is not set"),
     (
@@ -185,7 +185,7 @@ MODEL_PROBLEMS = [
     ),
     (
         'name = "a"\nto = "openai/https://evil"',
-        "models[0].to: expected a model's name of letters, digits and ._:/@+~=,-, got 'https://evil'",
+        "models[0].to: expected a model name of letters, digits and ._:/@+~=,-, got 'https://evil'",
     ),
     (
         'name = "a**"\nto = "openai/x"',
@@ -193,7 +193,7 @@ MODEL_PROBLEMS = [
     ),
     (
         'nam = "a"\nname = "b"\nto = "openai/x"',
-        "models[0].nam: there is no such setting; did you mean 'name'?",
+        "models[0].nam: unknown setting; did you mean 'name'?",
     ),
 ]
 
@@ -209,7 +209,7 @@ def test_an_entry_cannot_lead_to_another(problems_of):
     text = '[[models]]\nname = "a"\nto = "b"\n[[models]]\nname = "b"\nto = "openai/x"\n'
 
     assert [
-        "models[0].to: 'b' is models[1]; an entry cannot lead to another one, write the provider and the model"
+        "models[0].to: 'b' is models[1]; an entry cannot point to another one; write the provider and the model"
     ] == problems_of(text)
 
 
@@ -225,8 +225,8 @@ def test_names_and_globs_are_unique(problems_of):
     text = "".join(entry.format(name) for name in ("a", "b-*", "a", "b-*"))
 
     assert [
-        "models[2].name: the name is not unique: models[0] is 'a' as well",
-        "models[3].name: this glob can never match: models[1] is 'b-*' as well",
+        "models[2].name: the name is not unique: models[0] is also 'a'",
+        "models[3].name: this glob can never match: models[1] is also 'b-*'",
     ] == problems_of(text)
 
 
@@ -258,15 +258,15 @@ UPSTREAM_PROBLEMS = [
     ),
     (
         "openai]\nkeys = []",
-        "upstreams.openai.keys: expected a list of references, as ['env:NAME'], got a list of 0",
+        "upstreams.openai.keys: expected a list of references, such as ['env:NAME'], got a list of 0",
     ),
     (
         f'openai]\nkeys = "{SECRET}"',
-        f"upstreams.openai.keys: expected a list of references, as ['env:NAME'], got a text of {len(SECRET)} characters",
+        f"upstreams.openai.keys: expected a list of references, such as ['env:NAME'], got a text of {len(SECRET)} characters",
     ),
     (
         'opnai]\nkeys = ["env:A"]',
-        "upstreams.opnai.base_url: expected an address, since 'opnai' is not a provider; did you mean 'openai'?",
+        "upstreams.opnai.base_url: expected a URL, since 'opnai' is not a provider; did you mean 'openai'?",
     ),
     (
         'mine]\nprovider = "vlm"',
@@ -274,27 +274,27 @@ UPSTREAM_PROBLEMS = [
     ),
     (
         'openai]\nprovider = "azure"',
-        "upstreams.openai.provider: 'openai' is the name of a provider, so it cannot stand for 'azure'; take another name",
+        "upstreams.openai.provider: 'openai' is the name of a provider, so it cannot stand for 'azure'; choose another name",
     ),
     (
         'mine]\nbase_url = "ftp://host"',
-        "upstreams.mine.base_url: expected an address, as 'https://host/v1', got 'ftp://host'",
+        "upstreams.mine.base_url: expected a URL, such as 'https://host/v1', got 'ftp://host'",
     ),
     (
         'mine]\nbase_url = "https:///v1"',
-        "upstreams.mine.base_url: expected an address, as 'https://host/v1', got 'https:///v1'",
+        "upstreams.mine.base_url: expected a URL, such as 'https://host/v1', got 'https:///v1'",
     ),
     (
         'mine]\nbase_url = "http://host:no/v1"',
-        "upstreams.mine.base_url: expected an address, as 'https://host/v1', got 'http://host:no/v1'",
+        "upstreams.mine.base_url: expected a URL, such as 'https://host/v1', got 'http://host:no/v1'",
     ),
     (
         f'mine]\nbase_url = "https://me:{SECRET}@host"',
-        "upstreams.mine.base_url: expected an address without a key or a password; put the key into `keys`",
+        "upstreams.mine.base_url: expected a URL without a key or a password; put the key into `keys`",
     ),
     (
         f'mine]\nbase_url = "https://host/v1?api_key={SECRET}"',
-        "upstreams.mine.base_url: expected an address without a key or a password; put the key into `keys`",
+        "upstreams.mine.base_url: expected a URL without a key or a password; put the key into `keys`",
     ),
     (
         'mine]\nbase_url = "http://h"\ndialect = "openai"',
@@ -310,7 +310,7 @@ UPSTREAM_PROBLEMS = [
     ),
     (
         'openai]\nheaders = { Host = "evil" }',
-        "upstreams.openai.headers.Host: this header is written by the gateway and cannot be set",
+        "upstreams.openai.headers.Host: the gateway sets this header itself; it cannot be configured",
     ),
     (
         'openai]\nheaders = { x-a = "a\\nb" }',
@@ -318,7 +318,7 @@ UPSTREAM_PROBLEMS = [
     ),
     (
         "claude]\n[upstreams.anthropic]",
-        "upstreams.anthropic: this provider has a table already: upstreams.claude",
+        "upstreams.anthropic: this provider already has a table: upstreams.claude",
     ),
 ]
 
@@ -342,7 +342,7 @@ def test_with_the_emulator_no_upstream_needs_a_key(load, problems_of):
 def test_other_machines_need_keys(problems_of, load, host):
     (problem,) = problems_of(f'[server]\nhost = "{host}"\n')
 
-    assert problem.startswith(f"server.host: {host!r} can be reached from other machines")
+    assert problem.startswith(f"server.host: other machines can reach {host!r}")
     assert "[keys]" in problem
     assert host == load(f'[server]\nhost = "{host}"\n[keys]\nteam = "env:A"').server.host
 
@@ -541,7 +541,7 @@ def test_any_other_text_gives_32_bytes_of_its_own():
     [
         ("env:NOT_THERE", "server.key: the environment variable NOT_THERE is not set"),
         (BASE64, "server.key: expected a reference, 'env:NAME' or 'file:PATH', got another text; secrets are not written into the file"),
-        ("env:SHORT", "server.key: expected 32 characters or more, as `openssl rand -base64 32` writes"),
+        ("env:SHORT", "server.key: expected 32 characters or more, for example from `openssl rand -base64 32`"),
     ],
 )  # fmt: skip
 def test_problems_of_the_gateways_key(problems_of, written, expected):

@@ -133,7 +133,7 @@ def test_tokens_a_minute_over_two_processes():
     reply = gateways[1].ask(*asked(key=key))
 
     assert (200, True) == (first.status, took > 30)
-    assert (429, True) == (reply.status, "20 tokens a minute" in words(reply))
+    assert (429, True) == (reply.status, "20 tokens per minute" in words(reply))
     wait = int(reply.headers["retry-after"])
     assert 50 < wait <= 110
     clock.now += wait - 2
@@ -169,7 +169,7 @@ def test_what_a_provider_refuses_costs_a_request_and_no_tokens():
 
     replies = [served.ask(*asked(key=key)) for _ in range(3)]
     assert [400, 400, 429] == [reply.status for reply in replies]
-    assert "requests a minute" in words(replies[-1])
+    assert "requests per minute" in words(replies[-1])
 
 
 # ---- answers under way -----------------------------------------------------------------------------
@@ -206,7 +206,7 @@ def test_answers_under_way_over_two_processes(is_crashed):
         asking, gone = await opened(one, key, answer)
         reply = await other.call(*asked(key=key))
         assert (429, "1") == (reply.status, reply.headers["retry-after"])
-        assert "1 answers under way" in words(reply)
+        assert "1 concurrent answers" in words(reply)
         assert "streams" == other.reports[-1].limited
         for _ in range(5):
             clock.now += 60
@@ -273,7 +273,7 @@ def test_streams_per_key_of_the_configuration(in_store):
         served = gateway_with(store, config=config, environ={"A": secret}, http=Scripted(answer))
         open_ones = [await opened(served, key, answer) for _ in range(2)]
         reply = await served.call(*asked(key=key))
-        assert (429, True) == (reply.status, "2 answers under way" in words(reply))
+        assert (429, True) == (reply.status, "2 concurrent answers" in words(reply))
         for asking, gone in open_ones:
             gone.set()
             await asking
@@ -425,8 +425,8 @@ def test_a_model_without_a_price_is_noted_and_not_refused(monkeypatch, is_instal
 # ---- refusals in all dialects ----------------------------------------------------------------------
 
 LIMITS = {
-    "requests": ({"rpm": 1}, "limit of 1 requests a minute; try again in "),
-    "tokens": ({"tpm": 1}, "limit of 1 tokens a minute; try again in "),
+    "requests": ({"rpm": 1}, "limit of 1 requests per minute; try again in "),
+    "tokens": ({"tpm": 1}, "limit of 1 tokens per minute; try again in "),
     "budget": ({"budget": Budget(amount=0.01, period="month")}, "budget of $0.01 a month is spent"),
 }
 

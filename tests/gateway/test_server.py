@@ -209,10 +209,7 @@ class TestFall:
             one, other = served.streams_of_both(3)
             os.kill(one.worker, signal.SIGKILL)
             assert one.rest().startswith("cut after")
-            assert (
-                f"Worker {one.worker} ended (SIGKILL); another one takes its place."
-                == served.line()
-            )
+            assert f"Worker {one.worker} ended (SIGKILL); a new one replaces it." == served.line()
             third, fourth = served.streams_of_both(0)
             assert one.worker not in (third.worker, fourth.worker)
             assert other.worker in (third.worker, fourth.worker)
@@ -275,7 +272,7 @@ class TestReload:
             file.write_text("two")
             os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))  # only the signal tells
             served.signal(signal.SIGHUP)
-            assert "The configuration was read again." == served.line()
+            assert "The configuration was reloaded." == served.line()
             for _ in range(20):
                 served.until("/", "two")
             assert ["end"] * workers == [stream.rest() for stream in streams]
@@ -285,19 +282,19 @@ class TestReload:
             other = file.with_name("other")
             other.write_text("two")
             other.replace(file)  # as editors do
-            assert "The configuration was read again." == served.line()
+            assert "The configuration was reloaded." == served.line()
             served.until("/", "two")
 
     def test_a_bad_file_is_refused_and_the_old_one_stays(self, workers, file):
         with listening(workers=workers, file=str(file)) as served:
             file.write_text("bad")
             served.signal(signal.SIGHUP)
-            refused = "The new configuration is refused, the old one stays: no good word"
+            refused = "The new configuration is invalid, the old one stays in use: no good word"
             assert refused == served.line()
             assert {"one"} == {served.get() for _ in range(20)}
             file.write_text("three")
             served.signal(signal.SIGHUP)
-            while "The configuration was read again." != served.line():
+            while "The configuration was reloaded." != served.line():
                 pass
             served.until("/", "three")
 
@@ -308,7 +305,7 @@ def test_a_worker_that_is_started_later_has_the_last_good_one(tmp_path):
     with listening(workers=2, file=str(file)) as served:
         file.write_text("two")
         served.signal(signal.SIGHUP)
-        assert "The configuration was read again." == served.line()
+        assert "The configuration was reloaded." == served.line()
         file.write_text("bad")
         worker = served.worker()
         os.kill(worker, signal.SIGKILL)

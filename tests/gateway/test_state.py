@@ -69,7 +69,7 @@ def test_a_folder_that_cannot_be_written_costs_the_key_of_the_next_start(tmp_pat
     assert 32 == len(state.key)
     assert state.url is None
     assert "turns are kept in memory" in state.notes[0]
-    assert "the next start has another key" in state.notes[1]
+    assert "the next start will use another key" in state.notes[1]
 
 
 def test_a_store_that_was_asked_for_is_not_given_up(tmp_path):

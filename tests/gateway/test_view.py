@@ -221,7 +221,7 @@ def test_a_gateway_that_keeps_nothing_says_so():
     reply = Served().ask("GET", "/view/", None, HERE)
 
     assert reply.status == 404
-    assert b"keeps nothing" in reply.body
+    assert b"keeps no requests" in reply.body
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,10 @@ def test_what_the_program_wrote_is_told_apart():
 
     assert "Which files are here?" == conversation.title
     assert [("injected",), (), ("api_error",)] == [turn.marks for turn in conversation.turns]
-    assert "Notices of the program that no model saw: they are left out." in source.cannot_know
+    assert (
+        "Notices of the program that were not sent to a model: they are left out."
+        in source.cannot_know
+    )
 
 
 def test_a_call_that_failed_or_never_ran():

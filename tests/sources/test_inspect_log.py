@@ -238,7 +238,7 @@ def test_samples_in_chunks_are_told():
     )
     source = open_source(data)
 
-    assert ["1 samples are in chunks, which are not read, as long_epoch_1"] == [trouble.why for trouble in source.troubles]  # fmt: skip
+    assert ["1 samples are in chunks, which are not read, for example long_epoch_1"] == [trouble.why for trouble in source.troubles]  # fmt: skip
     assert 2 == len(source.entries)
 
 
@@ -264,5 +264,5 @@ def test_other_zips_and_json_are_not_taken():
 def test_what_the_format_does_not_tell_is_said(log):
     said = " ".join(open_source(log).cannot_know)
 
-    for subject in ("When users and tools wrote", "order of words and calls", "subagents"):
+    for subject in ("When users and tools wrote", "order of text and calls", "subagents"):
         assert subject in said

@@ -120,14 +120,14 @@ def test_values_of_other_types(data):
     ("content", "said"),
     [
         (b"", "an empty file"),
-        (b" \n", "nothing but blanks"),
+        (b" \n", "only white space"),
         (b"<html>sk-secret", "HTML or XML"),
         (b"sk-secret", "plain text"),
         (b"\x89PNG\r\n\x1a\n\x00\x00\xff\xfe", "binary data"),
         (b"{}", "an empty JSON object"),
         (b"[]", "an empty JSON list"),
         (b'{"a": "sk-secret"}', "JSON of something else: it has 'a'"),
-        (b'[{"x": "sk-secret"}]', "a JSON list of something else: of its first item, it has 'x'"),
+        (b'[{"x": "sk-secret"}]', "a JSON list of something else; its first item: it has 'x'"),
         (b"{sk-secret", "damaged JSON"),
     ],
 )
@@ -135,7 +135,7 @@ def test_what_is_no_source(content, said):
     with pytest.raises(DecodeError) as raised:
         open_source(content)
 
-    assert str(raised.value).endswith(f"came {said}")
+    assert str(raised.value).endswith(f"received {said}")
     assert "expected a session" in str(raised.value)
     assert "sk-secret" not in str(raised.value)
 

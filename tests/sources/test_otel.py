@@ -270,7 +270,7 @@ def test_content_that_was_not_recorded_is_told():
     source = opened(span("a", {**REQUEST, "gen_ai.usage.output_tokens": 20}))
     (turn,) = source.conversation().turns
 
-    assert "What was said in 1 requests: their content was not recorded." in source.cannot_know
+    assert "The content of 1 requests: it was not recorded." in source.cannot_know
     assert ("assistant", (), 20) == (
         turn.message.role,
         turn.message.parts,

@@ -183,9 +183,11 @@ def test_recordings_of_other_apis():
     (one,) = source.conversations()
 
     assert "gemini-3-pro" == one.request.model
-    assert ("gemini", "the recording does not have the body of this answer") == (one.turns[1].answer.provider, one.turns[1].answer.error.message)  # fmt: skip
+    assert ("gemini", "the recording does not have the body of this response") == (one.turns[1].answer.provider, one.turns[1].answer.error.message)  # fmt: skip
     assert any("2 other requests" in sentence for sentence in source.cannot_know)
-    with pytest.raises(DecodeError, match="without a request to a model API"):
+    with pytest.raises(
+        DecodeError, match="the HAR has no request to a model API; it has 0 other requests"
+    ):
         open_source(har_of())
 
 

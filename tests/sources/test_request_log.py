@@ -424,7 +424,7 @@ def test_shape_says_that_it_has_no_texts(tmp_path):
     talk(logged(tmp_path), (asked("a", [user("one")]), answer("eins")), level="shape")
     source = open_source(only_file(tmp_path))
 
-    assert any("only the shape was kept" in sentence for sentence in source.cannot_know)
+    assert any("only their shape was logged" in sentence for sentence in source.cannot_know)
     assert source.entries[0].title == "anthropic/m, 1 request"
 
 

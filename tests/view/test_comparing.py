@@ -72,7 +72,7 @@ def test_two_requests_show_the_edit_that_killed_a_block():
     edited = made.replace(turns=(turn(iv.user("How is Lyon?")), *made.turns[1:]))
     view = request_diff(made, 3, edited, 3)
 
-    assert ["first difference at turn 0", "bound blocks behind it are dead"] == [
+    assert ["first difference at turn 0", "bound blocks after it are dead"] == [
         label for label in labels(view) if "difference" in label or "dead" in label
     ]
     assert any("Lyon" in line for line in lines(view, "added"))
@@ -93,7 +93,7 @@ def test_without_a_model_the_messages_are_shown_as_they_are():
     made = conversation(iv.user("a"), iv.assistant("b"), iv.user("c"), iv.assistant("d"))
     view = request_diff(made, 1, made, 3)
 
-    assert {"dialect not known", "settings not known"} <= set(labels(view))
+    assert {"unknown dialect", "unknown settings"} <= set(labels(view))
     assert ["assistant:", "b", "user:", "c"] == lines(view, "added")
 
 

@@ -64,9 +64,10 @@ def test_what_is_not_part_of_the_history_stays():
     turns = [iv.user("x"), turn(answered(iv.Text("no")), marks=("abandoned",)), turn(iv.assistant("529"), marks=("api_error",)), iv.user("y")]  # fmt: skip
     view = plan_view(conversation(*turns), CLAUDE)
 
-    assert [["the user went back behind it"], ["it is an error that was only shown"]] == [
-        [mark["why"] for mark in view["marks"][n]] for n in ("2", "4")
-    ]
+    assert [
+        ["the user went back to a point before it"],
+        ["it is an error that was only shown"],
+    ] == [[mark["why"] for mark in view["marks"][n]] for n in ("2", "4")]
     assert '"no"' not in "\n".join(lines(view, "added"))
 
 
@@ -88,7 +89,7 @@ def test_the_next_request_is_a_difference_to_the_last_one():
         == view["compared"]
     )
     assert [] == lines(view, "removed")
-    assert any("[what you say next]" in line for line in lines(view, "added"))
+    assert any("[your next message]" in line for line in lines(view, "added"))
     assert any("lines are the same" in line for line in lines(view, "same"))
     assert "error" not in view
 
@@ -96,7 +97,7 @@ def test_the_next_request_is_a_difference_to_the_last_one():
 def test_without_an_answer_all_of_it_is_new():
     view = plan_view(conversation(iv.user("x")), CLAUDE)
 
-    assert "Nothing was sent before: all of it is new." == view["compared"]
+    assert "Nothing was sent before: the whole request is new." == view["compared"]
     assert [] == lines(view, "same") == lines(view, "removed")
 
 
@@ -104,7 +105,7 @@ def test_open_calls_get_a_place_for_their_results():
     made = hand_made()
     view = plan_view(made.replace(turns=made.turns[:2]), "anthropic/claude-opus-4-6")
 
-    assert 2 == sum("[what the tool gives]" in line for line in lines(view, "added"))
+    assert 2 == sum("[the result of the tool]" in line for line in lines(view, "added"))
     assert not any("what you say next" in line for line in lines(view, "added"))
 
 
@@ -192,8 +193,8 @@ def test_odd_blocks_are_planned_or_said(value, target):
 def test_a_source_without_settings_says_so():
     told = [item["label"] for item in plan_view(hand_made(), CLAUDE)["summary"]]
 
-    assert "settings not known" in told
-    assert "settings not known" not in [
+    assert "unknown settings" in told
+    assert "unknown settings" not in [
         item["label"] for item in plan_view(emulated(CLAUDE), CLAUDE)["summary"]
     ]
 

@@ -48,9 +48,7 @@ def test_bound_blocks_fit_as_long_as_nothing_changes(talk):
     assert {"fits"} == set(states(talk))
     badge = next(iter(badges(talk).values()))
     assert "sealed by anthropic, fits" == badge["label"]
-    assert (
-        "Written by anthropic/claude-fable-5-2; nobody but anthropic can open it." in badge["why"]
-    )
+    assert "Written by anthropic/claude-fable-5-2; only anthropic can open it." in badge["why"]
     assert badge["size"].endswith(" bytes")
 
 
@@ -126,7 +124,7 @@ def test_the_account_and_an_unknown_writer_are_named():
     made = conversation(answered(known), answered(iv.Thinking("b", origin=origin)))
 
     assert "account acme" in badges(made)[0]["why"]
-    assert "Whose it is, is not known" in badges(made)[1]["why"]
+    assert "Its owner is unknown" in badges(made)[1]["why"]
 
 
 def test_an_item_that_is_only_stored_says_so_and_does_not_show_its_id():
@@ -181,11 +179,11 @@ def test_what_is_not_sent_again_is_not_checked(talk):
         item.replace(marks=("abandoned",)) if n else item for n, item in enumerate(talk.turns)
     ]
     made = talk.replace(turns=tuple(marked))
-    assert "a branch that was abandoned" in badges(made)[1]["why"]
+    assert "an abandoned branch" in badges(made)[1]["why"]
 
     summary = Turn(message=iv.user("So far: it is sunny."), marks=("compaction",))
     made = talk.replace(turns=(*talk.turns, summary))
-    assert "what was summarised" in badges(made)[1]["why"]
+    assert "the turns that were summarised" in badges(made)[1]["why"]
 
 
 def test_a_model_that_nobody_knows_breaks_nothing():

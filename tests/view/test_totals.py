@@ -62,7 +62,7 @@ def test_answers_without_counts_are_said():
     ("raw", "words"),
     [
         ({"output_tokens": 300, "output_tokens_details": {"reasoning_tokens": 200}}, "as part of its output tokens"),
-        ({"candidatesTokenCount": 100, "thoughtsTokenCount": 200}, "beside the tokens of the answer"),
+        ({"candidatesTokenCount": 100, "thoughtsTokenCount": 200}, "separately from the tokens of the answer"),
     ],
 )  # fmt: skip
 def test_the_provider_s_own_way_to_count_is_told(raw, words):
@@ -73,7 +73,7 @@ def test_the_provider_s_own_way_to_count_is_told(raw, words):
 
 @pytest.mark.parametrize(
     ("model", "words"),
-    [("openai/gpt-5.6", "as part of"), ("gemini/gemini-3-pro", "beside the tokens")],
+    [("openai/gpt-5.6", "as part of"), ("gemini/gemini-3-pro", "separately from the tokens")],
 )
 def test_the_way_to_count_is_read_from_what_the_provider_sent(model, words):
     head = next(row for row in rows_of(emulated(model)) if row["turn"] == 1)
@@ -113,7 +113,7 @@ def test_cache_hits_that_an_edit_lost_are_told_with_the_turn():
         took(9000, 1, cached=8000), took(9500, 1, cached=9000), took(9900, 1, cached=1000)
     )
 
-    assert "At turn 2 the prompt cache gave less" in why(
+    assert "At turn 2 fewer tokens came from the prompt cache" in why(
         head_facts(made), "8,000 cached tokens lost"
     )
 

@@ -103,7 +103,7 @@ def test_what_a_client_says_arrives(name, target):
     client = CLIENTS[name]
     request = request_for(client, target)
     if (name, target.partition("/")[0]) in REFUSED:
-        with pytest.raises(iv.RuleError, match="takes files of these kinds"):
+        with pytest.raises(iv.RuleError, match="accepts files of these kinds"):
             iv.encode(request)
         return
     wire = iv.encode(request)

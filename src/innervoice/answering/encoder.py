@@ -1,12 +1,12 @@
-"""Writes an answer in any dialect as its events come: the other way of `decoder.py`.
+"""Writes an answer in any dialect as its events arrive: the inverse of `decoder.py`.
 
-    events ──► what is settled ──► one part at a time ──► the dialect's writer ──► frames ──► bytes
+    events ──► settled events ──► one part at a time ──► the dialect's writer ──► frames ──► bytes
 
-A client cannot be told to forget what it was sent. Text that could still turn out to be reasoning is therefore held back, as far as the
+Output that was sent to a client cannot be taken back. Text that could still turn out to be reasoning is therefore held back, as far as the
 caller says what is settled: `decode_stream` and the clients' streams know it, and `StreamEncoder.feed` takes it as an argument.
 
-Most dialects have one part open at a time. A text that goes on while another part has begun is ended there and goes on in a part of its
-own. A call waits until the one before it is complete.
+Most dialects have one part open at a time. A text that continues after another part has begun is ended there and continues in a new
+part. A call waits until the one before it is complete.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _CUT = "the connection to the provider ended before the answer did"
 
 
 class AnswerEncoder:
-    """Feeds a writer with an answer as its events come; `feed` and `finish` give bytes, `ping` gives a sign of life."""
+    """Feeds a writer with an answer as its events arrive; `feed` and `finish` return bytes, `ping` returns a keep-alive."""
 
     def __init__(self, writer: AnswerWriter, framing: Callable[[Frame], bytes] = sse_bytes) -> None:
         self._writer, self._framing, self._notebook = writer, framing, writer.notebook
@@ -64,7 +64,7 @@ class AnswerEncoder:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What the dialect had no place for."""
+        """Notes about parts that the dialect cannot represent."""
         return self._notebook.notes()
 
     @property
@@ -75,11 +75,11 @@ class AnswerEncoder:
         return self._writer.body()
 
     def body_with(self, others: Sequence[AnswerEncoder]) -> dict[str, Any]:
-        """One body of this answer and of others to the same question, where the dialect has several choices."""
+        """One body of this answer and of others to the same request, where the dialect has several choices."""
         return self._writer.joined([self.body, *(other.body for other in others)])
 
     def feed(self, event: Event, settled: Place | None = None) -> bytes:
-        """Takes an event. What stands from `settled` on is held back; without it everything goes out."""
+        """Writes an event. Everything from `settled` on is held back; without it everything is written."""
         if self._is_over:
             raise UsageError("the answer is over; an encoder writes one answer")
         if isinstance(event, _DELTAS) and self._goes_on(event, settled):
@@ -100,7 +100,7 @@ class AnswerEncoder:
         return self._taken()
 
     def finish(self) -> bytes:
-        """The events are over; one that lacks its end is written as an answer that was cut off."""
+        """Ends the events; if the end is missing, the answer is written as one that was cut off."""
         if not self._is_over:
             self._begin()
             parts = tuple(folded.now() for folded in self._folder.parts)
@@ -108,7 +108,7 @@ class AnswerEncoder:
         return self._taken()
 
     def ping(self) -> bytes:
-        """A sign of life, which may stand between any two frames; nothing where the dialect has none, or behind the end."""
+        """A keep-alive, which is allowed between any two frames; nothing where the dialect has none, or after the end."""
         return b"" if self._is_over else self._framing(self._writer.ping())
 
     # ---- parts ---------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ class AnswerEncoder:
         return b"".join(map(self._framing, frames))
 
     def _advance(self, bound: Place | None) -> None:
-        """Writes what may be written, part by part; once more if the end of one lets others begin."""
+        """Writes everything that can be written, part by part; repeats it if the end of one lets others begin."""
         self._is_freed = True
         while self._is_freed:
             self._is_freed = False
@@ -150,7 +150,7 @@ class AnswerEncoder:
             self._first += 1
 
     def _write(self, part: OutgoingPart, most: int, *, is_over: bool) -> None:
-        """Writes of a part what is new, up to a character; and its end."""
+        """Writes the new text of a part, up to a character; and its end."""
         writer = self._writer
         has_text = most > part.sent_length and bool(part.pieces)
         call = part.part if isinstance(part.part, ToolCall) else None
@@ -195,7 +195,7 @@ class AnswerEncoder:
         if _is_json(call.arguments):
             self._write(part, part.become(self._as_free_form(call)), is_over=True)
         else:
-            # Any text is a valid input: half of one must not be run.
+            # Any text is a valid input: an incomplete one must not be run.
             part.is_written = True
             part.pieces.clear()
             self._notebook.add("call_omitted", call.name)
@@ -208,7 +208,7 @@ class AnswerEncoder:
         return call.replace(arguments=text, origin=Origin(dialect=dialect, block=block))
 
     def _open(self, part: OutgoingPart) -> None:
-        """Begins the block of a part, if it is not open; another one that is open is ended where the dialect has one at a time."""
+        """Begins the block of a part, if it is not open; ends another open one where the dialect has one at a time."""
         if part.number is not None:
             return
         current, self._current = self._current, part
@@ -223,7 +223,7 @@ class AnswerEncoder:
     def _goes_on(
         self, event: TextDelta | ThinkingDelta | ToolCallDelta, settled: Place | None
     ) -> bool:
-        """Writes a piece that only goes on with the part which is open, as most do; False for others."""
+        """Writes a piece that only continues the open part, as most do; returns False for others."""
         part, parts = self._current, self._folder.parts
         if part is None or event.index >= len(parts) or parts[event.index] is not part:
             return False
@@ -243,7 +243,7 @@ class AnswerEncoder:
         return True
 
     def _spaced(self, part: OutgoingPart, text: str) -> str:
-        """A piece without the white space that stood beside reasoning in the text."""
+        """A piece without the white space next to reasoning in the text."""
         if part.spacing:
             self._spacing.cut()
         if not text:
@@ -259,10 +259,10 @@ class AnswerEncoder:
         return spaced
 
     def _says_nothing(self, part: Part) -> bool:
-        """Whether a part is a text of white space alone that carries nothing else; an empty block of the same dialect stays.
+        """Whether a part is a text of only white space that carries nothing else; an empty block of the same dialect stays.
 
-        Gemini ends answers with an empty text that holds a signature. No other dialect has a place for it, and agents take the last text
-        for the answer.
+        Gemini ends answers with an empty text that holds a signature. No other dialect has an equivalent, and agents use the last text
+        as the answer.
         """
         if not isinstance(part, Text) or part.text.strip(BLANKS):
             return False
@@ -274,7 +274,7 @@ class AnswerEncoder:
         return not (is_carried or (is_own and not part.text))
 
     def _must_wait(self, part: OutgoingPart) -> bool:
-        """Whether a part of its kind before it is not over, or a call is open that is not, where the dialect has one part at a time."""
+        """Whether an earlier part of its kind has not ended, or an open call has not, where the dialect has one part at a time."""
         kind, current = type(part.part), self._current
         mingles = kind is ToolCall and self._writer.interleaves
         for other in self._folder.parts[self._first :]:
@@ -289,7 +289,7 @@ class AnswerEncoder:
 
     @property
     def _is_busy(self) -> bool:
-        """Whether a block is open beside which there must be no other."""
+        """Whether a block is open that must be the only one."""
         return bool(self._current and self._current.number is not None) and (
             not self._writer.interleaves
         )
@@ -300,7 +300,7 @@ class AnswerEncoder:
             self._current = None
 
     def _recast(self, event: Recast) -> None:
-        """Takes other parts from one on; what was written of the old ones is not written again."""
+        """Replaces the parts from one on; text of the old ones that was written is not written again."""
         old, new = self._folder.recast(event)
         current = self._current
         if current is not None and current.number is not None and current in old:
@@ -310,7 +310,7 @@ class AnswerEncoder:
             sent = "".join("".join(part.sent) for part in old if type(part.part) is kind)
             sent = skip_sent(sent, [part for part in new if type(part.part) is kind])
             if sent:
-                # It was said as something else, and is not said twice.
+                # It was written as something else, and is not written twice.
                 skip_sent(sent, [part for part in new if type(part.part) is not kind])
                 self._notebook.add("sent_before_recast")
         self._first = min(self._first, event.index)
@@ -319,13 +319,13 @@ class AnswerEncoder:
 
     def _end(self, response: Response) -> None:
         if response.finish_reason == "stop" and response.tool_calls:
-            # Some hosts say "stop" of a turn with calls; clients run the calls only if they are told that there are some.
+            # Some hosts report "stop" for a turn with calls; clients run the calls only if the finish reason says so.
             response = response.replace(finish_reason="tool_calls", wire_finish_reason=None)
         for part in self._folder.parts:
             if part.is_open:
                 part.end(part.now())
         for index in range(len(self._folder.parts), len(response.parts)):
-            # Parts that no event described: a response that was put together by hand.
+            # Parts that no event described: a response that was built by hand.
             self._folder.feed(PartStart(index, response.parts[index].type, None))
             self._folder.feed(PartEnd(index, response.parts[index]))
         self._advance(None)
@@ -363,7 +363,7 @@ def _is_json(arguments: str) -> bool:
 
 
 def _is_object(arguments: str) -> bool:
-    """Whether the arguments of a call are complete; a number might still go on."""
+    """Whether the arguments of a call are complete; a number might still continue."""
     if not arguments.rstrip().endswith("}"):
         return False
     try:

@@ -1,4 +1,4 @@
-"""A part on its way out: how much of it came, and how much was written."""
+"""A part on its way out: how much of it was received, and how much was written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["OutgoingPart", "skip_sent"]
 
 
 class OutgoingPart(FoldedPart):
-    """A part, and how much of it was written. `pieces` is what was not."""
+    """A part, and how much of it was written. `pieces` is the rest."""
 
     __slots__ = (
         "block_start", "is_written", "length", "number", "sent", "sent_length", "spacing", "was_closed", "written",
@@ -22,13 +22,13 @@ class OutgoingPart(FoldedPart):
         """The number of its block while that is open."""
         self.is_written = False
         self.was_closed = False
-        """Its block was ended before the part was."""
+        """Whether its block was ended before the part was."""
         self.block_start = 0
-        """Which piece of `sent` the last block begins with."""
+        """The index in `sent` of the first piece of the last block."""
         self.sent: list[str] = []
         self.sent_length = 0
         self.written: list[str] | None = None
-        """What became of it, if the white space of it was changed."""
+        """The text as it was written, if its white space was changed."""
         self.spacing = ReasoningSpacing() if is_inline(part) else None
         self.length = 0
         if text := content_of(part):
@@ -40,11 +40,11 @@ class OutgoingPart(FoldedPart):
 
     @property
     def is_said(self) -> bool:
-        """All of its text was written, and no more comes; its seal may."""
+        """Whether all of its text was written, and no more follows; its seal may."""
         return not self.is_open and not self.pieces
 
     def end(self, part: Part) -> None:
-        """Takes the whole part; what was received of its text stays to be written."""
+        """Sets the whole part; text that was received stays to be written."""
         self.part, self.is_open = part, False
         if self.spacing is None and isinstance(part, Thinking) and is_inline(part):
             self.spacing = ReasoningSpacing()
@@ -53,21 +53,21 @@ class OutgoingPart(FoldedPart):
             self.add(rest[came:])
 
     def pass_on(self, text: str, spaced: str) -> None:
-        """Takes a piece that is written as soon as it comes."""
+        """Adds a piece that is written immediately."""
         self.sent.append(text)
         self.length += len(text)
         self.sent_length += len(text)
         self.note_spacing(text, spaced)
 
     def note_spacing(self, text: str, spaced: str) -> None:
-        """Takes down what became of the piece that was sent last."""
+        """Records how the last piece was written."""
         if self.written is not None:
             self.written.append(spaced)
         elif spaced != text:
             self.written = [*self.sent[:-1], spaced]
 
     def become(self, part: Part) -> int:
-        """Takes another part in place of one of which nothing was written; gives its length."""
+        """Sets another part in place of one of which nothing was written; returns its length."""
         self.part = part
         self.pieces.clear()
         self.length = 0
@@ -90,17 +90,17 @@ class OutgoingPart(FoldedPart):
         return text
 
     def leave(self) -> None:
-        """Its block ends here, and what comes is another."""
+        """Ends its block here; what follows is in another."""
         self.was_closed, self.block_start = True, len(self.sent)
 
     def now(self) -> Part:
-        """The part, or as much of it as came."""
+        """The part, or as much of it as was received."""
         if not self.is_open:
             return self.part
         return self._with("".join([*self.sent, *self.pieces])).replace(complete=False)
 
     def so_far(self) -> Part:
-        """What of the part is in its last block, without the wire block that only its end brings."""
+        """The content of the part in its last block, without the wire block that comes only with its end."""
         written = self.sent if self.written is None else self.written
         return self._with("".join(written[self.block_start :]))
 
@@ -124,7 +124,7 @@ class OutgoingPart(FoldedPart):
 
 
 def skip_sent(sent: str, parts: list[OutgoingPart]) -> str:
-    """Takes what was sent off the heads of these parts; gives what none of them begins with."""
+    """Removes what was sent from the beginnings of these parts; returns what none of them begins with."""
     for part in parts:
         if not sent or part.sent:
             continue
@@ -137,7 +137,7 @@ def skip_sent(sent: str, parts: list[OutgoingPart]) -> str:
 
 
 def _shared(one: str, other: str) -> int:
-    """How many characters two texts have in common at their head."""
+    """How many characters two texts have in common at their beginning."""
     if one.startswith(other) or other.startswith(one):
         return min(len(one), len(other))
     return next(at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1])

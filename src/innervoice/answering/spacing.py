@@ -1,7 +1,7 @@
-"""White space beside reasoning that was cut out of a text, in an answer that is written as it comes (rule S7).
+"""White space next to reasoning that was cut out of a text, in an answer that is written as it arrives (rule S7).
 
-The views of a whole response know what follows (`canon/views.py`). Here only what stands behind a cut is known: white space that stood
-before one has been written already.
+The views of a whole response know what follows (`canon/views.py`). Here only the text after a cut is known: white space before it
+has already been written.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class AnswerSpacing:
         self._is_cut = True
 
     def feed(self, text: str, *, has_gap: bool = False) -> str:
-        """What is written of a piece now; before one with a gap, a part stood that was left out."""
+        """What is written of a piece now; with a gap, a part before it was left out."""
         if has_gap and self._last and not self._last.isspace() and not text[:1].isspace():
             text = f"\n\n{text}"
         if self._is_cut or not self._last:
@@ -37,11 +37,11 @@ class AnswerSpacing:
         return text
 
     def rest(self) -> str:
-        """The white space of an answer that is nothing else."""
+        """The white space of an answer that has nothing else."""
         return "" if self._is_cut or self._last else self._held
 
     def passes(self, text: str, has_gap: bool) -> bool:
-        """Whether a piece is written as it is."""
+        """Whether a piece is written unchanged."""
         if has_gap or self._is_cut or not self._last or not text:
             return False
         self._last = text[-1]

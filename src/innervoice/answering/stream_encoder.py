@@ -1,4 +1,4 @@
-"""Writes an answer in a provider's dialect as its events come."""
+"""Writes an answer in a provider's dialect as its events arrive."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["StreamEncoder"]
 
 
 class StreamEncoder(AnswerEncoder):
-    """Writes an answer as its events come.
+    """Writes an answer as its events arrive.
 
-    `feed` and `finish` give bytes, framed as the dialect's API frames them; `ping` gives its sign of life. `model` and `id` are what
-    the answer says of itself. `seal` gives what a client is to carry in the opaque slot of a part that came in another dialect.
-    `choice` is the number of one of several answers. `tools` are those of the client's request: calls of functions that stood for its
-    free-form tools are written as the client knows them. `array` writes one JSON array, as Gemini does without `alt=sse`. `echo` has
+    `feed` and `finish` return bytes, framed as by the dialect's API; `ping` returns a keep-alive. `model` and `id` are written into
+    the answer. `seal` returns what a client has to carry in the opaque member of a part that came from another dialect.
+    `choice` is the number of one of several answers. `tools` are those of the client's request: calls of functions that replaced its
+    free-form tools are written as calls of those tools. `array` writes one JSON array, as Gemini does without `alt=sse`. `echo` has
     members of the request that a Responses answer repeats.
     """
 
@@ -51,7 +51,7 @@ class StreamEncoder(AnswerEncoder):
             echo=dict(echo or {}),
         )
         self.id = head.id
-        """What the answer says its id is."""
+        """The id in the answer."""
         if array and not row.streams_lists:
             raise UsageError(
                 f"array is for dialects that stream a JSON array, which {dialect!r} does not"

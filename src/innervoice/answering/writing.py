@@ -1,4 +1,4 @@
-"""Writing an answer, whole or as its events come: the other way of `decoding.py`."""
+"""Writes an answer, whole or as its events arrive: the inverse of `decoding.py`."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def encode_response(
     seal: Seal | None = None,
     echo: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Writes a whole answer: the other way of `decode`.
+    """Writes a whole answer: the inverse of `decode`.
 
     Its alternatives are written where the dialect has several choices. `tools` are those of the client's request, for its free-form ones;
-    `seal` gives what a client is to carry in the opaque slot of a part that came in another dialect, `echo` has members of the request
-    that a Responses answer repeats. `StreamEncoder` has notes about what the dialect had no place for.
+    `seal` returns what a client has to carry in the opaque member of a part that came from another dialect, `echo` has members of the request
+    that a Responses answer repeats. `StreamEncoder` has notes about parts that the dialect cannot represent.
     """
     name, known = model or response.model, _own_id(response, dialect)
     encoders: list[StreamEncoder] = []
@@ -63,9 +63,9 @@ def encode_stream(
     *,
     tools: Iterable[Tool] = (),
 ) -> Iterator[bytes] | AsyncIterator[bytes]:
-    """Writes an answer as its events come: the other way of `decode_stream`; an async iterable gives an async iterator.
+    """Writes an answer as its events arrive: the inverse of `decode_stream`; an async iterable yields an async iterator.
 
-    Events of `decode_stream` and of a client's stream say what is settled. A list is looked through for a `Recast` first.
+    Events of `decode_stream` and of a client's stream come with the place that is settled. A list is first searched for a `Recast`.
     """
     return encode_events(events, StreamEncoder(dialect, model, tools=tools))
 
@@ -77,7 +77,7 @@ def encode_events(events: Iterable[Event], encoder: AnswerEncoder) -> Iterator[b
 def encode_events(
     events: Iterable[Event] | AsyncIterable[Event], encoder: AnswerEncoder
 ) -> Iterator[bytes] | AsyncIterator[bytes]:
-    """Writes an answer with this encoder as its events come."""
+    """Writes an answer with this encoder as its events arrive."""
     if isinstance(events, AsyncIterable):
         return _encode_async(events, encoder)
     return _encode(events, encoder)

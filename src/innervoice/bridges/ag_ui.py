@@ -2,14 +2,14 @@
 
 Rules, after https://docs.ag-ui.com/spec/1.0 (read 2026-11-16) and the verifier of @ag-ui/client 1.0.0:
 
-  1. A run begins with RUN_STARTED and ends with RUN_FINISHED or RUN_ERROR. What was opened is closed before RUN_FINISHED.
+  1. A run begins with RUN_STARTED and ends with RUN_FINISHED or RUN_ERROR. Everything open is closed before RUN_FINISHED.
   2. Text, reasoning and calls keep their order: a call belongs to the assistant message before it, if nothing came in between, and
      to a new message otherwise.
   3. A seal is an encrypted value of the message or the call that it belongs to, and may come after its end; a turn that must be carried
      whole is that of the last one. Hidden reasoning and opaque blocks are reasoning messages without content, the only thing that a
      front end keeps and sends back unseen.
   4. A call that was cut off is closed only if the run finishes, because the end of a call says that it can be run.
-  5. The id of a call is unique in a conversation. Ids that innervoice counted start again in every answer, and get an addition.
+  5. The id of a call is unique in a conversation. Ids that innervoice generated start again in every answer, and get a suffix.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from innervoice.wire.refusals import Refusal
 __all__ = ["HEADERS", "encode_stream", "encoder", "read_messages"]
 
 HEADERS = {"content-type": "text/event-stream", "cache-control": "no-cache"}
-"""What the HTTP response says of itself."""
+"""The headers of the HTTP response."""
 
 _COUNTS = {
     "inputTokens": "input_tokens",
@@ -54,7 +54,7 @@ def encode_stream(events: Iterable[Event], thread_id: str, run_id: str) -> Itera
 def encode_stream(
     events: Iterable[Event] | AsyncIterable[Event], thread_id: str, run_id: str
 ) -> Iterator[bytes] | AsyncIterator[bytes]:
-    """Writes an answer as one run of AG-UI, in server-sent events; an async iterable gives an async iterator.
+    """Writes an answer as one run of AG-UI, in server-sent events; an async iterable yields an async iterator.
 
     `thread_id` and `run_id` are those of the request (`threadId`, `runId`).
     """
@@ -62,12 +62,12 @@ def encode_stream(
 
 
 def encoder(thread_id: str, run_id: str) -> AnswerEncoder:
-    """Writes one run event by event, for callers that say what is settled: `feed(event, settled)`, `finish()`, `ping()`."""
+    """Writes one run event by event, for callers that pass what is settled: `feed(event, settled)`, `finish()`, `ping()`."""
     return AnswerEncoder(AgUiWriter(thread_id, run_id))
 
 
 class _Block:
-    """A part that is open: the id of its message or call."""
+    """An open part: the id of its message or call."""
 
     def __init__(self, name: str, kind: str) -> None:
         self.name, self.kind = name, kind
@@ -189,7 +189,7 @@ class AgUiWriter(CarryingWriter):
         return f"{self.head.id}-{self._messages}"
 
     def _carry(self, value: str) -> None:
-        """Gives a value to what was closed last; a later value takes the place of an earlier one."""
+        """Sets the value of the message or call that was closed last; a later value replaces an earlier one."""
         if self._last:
             subtype, name = self._last
             self._send(
@@ -212,9 +212,9 @@ class AgUiWriter(CarryingWriter):
 
 
 def read_messages(messages: Iterable[Any]) -> list[Message]:
-    """Reads the messages of a request (`RunAgentInput.messages`), with the seals that a run gave to the front end.
+    """Reads the messages of a request (`RunAgentInput.messages`), with the seals that a run sent to the front end.
 
-    Neighbouring assistant and reasoning messages are one turn. Activity messages are for the screen only, and are left out.
+    Adjacent assistant and reasoning messages are one turn. Activity messages are for the screen only, and are left out.
     """
     read: list[Message] = []
     turn = ShownTurn()

@@ -1,14 +1,14 @@
-"""Parts as opaque strings that a front end keeps and sends back, and turns put together from them.
+"""Parts as opaque strings that a front end keeps and sends back, and turns built from them.
 
-A front end shows the text of a part and stores something beside it that it cannot read. That is the whole part, with its wire block and
-seals, as `to_json` writes it. It is compressed, because a block repeats the text of its part, and it is not encrypted: whoever must not
-let a browser see or change a history keeps it on the server.
+A front end shows the text of a part and stores an opaque value with it. That value is the whole part, with its wire block and
+seals, as `to_json` writes it. It is compressed, because a block repeats the text of its part, and it is not encrypted: if a browser
+must not see or change a history, keep the history on the server.
 
 Some answers would not come back the same part by part: a seal came after its part was closed, a blank text was not shown, hidden
-reasoning came late. The writer notices, because it reads along, and carries the whole turn once more at the end.
+reasoning came late. The writer detects this, because it also reads its output, and then carries the whole turn once more at the end.
 
-White space does not count when what is shown is compared with what is carried, since the text beside inline reasoning is shown
-without some of it. If anything else differs, somebody changed the text, and a warning says that its seal was dropped.
+White space does not count when the shown text is compared with the carried one, since the text next to inline reasoning is shown
+without some of it. If anything else differs, the text was changed, and a warning says that its seal was dropped.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def carried(value: Part | Message) -> str:
 
 
 def _read(value: Any) -> Part | Message | None:
-    """What `carried` wrote; None for a value of another program."""
+    """Reads a value that `carried` wrote; None for a value of another program."""
     if not isinstance(value, str) or not value.startswith(_MARK):
         return None
     try:
-        # The limit is for values that are small and unfold to gigabytes; what is cut off there is not JSON.
+        # The limit is for small values that decompress to gigabytes; data that is cut off there is not JSON.
         packed = urlsafe_b64decode(value.removeprefix(_MARK))
         data = zlib.decompressobj().decompress(packed, LIMIT)
     except (ValueError, zlib.error):
@@ -66,14 +66,14 @@ def _read(value: Any) -> Part | Message | None:
 
 
 def _must_be_carried(part: Part) -> bool:
-    """Whether a part is more than what is shown of it: reasoning with an origin, and everything with a block or an item."""
+    """Whether a part has more than its visible content: reasoning with an origin, and everything with a block or an item."""
     if isinstance(part, (Text, ToolCall, Media)):
         return part.origin is not None and part.origin != _bare(part.origin)
     return not isinstance(part, Thinking) or part.origin is not None
 
 
 def _bare(origin: Origin) -> Origin:
-    """Who wrote a part, and nothing of what was written."""
+    """The author of a part, without any content."""
     return Origin(
         provider=origin.provider, model=origin.model, dialect=origin.dialect, scope=origin.scope
     )
@@ -83,11 +83,11 @@ def _bare(origin: Origin) -> Origin:
 
 
 class CarryingWriter(AnswerWriter):
-    """Writes one answer for a front end, parts carried beside what is shown of them."""
+    """Writes one answer for a front end, with parts carried next to their visible content."""
 
     carries_parts: ClassVar[bool] = True
     shows_media: ClassVar[bool] = True
-    """Media have a place; where they have none, they are too large to be carried."""
+    """Whether media can be shown; otherwise they are too large to be carried."""
 
     def __init__(self) -> None:
         super().__init__(AnswerHead(token_hex(8)), Notebook())
@@ -96,11 +96,11 @@ class CarryingWriter(AnswerWriter):
 
     @abstractmethod
     def show(self, number: int, text: str) -> None:
-        """More of a part."""
+        """Adds to a part."""
 
     @abstractmethod
     def close(self, number: int, part: Part, value: str | None) -> None:
-        """A part is over; this is to be carried with it."""
+        """Ends a part; this value is carried with it."""
 
     def add(self, number: int, text: str) -> None:
         self._pieces.setdefault(number, []).append(text)
@@ -113,7 +113,7 @@ class CarryingWriter(AnswerWriter):
         self.close(number, part, carried(part) if must else None)
 
     def whole_turn(self, response: Response) -> str | None:
-        """The turn as it is to be carried once more, if it would not come back the same."""
+        """The turn to carry once more, if it would not come back the same."""
         parts = tuple(
             part for part in response.parts if self.shows_media or not isinstance(part, Media)
         )
@@ -124,7 +124,7 @@ class CarryingWriter(AnswerWriter):
         return carried(Message("assistant", parts, response.origin))
 
     def call_id(self, call: ToolCall) -> str:
-        """An id that is unique in a conversation: those that innervoice counted start again in every answer."""
+        """An id that is unique in a conversation: those that innervoice generated start again in every answer."""
         is_counted = call.origin is not None and "id" in call.origin.invented
         return f"{call.id}-{self.head.id}" if is_counted else call.id
 
@@ -139,7 +139,7 @@ def _with_content(part: Part, text: str) -> Part:
 
 
 def _is_same(part: Part, other: Part) -> bool:
-    """Whether a part that comes back is the one that was there."""
+    """Whether a part that comes back is the original one."""
     if _must_be_carried(part) or type(part) is not type(other):
         return part == other
     return content_of(part) == content_of(other)
@@ -149,20 +149,20 @@ def _is_same(part: Part, other: Part) -> bool:
 
 
 class ShownTurn:
-    """One turn of the model, from what a front end shows of it and carries with it."""
+    """One turn of the model, from its visible content and the values carried with it."""
 
     def __init__(self) -> None:
         self.parts: list[Part] = []
         self._whole: Message | None = None
         self.call_ids: dict[str, str] = {}
-        """The ids of calls that the front end knows by another id."""
+        """The ids of calls that have another id in the front end."""
 
     def put(self, part: Part) -> None:
         """Adds a part as it is."""
         self.parts.append(part)
 
     def add(self, shown: Part | None, value: Any = None) -> None:
-        """Adds a part that was shown, and what was carried with it."""
+        """Adds a part that was shown, and the value carried with it."""
         stored = _read(value)
         if value is not None and stored is None:
             _warn("it was not written by innervoice")
@@ -178,7 +178,7 @@ class ShownTurn:
             self.parts.append(shown)
 
     def message(self) -> Message | None:
-        """The turn; None if nothing is in it."""
+        """The turn; None if it is empty."""
         if whole := self._whole:
             if _shown(whole.parts) == _shown(self.parts):
                 calls = [part for part in self.parts if isinstance(part, ToolCall)]
@@ -192,7 +192,7 @@ class ShownTurn:
 
 
 def _shown(parts: Iterable[Part]) -> tuple[str, str, list[Any]]:
-    """What a user sees of parts, without white space: text, reasoning and calls."""
+    """The visible content of parts, without white space: text, reasoning and calls."""
     listed = list(parts)
     text = "".join(part.text for part in listed if isinstance(part, Text))
     thinking = "".join(part.text for part in listed if isinstance(part, Thinking))
@@ -205,7 +205,7 @@ def _arguments(call: ToolCall) -> Any:
 
 
 def is_json(arguments: str) -> bool:
-    """Whether the arguments of a call are JSON; none at all are."""
+    """Whether the arguments of a call are JSON; an empty text is."""
     try:
         load_json(arguments or "{}")
     except ValueError:

@@ -1,7 +1,7 @@
-"""The memory of turns for programs that speak Chat Completions: their JSON goes in, the JSON and the stored turns that it shows come out.
+"""Remembers turns for programs that use Chat Completions: their JSON goes in, the JSON and the stored turns that it shows come out.
 
-How a turn is found again is said in `memory/turn_keys.py` and `memory/changed_turns.py`, as for the gateway. One thing is different: a
-turn with calls is also found if its text was edited or dropped, because a bridge can keep the text and give back the reasoning.
+`memory/turn_keys.py` and `memory/changed_turns.py` describe how a turn is found again, as in the gateway. One thing is different: a
+turn with calls is also found if its text was edited or dropped, because a bridge can keep the text and restore the reasoning.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ __all__ = ["ChatTurns", "RecalledConversation", "TurnPosition", "with_sent_ids"]
 
 _TURNS = 10_000
 _MEMBERS = ("role", "content", "tool_calls", "tool_call_id", "function_call", "refusal")
-"""What a turn is recognized by; the reasoning that a program kept is looked at by each bridge, in its own form."""
+"""The members by which a turn is recognized; each bridge reads the reasoning that a program kept, in its own form."""
 _NOTHING = Message("user")
 _SHORT = 10_000
-"""The size of turns, in bytes of JSON, that are kept read."""
+"""The size of the cache of parsed turns, in bytes of JSON."""
 
 
 class TurnPosition(NamedTuple):
-    """Where a response will stand: behind a conversation of a caller."""
+    """The position of a response: after a conversation of a caller."""
 
     caller: str
     digest: ConversationDigest
@@ -55,7 +55,7 @@ class ChatTurns:
         self._secret = token_bytes(32)
 
     def keep(self, position: TurnPosition, message: Message) -> None:
-        """Stores a turn, if a program could lose something of it."""
+        """Stores a turn, if a program could lose a part of it."""
         if made := record_of(message, *position):
             self._recent.put(*made)
 
@@ -82,13 +82,13 @@ class ChatTurns:
         _read_turn.cache_clear()
 
     def _caller(self, scope: str) -> str:
-        """The scope holds API keys, which nothing here should keep."""
+        """The scope contains API keys, which are never stored here."""
         data = scope.encode("utf-8", "surrogatepass")
         return blake2b(data, key=self._secret, digest_size=16).hexdigest()
 
 
 def _read(message: Any) -> Message:
-    """What a message shows; nothing for one that is no message of chat."""
+    """The visible content of a message; None for a value that is not a chat message."""
     members = as_dict(message)
     members = {name: members[name] for name in _MEMBERS if name in members}
     try:
@@ -104,14 +104,14 @@ def _read(message: Any) -> Message:
 
 @lru_cache(maxsize=1000)
 def _read_turn(data: bytes) -> Message:
-    """A turn, which costs more to read than all else, and comes again in every request."""
+    """A turn; parsing it is the most expensive step, and it comes again in every request."""
     return read_message(load_json(data))
 
 
 def _recalled(
     given: list[Any], read: tuple[Message, ...], turns: Iterable[RecalledTurns]
 ) -> Iterator[tuple[Any, Message | None]]:
-    """The messages; a turn that was split is put together, and two that were merged are two."""
+    """The messages; a turn that was split is put together, and two that were merged are separated."""
     end = 0
     for turn in turns:
         yield from ((message, None) for message in given[end : turn.start])
@@ -145,7 +145,7 @@ def _shown(
 
 
 def with_sent_ids(given: Iterable[Any], sent: Iterable[Any]) -> list[Any]:
-    """The messages that are sent in place of others; their results name calls by the ids that are sent."""
+    """The messages that are sent instead of others; their results name calls by the ids that are sent."""
     ids = RenamedCalls()
     made: list[Any] = []
     for shown, message in zip(given, sent, strict=True):

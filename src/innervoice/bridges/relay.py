@@ -36,7 +36,7 @@ __all__ = ["Relay", "StreamRelay", "is_chat"]
 
 _DIALECT = "openai-chat"
 _FIELD = "reasoning_content"
-"""Where programs look for reasoning; other fields of the host stay beside it."""
+"""Where programs look for reasoning; other fields of the host stay next to it."""
 
 
 def is_chat(url: str) -> bool:
@@ -122,7 +122,7 @@ class Relay:
         }
 
     def _host(self, url: str) -> Host | None:
-        """The host: from `provider`, else from the host name in the URL."""
+        """The host: from `provider`, or else from the host name in the URL."""
         if self._provider:
             return host_of(self._provider)
         name = urlsplit(url).hostname
@@ -220,7 +220,7 @@ class StreamRelay:
 
 
 def _spoken(message: dict[str, Any], response: Response) -> dict[str, Any]:
-    """The members of a message that are replaced; a message without content, as a refusal, gets none."""
+    """The members of a message that are replaced; a message without content, such as a refusal, gets none."""
     spoken: dict[str, Any] = {_FIELD: response.thinking} if response.thinking else {}
     if message.get("content"):
         spoken["content"] = response.text or (None if response.tool_calls else "")

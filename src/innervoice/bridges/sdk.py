@@ -206,7 +206,7 @@ def _is_stream(answer: Any) -> bool:
 
 
 def _headers(answer: Any, length: int | None) -> Iterator[tuple[str, str]]:
-    """The headers of the host, but for those that do not match the rewritten body."""
+    """The headers of the host, except those that do not match the rewritten body."""
     for name, value in answer.headers.multi_items():
         match name.lower():
             case "content-encoding":

@@ -5,7 +5,7 @@ Rules, after https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol and the source of
   1. A message is `start`, steps and `finish`, and the stream ends with `[DONE]`. One answer of a model is one step.
   2. Parts have ids, and signatures are in `providerMetadata` of their last chunk: under `innervoice` the whole part, and under the name that the
      SDK's own providers use the members that these read.
-  3. Hidden reasoning is a reasoning part without text. What has no part of its own is a `data-innervoice` part, which no
+  3. Hidden reasoning is a reasoning part without text. Anything that has no part type is a `data-innervoice` part, which no
      component shows.
   4. `tool-input-available` makes the front end run a tool. A call that was cut off does not get one, and stays in the state
      `input-streaming`; arguments that are not JSON are a `tool-input-error`.
@@ -38,7 +38,7 @@ HEADERS = {
     "x-vercel-ai-ui-message-stream": "v1",
     "x-accel-buffering": "no",
 }
-"""What the HTTP response says of itself; `useChat` and proxies look for them."""
+"""The headers of the HTTP response; `useChat` and proxies check them."""
 
 _OURS = "innervoice"
 _DATA = "data-innervoice"
@@ -82,15 +82,15 @@ def encode_stream(events: Iterable[Event], message_id: str | None = ...) -> Iter
 def encode_stream(
     events: Iterable[Event] | AsyncIterable[Event], message_id: str | None = None
 ) -> Iterator[bytes] | AsyncIterator[bytes]:
-    """Writes an answer as a UI message stream, in server-sent events; an async iterable gives an async iterator.
+    """Writes an answer as a UI message stream, in server-sent events; an async iterable yields an async iterator.
 
-    Without `message_id` the front end chooses one, or goes on with the message whose tools it ran. Send it with `HEADERS`.
+    Without `message_id` the front end chooses one, or continues the message whose tools it ran. Send it with `HEADERS`.
     """
     return encode_events(events, encoder(message_id))
 
 
 def encoder(message_id: str | None = None) -> AnswerEncoder:
-    """Writes one message event by event, for callers that say what is settled: `feed(event, settled)`, `finish()`, `ping()`."""
+    """Writes one message event by event, for callers that pass what is settled: `feed(event, settled)`, `finish()`, `ping()`."""
     return AnswerEncoder(UiMessageWriter(message_id))
 
 
@@ -181,7 +181,7 @@ def _metadata(part: Part, value: str) -> dict[str, Any]:
 
 
 def _provider_metadata(part: Part) -> dict[str, Any]:
-    """What the SDK's own provider would have said of a part."""
+    """The metadata that the SDK's own provider would have sent for a part."""
     dialect = part.origin.dialect if part.origin else None
     name, members = _METADATA.get(dialect or "", ("", {}))
     found = {member: _at(part, path) for member, path in members.items()}
@@ -204,7 +204,7 @@ def _url(media: Media) -> str | None:
 
 
 def read_messages(messages: Iterable[Any]) -> list[Message]:
-    """Reads the UI messages of a request of `useChat`, with the seals that a stream gave to the front end.
+    """Reads the UI messages of a `useChat` request, with the seals that a stream sent to the front end.
 
     Each step of an assistant message is a turn, followed by the results of its tools. Sources and data parts are for the screen only,
     and are left out.
@@ -245,7 +245,7 @@ def _turns(items: list[Any]) -> Iterator[Message]:
 
 
 def _shown(item: Any) -> Iterator[Part]:
-    """What is shown of a part that is not a call."""
+    """The visible content of a part that is not a call."""
     match item:
         case {"type": "text", "text": str(text)}:
             yield Text(text, complete=item.get("state") != "streaming")
@@ -267,7 +267,7 @@ def _shown(item: Any) -> Iterator[Part]:
 
 
 def _read_call(turn: ShownTurn, item: dict[str, Any]) -> Iterator[ToolResult]:
-    """Adds a call to its turn and gives its result, if there is one."""
+    """Adds a call to its turn and returns its result, if there is one."""
     if item.get("providerExecuted"):
         warn("a tool call that a provider ran itself was dropped", stacklevel=5)
         return

@@ -1,6 +1,6 @@
-"""Reasoning in data sets: reads rows of any layout, splits, checks and filters them, and writes what trainers take.
+"""Reasoning in data sets: reads rows of any layout, splits, checks and filters them, and writes the formats of trainers.
 
-A batch is columns of equal length (`bulk/schema.py`); every step is a function of a batch. Arrow is one way in and out, JSON lines another.
+A batch is columns of equal length (`bulk/schema.py`); every step is a function of a batch. Arrow is one input and output format, JSON lines another.
 
     from innervoice import bulk
 

@@ -1,4 +1,4 @@
-"""Rows -> the answers in them, unsplit: texts, fields of reasoning, what was asked, and why the model stopped."""
+"""Rows -> the answers in them, unsplit: texts, reasoning fields, prompts, and finish reasons."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ __all__ = ["Answer", "answers_in"]
 
 
 class Answer(NamedTuple):
-    """An answer of the model, as the row has it."""
+    """An answer of the model, as in the row."""
 
     row: int
     turn: int = 0
     text: str | None = None
     reasoning: str | None = None
-    """Reasoning that has a place of its own."""
+    """Reasoning in a separate field or column."""
     place: str = "field"
-    """Which place that is: `field` or `column`."""
+    """Which of the two: `field` or `column`."""
     prompt: list[dict[str, Any]] | None = None
     model: str | None = None
     finish: str | None = None
     calls: tuple[ToolCall, ...] = ()
-    """Tool calls beside the text."""
+    """Tool calls in addition to the text."""
     response: Response | None = None
     """For an answer in the form of an API, the answer itself."""
     trouble: str | None = None
     """Why there is no answer."""
     failed: bool = False
-    """Whether the provider answered with an error."""
+    """Whether the provider returned an error."""
 
     @property
     def finish_reason(self) -> FinishReason | None:
-        """Why the model stopped, in our words."""
+        """Why the model stopped, as our finish reason."""
         return _FINISH_REASONS.get(self.finish) if self.finish else None
 
 
@@ -64,7 +64,7 @@ _ROLES = {
 
 
 def answers_in(table: Table, layout: Layout) -> Iterator[Answer]:
-    """The answers of all rows, in their order; a row without one gives one that says why."""
+    """The answers of all rows, in their order; a row without one yields one that says why."""
     read = _READERS[layout.kind]
     finishes = table.column(layout.finish) if layout.finish else None
     models = table.column(layout.model) if layout.model else None
@@ -108,7 +108,7 @@ class _Context(NamedTuple):
 
 
 def _prompt(table: Table, layout: Layout, row: int) -> list[dict[str, Any]] | None:
-    """What stands in columns before the answer."""
+    """The columns before the answer."""
     prompt: list[dict[str, Any]] = []
     system = table.column(layout.system)[row] if layout.system else None
     if isinstance(system, str) and system:
@@ -124,7 +124,7 @@ def _prompt(table: Table, layout: Layout, row: int) -> list[dict[str, Any]] | No
 
 
 def _shown(message: dict[str, Any]) -> dict[str, Any]:
-    """A message as the prompt has it."""
+    """A message in the form of the prompt column."""
     content = _content(message)
     text = content if isinstance(content, str) else _text_of(content)
     return prompt_message(_role(message), text, message)
@@ -184,7 +184,7 @@ def _of_message(message: dict[str, Any], context: _Context, turn: int, prompt: A
 
 
 def _of_blocks(message: dict[str, Any], known: Answer) -> Answer:
-    """An answer whose content is blocks, as an API has them."""
+    """An answer whose content is blocks, in the form of an API."""
     try:
         read = history_from([{**message, "role": "assistant"}]).messages
     except DecodeError as error:
@@ -304,7 +304,7 @@ def _of_answers(table: Table, layout: Layout, context: _Context) -> Iterator[Ans
 
 
 def _of_rows(table: Table, layout: Layout, context: _Context) -> Iterator[Answer]:
-    """Rows that were split before are not split again."""
+    """Rows that were already split are not split again."""
     del table, layout
     yield Answer(context.row, response=Response())
 

@@ -20,7 +20,7 @@ _SPLIT = ("answer", "reasoning", "status", "notes", "markup")
 
 @lru_cache(maxsize=64)
 def arrow_type(words: str) -> Any:
-    """The Arrow type of a column, from its words: `list<struct<role: string>>`."""
+    """The Arrow type of a column, from its notation: `list<struct<role: string>>`."""
     arrow = with_arrow("a column of Arrow")
     if inner := re.fullmatch(r"list<(.*)>", words):
         return arrow.list_(arrow_type(inner[1]))
@@ -31,7 +31,7 @@ def arrow_type(words: str) -> Any:
 
 
 def _fields(words: str) -> list[str]:
-    """The fields of a struct, which commas divide, but not those inside of other types."""
+    """The fields of a struct, split at commas, except those inside other types."""
     depth, start, fields = 0, 0, []
     for index, character in enumerate(words):
         depth += {"<": 1, ">": -1}.get(character, 0)
@@ -49,19 +49,19 @@ def schema_of(columns: Mapping[str, Column], others: Mapping[str, Any] | None = 
 
 
 def record_batch_of(batch: Batch, schema: Any) -> Any:
-    """The record batch of a batch; a value that does not fit its type becomes its JSON in a column of strings, else null."""
+    """The record batch of a batch; a value that does not fit its type becomes its JSON in a column of strings, or else null."""
     arrow = with_arrow("a record batch")
     arrays = [_array(batch.get(field.name), field.type, _length(batch), arrow) for field in schema]
     return arrow.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def batch_of(record_batch: Any) -> Batch:
-    """The batch of a record batch; columns become lists when they are looked at."""
+    """The batch of a record batch; columns become lists on first access."""
     return {name: LazyColumn(record_batch.column(name)) for name in record_batch.schema.names}  # type: ignore[misc]
 
 
 def mapped(record_batch: Any, steps: Iterable[Step]) -> Any:
-    """Runs steps over a record batch of our schema: what they add are new columns, with the types that they say."""
+    """Runs steps over a record batch of our schema: adds their new columns, with the types that they declare."""
     batch = batch_of(record_batch)
     added: dict[str, Column] = {}
     for step in steps:
@@ -84,7 +84,7 @@ def split_arrow(
 ) -> Any:
     """Splits an Arrow array of texts: a struct array of answer, reasoning, status, notes and markup; null stays null.
 
-    `array` is anything with the Arrow PyCapsule interface, as a column of polars, pandas or duckdb.
+    `array` is anything with the Arrow PyCapsule interface, such as a column of polars, pandas or duckdb.
     """
     arrow = with_arrow("split_arrow")
     if not isinstance(array, (arrow.Array, arrow.ChunkedArray)):
@@ -124,7 +124,7 @@ def _array(column: Any, kind: Any, length: int, arrow: Any) -> Any:
 
 
 def _fitted(value: Any, kind: Any, arrow: Any) -> Any:
-    """The value, or what comes nearest to it in this type."""
+    """The value, or the nearest one in this type."""
     value = _encodable(value)
     if arrow.types.is_string(kind) and value is not None:
         return value if isinstance(value, str) else dump_json(value).decode()
@@ -136,7 +136,7 @@ def _fitted(value: Any, kind: Any, arrow: Any) -> Any:
 
 
 def _encodable(value: Any) -> Any:
-    """The value with each lone surrogate, which has no place in Arrow, as U+FFFD."""
+    """The value with each lone surrogate, which Arrow does not allow, as U+FFFD."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Files of Parquet and Arrow -> pieces and tables. What is damaged is a row that says so, and the rest is read."""
+"""Parquet and Arrow files -> pieces and tables. A damaged part becomes a row that says so, and the rest is read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_ROWS = 8_192
 
 
 def schema_in(file: InputFile) -> Any:
-    """The Arrow schema of a file; None for one of JSON."""
+    """The Arrow schema of a file; None for JSON."""
     if file.format == "parquet":
         with _parquet(file) as opened:
             return opened.schema_arrow
@@ -48,7 +48,7 @@ def table_of_batch(batch: Any, source: str, first: int = 0, size: int = 0) -> Ta
 
 
 def _damaged(piece: Piece, rows_before: int, error: Exception) -> Table:
-    """A row in place of what could not be read."""
+    """A row in place of data that could not be read."""
     return Table(
         piece.file.path,
         [rows_before + 1],
@@ -125,7 +125,7 @@ def parquet_tables(piece: Piece, columns: Sequence[str] | None) -> Iterator[Tabl
 
 @contextmanager
 def _arrow(file: InputFile) -> Iterator[Any]:
-    """A reader of a file of Arrow, or of a stream of it, which has no number of batches."""
+    """A reader of an Arrow file, or of an Arrow stream, whose number of batches is unknown."""
     arrow = with_arrow(f"Arrow ({file.path})")
     ipc = import_module("pyarrow.ipc")
     with ExitStack() as stack:
@@ -140,7 +140,7 @@ def _arrow(file: InputFile) -> Iterator[Any]:
 
 
 def arrow_pieces(file: InputFile, size: int) -> Iterator[Piece]:
-    """Runs of record batches of about `size` bytes; a stream of Arrow is one piece."""
+    """Runs of record batches of about `size` bytes; an Arrow stream is one piece."""
     arrow = with_arrow(f"Arrow ({file.path})")
     try:
         with _arrow(file) as reader:

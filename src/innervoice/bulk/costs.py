@@ -1,6 +1,6 @@
 """What each answer cost, and its reasoning, from the tokens that the provider reported.
 
-Output tokens include reasoning, as in `canon/usage.py`; the cost of reasoning is its share of the output's. Prices are those that are passed, in dollars for a
+Output tokens include reasoning, as in `canon/usage.py`; the cost of reasoning is its share of the output's cost. Prices are those that are passed, in dollars per
 million tokens, or the public ones of `innervoice[prices]`. A row without token counts, or of a model without a price, has null.
 """
 
@@ -27,16 +27,16 @@ _MILLION = 1_000_000
 
 
 class Price(NamedTuple):
-    """Dollars for a million tokens."""
+    """Dollars per million tokens."""
 
     input: float
     output: float
 
 
 def cost(price: Price | None = None, factor: float = 1.0) -> Step:
-    """The step; without a price, that of each row's model. A batch API takes half: `factor=0.5`."""
+    """The step; without a price, that of each row's model. Batch APIs cost half: `factor=0.5`."""
     if factor <= 0:
-        raise UsageError(f"the factor of a price is a positive number, not {factor}")
+        raise UsageError(f"the factor of a price must be a positive number, not {factor}")
 
     return Step("cost", partial(_run, price=price, factor=factor), _ADDS)
 

@@ -14,7 +14,7 @@ from innervoice.bulk.training.templates import template_problems
 __all__ = ["REJECTED", "Divider"]
 
 REJECTED = "rejected"
-"""The name of the second output, and of the column that it has more."""
+"""The name of the second output, and of its additional column."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class Divider:
 
     filter: Filter | None = None
     recipe: Recipe | None = None
-    """What the rows are written for."""
+    """The recipe for which the rows are written."""
     check: bool = True
     """Whether each example is read back and compared."""
     template: str | None = None
-    """The text of a chat template that each example is rendered with."""
+    """The text of a chat template with which each example is rendered."""
 
     def __call__(self, batch: Batch) -> dict[str, Batch]:
         """The rows that are written, under "", and the others."""
@@ -43,7 +43,7 @@ class Divider:
         return divided
 
     def reasons(self, batch: Batch) -> list[str | None]:
-        """Of each row, None, or why it is not written."""
+        """For each row None, or why it is not written."""
         reasons: list[str | None] = [None] * len(next(iter(batch.values()), ()))
         if self.filter is not None:
             reasons = self.filter.reasons(batch)
@@ -55,7 +55,7 @@ class Divider:
         return reasons
 
     def _whole_conversations(self, batch: Batch, reasons: list[str | None]) -> list[str | None]:
-        """Where all turns of a conversation are in one example, one that is not kept keeps the example out."""
+        """Where all turns of a conversation are in one example, one rejected turn rejects the example."""
         if self.recipe is None or self.recipe.history != "all" or "last" not in batch:
             return reasons
         found = list(reasons)

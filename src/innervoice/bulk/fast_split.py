@@ -1,7 +1,7 @@
-"""Texts -> columns of answers and reasoning, as `split` gives them; the usual texts without a splitter.
+"""Texts -> columns of answers and reasoning, as `split` returns them; usual texts are read without a splitter.
 
-A text without a marker is its own answer; the usual markers are read by `marker_scan.py`; the rest, and every hint about the model, goes through
-the splitter. That all ways give the same (answer, reasoning, status, notes) is tested with every corpus text and with generated ones.
+A text without a marker is its own answer; the usual markers are read by `marker_scan.py`; the rest, and texts with hints about the model, go through
+the splitter. Tests with every corpus text and with generated ones check that all ways give the same (answer, reasoning, status, notes).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class TextSplitter:
         self._hints = {"model": model, "prefix_open": prefix_open, "markup": tuple(markup)}
         Splitter(**self._hints)  # type: ignore[arg-type] # wrong hints fail here, not in a row
         self._vocabulary = vocabulary(DEFAULT_TAGS, tuple(dict.fromkeys(markup)))
-        # What a card or a prefix changes is left to the splitter.
+        # Hints such as a card or a prefix are left to the splitter.
         self._is_plain = model is None and not prefix_open
 
     def split(self, text: str, finish: FinishReason | None = None) -> SplitText:
@@ -51,7 +51,7 @@ class TextSplitter:
     def response(
         self, text: str, finish: FinishReason | None = None, *, elsewhere: bool = False
     ) -> Response:
-        """Splits a text by the splitter; `elsewhere` says that a field beside it has reasoning (rule S5)."""
+        """Splits a text with the splitter; `elsewhere` says that a separate field has reasoning (rule S5)."""
         splitter = Splitter(**self._hints, finish_reason=finish)  # type: ignore[arg-type]
         if elsewhere:
             splitter.reasoning_elsewhere()
@@ -60,7 +60,7 @@ class TextSplitter:
         return splitter.response
 
     def has_marker(self, text: str) -> bool:
-        """Whether the text has anything to decide."""
+        """Whether the text contains a marker, or hints must be applied."""
         return not self._is_plain or self._vocabulary.find(text, 0) is not None
 
     def columns_of(self, response: Response) -> SplitText:
@@ -87,7 +87,7 @@ class TextSplitter:
         return None
 
     def _name(self, found: re.Match[str]) -> str | None:
-        """The name of the markup that a marker begins or ends; None for a wrapper, which may stand before it."""
+        """The name of the markup that a marker begins or ends; None for a wrapper, which may come before it."""
         if found.lastgroup == "tag":
             return found["name"].lower()
         token = self._vocabulary.tokens[found.lastgroup or ""]

@@ -1,4 +1,4 @@
-"""Paths -> files to read: globs, folders, compression, and addresses of stores through fsspec where it is installed."""
+"""Paths -> files to read: globs, folders, compression, and remote URLs through fsspec where it is installed."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ FORMATS: dict[str, str] = {
     ".feather": "arrow",
     ".ipc": "arrow",
 }
-"""The format by the end of a name, behind which `.gz` or `.zst` may stand for JSON."""
+"""The format by the suffix of a name; `.gz` or `.zst` may follow for JSON."""
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 DAMAGED: tuple[type[Exception], ...] = (EOFError, zlib.error, gzip.BadGzipFile)
-"""What a compressed file raises that is damaged or cut off."""
+"""The errors of a compressed file that is damaged or cut off."""
 
 
 class InputFile(NamedTuple):
@@ -51,18 +51,18 @@ class InputFile(NamedTuple):
     format: str
     compression: str | None = None
     size: int | None = None
-    """In bytes; None if it is not known, as for standard input."""
+    """In bytes; None if it is unknown, as for standard input."""
 
 
 def input_files(paths: Iterable[str | os.PathLike[str]]) -> list[InputFile]:
-    """The files that paths, globs, folders and addresses name, in the order of their names for each; raises `UsageError` for one without files."""
+    """The files for paths, globs, folders and URLs, in the order of their names for each; raises `UsageError` for one without files."""
     files: list[InputFile] = []
     for given in paths:
         path = os.fspath(given)
         found = list(_named(path))
         if not found:
             raise UsageError(
-                f"there is no file {path!r} that holds rows; its name must end in {', '.join(FORMATS)}, and .gz or .zst behind it"
+                f"there is no file {path!r} with rows; its name must end in {', '.join(FORMATS)}, optionally followed by .gz or .zst"
             )
         files += found
     if not files:
@@ -91,7 +91,7 @@ def _named(path: str) -> Iterator[InputFile]:
     for name in names:
         if Path(name).is_file():
             file = _file(name, Path(name).stat().st_size)
-            # A file that was named is read, whatever its name: lines are the usual form.
+            # A file that was named is read, whatever its name: JSON lines are assumed.
             yield file or InputFile(name, "jsonl", None, Path(name).stat().st_size)
 
 
@@ -126,12 +126,12 @@ def _fsspec() -> Any:
         return import_module("fsspec")
     except ModuleNotFoundError:
         raise UsageError(
-            "an address such as s3:// or hf:// needs fsspec and the package of its store: pip install fsspec s3fs"
+            "a URL such as s3:// or hf:// needs fsspec and the package for its storage: pip install fsspec s3fs"
         ) from None
 
 
 def is_address(path: str) -> bool:
-    """Whether a path is an address that fsspec opens, as `s3://bucket/a.parquet`."""
+    """Whether a path is a URL that fsspec opens, such as `s3://bucket/a.parquet`."""
     return _ADDRESS.match(path) is not None
 
 
@@ -149,7 +149,7 @@ def open_file(file: InputFile, *, is_last: bool = False) -> BinaryIO:
 
 
 class _GzipFile(gzip.GzipFile):
-    """A gzip file that closes the file it reads, too."""
+    """A gzip file that also closes the file it reads."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._compressed = stream
@@ -181,7 +181,7 @@ _ZSTD: dict[str, Callable[[Any, BinaryIO], Any]] = {
 
 
 def with_arrow(what: str) -> Any:
-    """The module `pyarrow`; raises `UsageError` with how to get it."""
+    """The module `pyarrow`; raises `UsageError` with installation instructions."""
     try:
         return import_module("pyarrow")
     except ModuleNotFoundError:

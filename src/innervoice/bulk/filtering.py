@@ -1,10 +1,10 @@
-"""Rows by an expression on their columns: `status == "answered" and reasoning_chars < 60_000 and "rethought" not in notes`.
+"""Selects rows by an expression on their columns: `status == "answered" and reasoning_chars < 60_000 and "rethought" not in notes`.
 
-The expression looks like Python and is parsed by Python, but only names of columns, literals, comparisons, `and`, `or`, `not`, `in`, the arithmetic
-of numbers, `len(...)` and `lower(...)` have a meaning here. Nothing else is run: no attributes, no subscripts, no other calls.
+The expression looks like Python and is parsed by Python, but only column names, literals, comparisons, `and`, `or`, `not`, `in`, arithmetic
+on numbers, `len(...)` and `lower(...)` are allowed. Nothing else is run: no attributes, no subscripts, no other calls.
 
-A null compares as false with everything but `== None`, `!= None`, `is None` and `is not None`, and arithmetic with it is null. What is not kept is
-rejected with a reason: the first of the conditions, joined by `and`, that did not hold, and the numbers in it.
+A null compares as false with everything except `== None`, `!= None`, `is None` and `is not None`, and arithmetic with it is null. A rejected
+row gets a reason: the first of the conditions, joined by `and`, that was false, and the values in it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _SHORT = 40
 
 
 class Sorted(NamedTuple):
-    """A batch in two: the rows that are kept, and those that are not, with the column `rejected` for the reason."""
+    """A batch in two: the rows that are kept, and those that are not, with the reason in the column `rejected`."""
 
     kept: Batch
     rejected: Batch
@@ -76,7 +76,7 @@ class Filter:
         return parse_filter, (self.expression,)
 
     def reasons(self, batch: Batch) -> list[str | None]:
-        """For each row None if it is kept, else the reason why it is not."""
+        """For each row None if it is kept, or else the reason why it is not."""
         for name in self.names:
             if name not in batch:
                 raise _unknown_column(name, batch)
@@ -98,7 +98,7 @@ class Filter:
 
 
 def parse_filter(expression: str, columns: Iterable[str] | None = None) -> Filter:
-    """Parses an expression; with `columns`, also checks that the names in it are among them."""
+    """Parses an expression; with `columns`, also checks that its names are among them."""
     if len(expression) > _LONGEST:
         raise UsageError(f"a filter has at most {_LONGEST:,} characters, not {len(expression):,}")
     try:
@@ -226,7 +226,7 @@ def _holds(operation: ast.cmpop, one: Any, other: Any, source: str) -> bool:
         case ast.NotEq() | ast.IsNot():
             return bool(one != other)
         case ast.In() | ast.NotIn():
-            # A null holds nothing, and is found in nothing but a list that names it.
+            # A null contains nothing, and is contained only in a list that names it.
             return _is_in(one, other, source) is isinstance(operation, ast.In)
     if one is None or other is None:
         return False
@@ -280,7 +280,7 @@ def _is_none(node: ast.expr) -> bool:
 
 def _kind(value: Any) -> str:
     return {
-        bool: "a truth value",
+        bool: "a boolean",
         int: "a number",
         float: "a number",
         str: "a string",
@@ -290,13 +290,13 @@ def _kind(value: Any) -> str:
 
 
 def _reason(condition: _Condition, batch: Batch, index: int) -> str:
-    """The condition, and what its columns hold."""
+    """The condition, and the values of its columns."""
     values = [f"{name} = {_shown(batch[name][index], name)}" for name in condition.names]
     return f"not {condition.source}: {', '.join(values)}" if values else f"not {condition.source}"
 
 
 def _shown(value: Any, name: str) -> str:  # noqa: PLR0911 - a return for each kind of value
-    """A value, short. Of texts and structs only the size is shown: they may be long, and parts may hold a seal."""
+    """A value, shortened. Texts and structs are shown by their size only: they may be long, and parts may contain a seal."""
     match value:
         case None:
             return "null"

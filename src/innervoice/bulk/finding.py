@@ -1,4 +1,4 @@
-"""What is known of data before it is read: its files, its layout, its markup, and the columns that are passed on."""
+"""What is known about data before it is read: its files, its layout, its markup, and the columns that are passed on."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class Finding(NamedTuple):
     layout: Layout
     markup: FoundMarkup
     rows: int
-    """How many rows were looked at."""
+    """How many rows were examined."""
     columns: list[str]
     kept: dict[str, str]
     """The columns of the rows that are passed on, and their names in the result."""
     fields: int
-    """How many answers of the sample have reasoning in a field or column of its own."""
+    """How many answers of the sample have reasoning in a separate field or column."""
 
     @property
     def size(self) -> int | None:
-        """The bytes of all files, if that is known."""
+        """The bytes of all files, if known."""
         sizes = [file.size for file in self.files]
         return None if None in sizes else sum(size or 0 for size in sizes)
 
@@ -45,7 +45,7 @@ class Finding(NamedTuple):
         """In words, for people."""
         lines = [f"layout: {self.layout} (found in {self.rows:,} rows)", f"markup: {self.markup}"]
         if self.fields:
-            lines.append(f"reasoning in a place of its own: {self.fields:,} answers")
+            lines.append(f"reasoning in a separate field: {self.fields:,} answers")
         if self.kept:
             lines.append(f"passed on: {', '.join(_renamed(self.kept))}")
         return "\n".join(lines)
@@ -58,7 +58,7 @@ def _renamed(kept: dict[str, str]) -> Iterable[str]:
 def find(
     paths: Iterable[str | os.PathLike[str]] | str | os.PathLike[str], options: ReadOptions
 ) -> Finding:
-    """Looks at a sample of the files; raises `UsageError` if there are none, or their layout is not known."""
+    """Examines a sample of the files; raises `UsageError` if there are none, or their layout is unknown."""
     files = input_files([paths] if isinstance(paths, (str, os.PathLike)) else paths)
     sample = sample_of(files, SAMPLE_ROWS)
     try:
@@ -75,7 +75,7 @@ def find(
         if not sessions:
             raise
         return _of_sessions(sessions)
-    # A line of a session log may look like an answer of an API.
+    # A line of a session log may look like an API's answer.
     sessions = as_sessions(files) if finding.layout.kind == "answers" else None
     return _of_sessions(sessions) if sessions else finding
 

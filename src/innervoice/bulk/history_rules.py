@@ -51,7 +51,7 @@ class Call(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A message of a conversation that is written."""
+    """A message of a conversation to write."""
 
     role: str
     content: str
@@ -63,7 +63,7 @@ class Turn(NamedTuple):
 def strip() -> Step:
     """Adds `history`: the conversation without reasoning, on the row of its last answer."""
     return _step(
-        "strip", "none", "The conversation without reasoning; null but for its last answer."
+        "strip", "none", "The conversation without reasoning; null except for its last answer."
     )
 
 
@@ -72,7 +72,7 @@ def keep_last() -> Step:
     return _step(
         "keep_last",
         "last_turn",
-        "The conversation with the reasoning of its last turn; null but for its last answer.",
+        "The conversation with the reasoning of its last turn; null except for its last answer.",
     )
 
 
@@ -151,7 +151,7 @@ def _as_rows(turns: Sequence[Turn]) -> list[dict[str, Any]]:
 
 
 def _unless_blank(reasoning: str | None) -> str | None:
-    """Reasoning of white space alone is none: readers and templates take it for that."""
+    """Reasoning of only white space counts as none: readers and templates treat it so."""
     return None if reasoning is None or is_blank(reasoning) else reasoning
 
 

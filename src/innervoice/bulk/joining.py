@@ -1,4 +1,4 @@
-"""Part files -> one file, in their order: lines behind each other, row groups copied batch by batch."""
+"""Part files -> one file, in their order: lines one after the other, row groups copied batch by batch."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["join_parts"]
 
 
 def join_parts(sources: list[Path], target: Path, ending: str) -> Written:
-    """Puts parts together under the name of the target, completely or not at all."""
+    """Joins parts under the name of the target, completely or not at all."""
     if ending.startswith(".jsonl"):
-        # Compressed files behind each other are a compressed file.
+        # Concatenated compressed files are a compressed file.
         return hashed_copy(sources, target)
     return _join_tables(sources, target, ending)
 

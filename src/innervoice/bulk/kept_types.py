@@ -1,4 +1,4 @@
-"""The Arrow types of the columns that are passed on: those of the file, or for JSON what fits the values of a sample."""
+"""The Arrow types of the columns that are passed on: those of the file, or for JSON types that fit the values of a sample."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["kept_types"]
 def kept_types(finding: Finding) -> dict[str, Any]:
     """The type of each column that is passed on, by its new name.
 
-    A column of JSON with values of several kinds, or with objects, is a column of JSON text.
+    A JSON column with values of several types, or with objects, becomes a column of JSON text.
     """
     arrow = with_arrow("a file with a schema")
     schema = schema_in(finding.files[0])

@@ -1,7 +1,7 @@
 """In which script a model thinks, and in which it answers.
 
-A histogram of scripts needs no model and no dependency: it tells Chinese reasoning from an English answer, not German from English. It counts
-letters, and weighs them by how many of them make a word, so that formulas and code in a Chinese text do not make it Latin. Han with some kana
+A histogram of scripts needs no model and no dependency: it distinguishes Chinese reasoning from an English answer, not German from English. It counts
+letters, and weights them by how many of them make a word, so that formulas and code in a Chinese text do not make it Latin. Han with some kana
 among it is Japanese, and is called `kana`.
 """
 
@@ -32,7 +32,7 @@ _STARTS = [first for first, _, _ in SCRIPTS]
 _WEIGHTS = {"han": 3.0, "kana": 2.0, "hangul": 2.0}
 """How many letters of an alphabet a character of this script stands for: a word has about five letters, or one and a half Han characters."""
 _JAPANESE = 0.05
-"""From this share of kana in Han and kana on, a text is Japanese."""
+"""From this share of kana in Han and kana on, a text counts as Japanese."""
 
 _ASCII = bytes(range(128))
 _NOT_ASCII_LETTERS = bytes(
@@ -41,9 +41,9 @@ _NOT_ASCII_LETTERS = bytes(
 
 _ADDS = {
     "reasoning_script": Column("string", "The script that most of the reasoning is in; null if it has no letters."),
-    "answer_script": Column("string", "The same of the answer."),
-    "prompt_script": Column("string", "The same of what the user said last."),
-    "script_mixing": Column("double", "The share of the reasoning in other scripts than its own; null if it has no letters."),
+    "answer_script": Column("string", "The same for the answer."),
+    "prompt_script": Column("string", "The same for the last user message."),
+    "script_mixing": Column("double", "The share of the reasoning in scripts other than its main one; null if it has no letters."),
 }  # fmt: skip
 
 
@@ -70,8 +70,8 @@ def _run(batch: Batch) -> Batch:
 
 
 def scripts_of(text: str) -> dict[str, float]:
-    """The weighed letters of each script."""
-    # Bytes are sifted in C: a text of 50 kB takes less than a tenth of a millisecond, if it is ASCII.
+    """The weighted letters of each script."""
+    # Bytes are filtered in C: a text of 50 kB takes less than a tenth of a millisecond, if it is ASCII.
     data = text.encode("utf-8", "surrogatepass")
     letters: dict[str, float] = {}
     if latin := len(data.translate(None, _NOT_ASCII_LETTERS)):
@@ -87,7 +87,7 @@ def scripts_of(text: str) -> dict[str, float]:
 
 
 def script_of(histogram: dict[str, float]) -> str | None:
-    """The script with the most letters; of several with the same number, the first in the alphabet."""
+    """The script with the most letters; among several with the same number, the first in the alphabet."""
     return min(histogram, key=lambda script: (-histogram[script], script), default=None)
 
 

@@ -1,6 +1,6 @@
-"""Which columns of a row hold what the model said: found on a sample, one row of `KINDS` for each way.
+"""Which columns of a row hold the output of the model: found on a sample, one row of `KINDS` for each layout.
 
-Names are compared in lower case. What fits is decided by the values, too: a column `reasoning` that says "on" or "off" is none.
+Names are compared in lower case. The values decide as well: a column `reasoning` that says "on" or "off" does not count.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ __all__ = ["ASSISTANTS", "KINDS", "Kind", "Layout", "as_messages", "find_layout"
 
 
 class Layout(Value, frozen=True, kw_only=True):
-    """Where in a row things are."""
+    """Which columns of a row hold what."""
 
     kind: str
     """A name of `KINDS`."""
     columns: tuple[str, ...] = ()
-    """The columns with what the model said, in the order of their turns; of pairs, those with the answers."""
+    """The columns with the model's output, in the order of their turns; for pairs, those with the answers."""
     reasoning: tuple[str, ...] = ()
-    """Of pairs, the columns with the reasoning."""
+    """For pairs, the columns with the reasoning."""
     models: tuple[str | None, ...] = ()
-    """The model of each column, where its name says it: `gemini` of `gemini_attempt`."""
+    """The model of each column, if its name contains it: `gemini` of `gemini_attempt`."""
     prompt: str | None = None
     system: str | None = None
     id: str | None = None
@@ -60,11 +60,11 @@ class Layout(Value, frozen=True, kw_only=True):
 
 
 class Kind(NamedTuple):
-    """One way in which rows hold what a model said."""
+    """One layout of rows with the output of a model."""
 
     meaning: str
     find: Callable[[list[dict[str, Any]]], Layout | None]
-    """The layout of this kind that rows of a sample have."""
+    """The layout of this kind for the rows of a sample."""
 
 
 # ---- names of columns --------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ _NUMBERED = re.compile(r"(.+?)_?\d+")
 
 
 def find_layout(rows: Sequence[dict[str, Any]], options: ReadOptions) -> Layout:
-    """The layout of the rows of a sample; what the options say comes first. Raises `UsageError` if none fits."""
+    """The layout of the rows of a sample; the options come first. Raises `UsageError` if none matches."""
     sample = [row for row in rows if isinstance(row, dict)]
     layout = _said(sample, options)
     if layout is None:
@@ -111,7 +111,7 @@ def find_layout(rows: Sequence[dict[str, Any]], options: ReadOptions) -> Layout:
 
 
 def _said(sample: list[dict[str, Any]], options: ReadOptions) -> Layout | None:
-    """The layout that the options say."""
+    """The layout that the options specify."""
     named = (
         options.messages,
         options.generations,
@@ -137,7 +137,7 @@ def _said(sample: list[dict[str, Any]], options: ReadOptions) -> Layout | None:
 
 
 def _with_context(layout: Layout, sample: list[dict[str, Any]], options: ReadOptions) -> Layout:
-    """The layout with the columns beside what the model said."""
+    """The layout with further columns besides the model's output."""
     if layout.kind == "rows":
         return layout
     taken = {*layout.columns, *layout.reasoning}
@@ -146,7 +146,7 @@ def _with_context(layout: Layout, sample: list[dict[str, Any]], options: ReadOpt
         found = (name for name in _in_order(sample, names) if name not in taken)
         return next((name for name in found if _mostly(_values(sample, name), fits)), None)
 
-    # A completion has its prompt beside it; a conversation holds it.
+    # A completion has its prompt in another column; a conversation contains it.
     is_completion = layout.kind == "messages" and layout.columns[0].lower() == "completion"
     holds_prompt = is_completion or layout.kind not in ("messages", "interactions", "answers")
     return layout.replace(
@@ -158,7 +158,7 @@ def _with_context(layout: Layout, sample: list[dict[str, Any]], options: ReadOpt
     )
 
 
-# ---- what values look like ---------------------------------------------------------------------------
+# ---- tests of values ------------------------------------------------------------------------------------
 
 
 def as_messages(value: Any) -> list[dict[str, Any]] | None:
@@ -230,7 +230,7 @@ def _values(sample: list[dict[str, Any]], name: str) -> Iterator[Any]:
 
 
 def _mostly(values: Iterator[Any], fits: Callable[[Any], bool]) -> bool:
-    """Whether there are values, and at least half of them fit."""
+    """Whether there are values, and at least half of them pass."""
     results = [fits(value) for value in values]
     return bool(results) and 2 * sum(results) >= len(results)
 
@@ -251,7 +251,7 @@ def _in_order(sample: list[dict[str, Any]], names: tuple[str, ...]) -> Iterator[
 def _any_column(
     sample: list[dict[str, Any]], names: tuple[str, ...], fits: Callable[[Any], bool]
 ) -> str | None:
-    """The column that fits: the first with one of these names, else the first of any name."""
+    """The matching column: the first with one of these names, or else the first of any name."""
     columns = dict.fromkeys((*_in_order(sample, names), *(name for row in sample for name in row)))
     return next((name for name in columns if _mostly(_values(sample, name), fits)), None)
 
@@ -260,7 +260,7 @@ def _any_column(
 
 
 def _find_rows(sample: list[dict[str, Any]]) -> Layout | None:
-    """What `run` wrote: the columns of the schema are taken as they are."""
+    """The output of `run`: the columns of the schema are used as they are."""
     columns = dict.fromkeys(name for row in sample for name in row)
     if (
         not {"id", "source", "turn", "last", "answer", "reasoning", "status", "notes"}
@@ -284,7 +284,7 @@ _ANSWER_MEMBERS = frozenset((
 
 
 def _may_be_answer(row: dict[str, Any]) -> bool:
-    """Whether a row may be an answer as an API sent it, or have one around it; cheap, to ask of any row."""
+    """Whether a row may be an answer as an API sent it, or contain one; cheap enough for any row."""
     held = any(isinstance(row.get(name), dict) for name in _AROUND)
     return (
         held
@@ -345,7 +345,7 @@ def _find_columns(sample: list[dict[str, Any]]) -> Layout | None:
 
 
 def _prefix(column: str) -> str | None:
-    """What stands before the name of a column with reasoning; None for other columns."""
+    """The prefix of the name of a column with reasoning; None for other columns."""
     name = column.lower()
     found = next((word for word in _REASONING if name == word or name.endswith(f"_{word}")), None)
     return None if found is None else name.removesuffix(found)
@@ -383,7 +383,7 @@ _TAG = re.compile(
 
 KINDS: dict[str, Kind] = {
     "rows": Kind("rows that were split before", _find_rows),
-    # `sessions.py` makes these rows; no file has them.
+    # `sessions.py` makes these rows; no file contains them.
     "sessions": Kind("sessions of a program, with a row for each answer", lambda _: None),
     "answers": Kind("answers as APIs send them, on their own or in batch files", _find_answers),
     "generations": Kind("a list of texts, each an answer to the same prompt", _find_generations),
@@ -392,4 +392,4 @@ KINDS: dict[str, Kind] = {
     "columns": Kind("reasoning and answer in columns of their own", _find_columns),
     "text": Kind("a text with reasoning in it", _find_text),
 }
-"""In the order in which they are tried: the most telling first."""
+"""In the order in which they are tried: the most specific first."""

@@ -1,6 +1,6 @@
-r"""Answers that are in the wrong place: only in the reasoning, already in the prompt, or copied out of the reasoning.
+r"""Answers in the wrong place: only in the reasoning, already in the prompt, or copied from the reasoning.
 
-What counts as the final answer is what graders look for: the last `\boxed{...}`, else a last line `#### 42`, else what follows "final answer is" or
+The final answer is what graders look for: the last `\boxed{...}`, or else a last line `#### 42`, or else what follows "final answer is" or
 "Answer:". A reference column (`reference="ground_truth"`) replaces the search.
 """
 
@@ -34,7 +34,7 @@ _BLANKS = re.compile(r"\s+")
 
 
 def leak(reference: str | None = None, shortest: int = 4) -> Step:
-    """The step; an answer shorter than `shortest` characters is not looked for in the prompt, where a digit or a letter stands by chance."""
+    """The step; an answer shorter than `shortest` characters is not searched for in the prompt, where a digit or a letter occurs by chance."""
 
     return Step("leak", partial(_run, reference=reference, shortest=shortest), _ADDS)
 
@@ -66,7 +66,7 @@ def _run(batch: Batch, *, reference: str | None, shortest: int) -> Batch:
 
 
 def final_answer(text: str) -> str | None:
-    """The final answer that a text marks, without the markup around it."""
+    """The final answer that is marked in a text, without the markup around it."""
     if boxed := _last_boxed(text):
         return boxed
     found = _LINE.findall(text) or _SAID.findall(text)
@@ -74,7 +74,7 @@ def final_answer(text: str) -> str | None:
 
 
 def copied_share(answer: str, reasoning: str) -> float | None:
-    """How much of the answer the reasoning has word for word."""
+    """How much of the answer is in the reasoning word for word."""
     said = _grams(answer)
     if not said:
         return None
@@ -93,7 +93,7 @@ def _only_in_reasoning(final: str | None, answer: str, thought: str) -> bool:
 def _last_boxed(text: str) -> str | None:
     for found in reversed(list(_BOXED.finditer(text))):
         depth = 1
-        # A formula is short; what has no end within 1,000 characters was cut off.
+        # A formula is short; one without an end within 1,000 characters was cut off.
         for position in range(found.end(), min(len(text), found.end() + 1000)):
             depth += {"{": 1, "}": -1}.get(text[position], 0)
             if depth == 0:
@@ -102,7 +102,7 @@ def _last_boxed(text: str) -> str | None:
 
 
 def _is_in(final: str, text: str) -> bool:
-    """Whether the text has the answer as whole words, white space aside."""
+    """Whether the text contains the answer as whole words, ignoring white space."""
     needle = re.escape(_BLANKS.sub(" ", final))
     before = r"(?<!\w)" if _is_word(final[0]) else ""
     after = r"(?!\w)" if _is_word(final[-1]) else ""
@@ -110,7 +110,7 @@ def _is_in(final: str, text: str) -> bool:
 
 
 def _is_word(character: str) -> bool:
-    """Whether words of this character have an end; those of Han and kana have none that can be seen."""
+    """Whether words of this character have visible boundaries; those of Han and kana do not."""
     return character.isascii() and character.isalnum()
 
 

@@ -1,11 +1,11 @@
-"""Reasoning that goes round in circles, as three numbers for each row, in linear time.
+"""Reasoning that repeats itself, as three numbers for each row, in linear time.
 
 `loop_period`   the length in characters of the shortest piece that the text ends with, four times or more in a row
 `loop_novelty`  the share of word 8-grams in the last window that were not in the text before: 1.0 is all new, a stuck model is below 0.02
-`loop_onset`    the character from which on the text repeats itself more than it says anything new
+`loop_onset`    the character from which on the text repeats itself more than it adds anything new
 
-An exact period finds few of the stuck runs and is never wrong; novelty finds most of them (vllm issue 52677, read 2026-11-15). Which number is too
-low is the user's to say, in a filter. Where a script has no blanks between words, a character is a word.
+An exact period finds few of the stuck runs and is never wrong; novelty finds most of them (vllm issue 52677, read 2026-11-15). The user decides in a
+filter which number is too low. Where a script has no spaces between words, a character is a word.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _ADDS = {
 
 _GRAM = 8
 _TAIL = 65_536
-"""A period is looked for in so many characters at the end."""
+"""A period is searched for in so many characters at the end."""
 
-# Han, kana, Thai, Lao, Khmer and Myanmar are written without blanks.
+# Han, kana, Thai, Lao, Khmer and Myanmar are written without spaces.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
 _HAS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 
 
 class LoopNumbers(NamedTuple):
-    """The three numbers; None where there is nothing to say."""
+    """The three numbers; None where there is no result."""
 
     period: int | None
     novelty: float | None
@@ -44,7 +44,7 @@ class LoopNumbers(NamedTuple):
 
 
 def loops(window: int = 4000, text: str = "reasoning") -> Step:
-    """The step; `window` counts words, and `text` is the column to look at."""
+    """The step; `window` counts words, and `text` is the column to examine."""
 
     return Step("loops", partial(_run, window=window, text=text), _ADDS)
 
@@ -68,8 +68,8 @@ def loop_numbers(text: str, window: int = 4000) -> LoopNumbers:
 def _period(text: str) -> int | None:
     """The shortest piece that covers the longest part of the end, four times or more.
 
-    Backwards, the end of the text is a beginning: where it comes again is a candidate. A beginning that is at least twice as long as the period
-    comes again after exactly one period, so trying lengths that grow by half finds each period that is repeated long enough.
+    Reversed, the end of the text is a beginning: where it occurs again is a candidate. A beginning that is at least twice as long as the period
+    occurs again after exactly one period, so trying lengths that grow by half finds each period that is repeated long enough.
     """
     backwards = text[-_TAIL:][::-1]
     best: tuple[int, int] | None = (
@@ -78,7 +78,7 @@ def _period(text: str) -> int | None:
     length = 2
     while length < len(backwards):
         period = backwards.find(backwards[:length], 1)
-        # A longer beginning has its next place no nearer, so what is not found now is not found later.
+        # A longer beginning cannot occur again any earlier, so what is not found now is not found later.
         if period < 0:
             break
         covered = period + _common_beginning(backwards, period)
@@ -89,7 +89,7 @@ def _period(text: str) -> int | None:
 
 
 def _common_beginning(text: str, offset: int) -> int:
-    """How far the text equals itself from `offset` on; by halving, since slices are compared faster than characters."""
+    """How far the text equals itself from `offset` on; by bisection, since comparing slices is faster than comparing characters."""
     low, high = 0, len(text) - offset
     if text[offset:] == text[:high]:
         return high
@@ -134,7 +134,7 @@ def _onset(grams: list[int]) -> int | None:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text; in scripts without blanks, its characters."""
+    """The words of a text; in scripts without spaces, its characters."""
     if text.isascii() or not _HAS_UNSPACED.search(text):
         return text.split()
     return _WORD.findall(text)

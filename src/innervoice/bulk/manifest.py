@@ -1,4 +1,4 @@
-"""What a run was made of and what came out: versions, options, counts and digests. The same run has the same manifest, whenever it ran."""
+"""The input and the output of a run: versions, options, counts and digests. The same run has the same manifest, whenever it ran."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Counts:
         self.troubles += troubles[: _MOST_TROUBLES - len(self.troubles)]
 
     def merge(self, other: dict[str, Any]) -> None:
-        """Adds the counts of another part, as `as_json` gave them."""
+        """Adds the counts of another part, as returned by `as_json`."""
         self.rows += other["rows"]
         for name, counter in self.columns.items():
             counter.update(other[name])
@@ -69,7 +69,7 @@ class Counts:
 
 
 class Part(NamedTuple):
-    """A part of the result that is complete: the files that it has, and its counts."""
+    """A complete part of the result: its files, and its counts."""
 
     number: int
     files: dict[str, dict[str, Any]]
@@ -78,7 +78,7 @@ class Part(NamedTuple):
 
 
 def versions() -> dict[str, str]:
-    """The versions of what made the result."""
+    """The versions of the software that made the result."""
     found = {}
     for package in ("innervoice", "pyarrow"):
         try:

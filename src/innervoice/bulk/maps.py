@@ -1,4 +1,4 @@
-"""The steps by their names, and which of them adds a column that a filter names."""
+"""The steps by their names, and which of them adds a column that a filter uses."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MAPS: dict[str, Callable[..., Step]] = {
     "secrets": secrets,
     "cost": cost,
 }
-"""What makes each step, in the order in which they are listed; all but `to` need no argument."""
+"""The functions that create the steps, in the order in which they are listed; all but `to` need no argument."""
 
 _ALONE = tuple(name for name in MAPS if name not in ("split", "to"))
 

@@ -1,8 +1,8 @@
-"""A whole text -> its answer and its reasoning, by the markers alone, for what models usually write.
+"""A whole text -> its answer and its reasoning, by the markers alone, for the usual output of models.
 
-This is the splitter of `inline/` without events, chunks and second thoughts: blocks of tags or tokens, a closer whose opener stood in the
+This is the splitter of `inline/` without events, chunks and corrections: blocks of tags or tokens, a closer whose opener was in the
 prompt, wrappers around the answer, and markers in code. Where rules S1-S10 need more than that, it gives up (`None`), and the text goes
-through the splitter. What it does give is what the splitter gives; a property test holds the two against each other.
+through the splitter. Its results are those of the splitter; a property test compares the two.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _GIVE_UP = -1
 
 
 def scan(text: str, words: Vocabulary, finish: FinishReason | None) -> SplitText | None:
-    """The columns of a text; None if it takes a splitter to tell."""
+    """The columns of a text; None if the splitter must decide."""
     found = words.find(text, 0)
     if found is None:
         said = text.lstrip()
@@ -73,7 +73,7 @@ class _Scan:
         self._read = 0  # how far that text was read for code
 
     def columns(self, found: re.Match[str] | None, finish: FinishReason | None) -> SplitText | None:
-        """The columns; None if it takes a splitter to tell."""
+        """The columns; None if the splitter must decide."""
         while found:
             position = self._meet(found)
             if position == _GIVE_UP:
@@ -83,7 +83,7 @@ class _Scan:
         return self._whole(finish)
 
     def _meet(self, found: re.Match[str]) -> int:
-        """Does what a marker in the answer says; gives where to read on, `_GIVE_UP` if that is not known."""
+        """Handles a marker in the answer; returns where to continue, `_GIVE_UP` if that is unknown."""
         role, row, name = self._meaning(found)
         start, end = found.span()
         if role is None or (row is None and end - start > LONGEST_TAG):
@@ -101,7 +101,7 @@ class _Scan:
             return self._close_orphan(before, name, end)
         self._notes["wrapper_removed"] = None
         self._cut(before)
-        # The part goes on behind a wrapper, and its code with it.
+        # The part continues after a wrapper, and its code with it.
         self._start = self._read = end
         return end
 
@@ -125,7 +125,7 @@ class _Scan:
         return token.role if token.role in ("open", "close", "wrapper") else None, row, row.name
 
     def _think(self, row: Format | None, name: str, opener: str, inside: int) -> int:
-        """Reads reasoning to its closer; gives where to read on."""
+        """Reads reasoning to its closer; returns where to continue."""
         text, find = self._text, self._words.find
         at_head, position = self._blank, inside
         while found := find(text, position):
@@ -146,7 +146,7 @@ class _Scan:
         return self._add(text[inside:], name, opener, len(text))
 
     def _close_orphan(self, before: str, name: str, end: int) -> int:
-        """A closer whose opener stood in the prompt (S5)."""
+        """A closer whose opener was in the prompt (S5)."""
         if self._thoughts or self._markup or self._notes or self._runs:
             return _GIVE_UP
         if len(before[:_HEAD].translate(_NO_BLANKS)) < ORPHAN_MINIMUM:

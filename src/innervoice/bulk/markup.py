@@ -1,7 +1,7 @@
-"""Which markup occurs in the texts of a sample: only that is looked for, because all of it would cost three times as much and find too much.
+"""Which markup occurs in the texts of a sample: only that is searched for, because all of it would cost three times as much and find too much.
 
-The usual tags are always on. A format with tokens of its own is on if it marks complete reasoning in one text. Tags that are plain words
-(`<plan>`) must begin a text, in one of twenty; what stands around answers (`<answer>`) must stand around at least half of them.
+The usual tags are always on. A format with special tokens is on if it marks complete reasoning in one text. Tags that are plain words
+(`<plan>`) must begin a text, in one of twenty; wrappers of answers (`<answer>`) must be around at least half of them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WRAPPERS = tuple(
 
 
 class FoundMarkup(NamedTuple):
-    """What a sample of texts has."""
+    """The markup in a sample of texts."""
 
     texts: int
     tags: dict[str, int]
@@ -72,7 +72,7 @@ def _count(row: Format, texts: Sequence[str]) -> int:
 
 
 def _needles(row: Format) -> list[tuple[str, str]]:
-    """Text of which a text with this markup has some, each with a rare character of it: looking for that first is many times as fast."""
+    """Strings of which a text with this markup contains some, each with a rare character of it: searching for that first is many times as fast."""
     if row.tags:
         return [("<", "<")]
     markers = [*row.opens, *row.headers, *row.wrappers, *row.heads, *row.closes]
@@ -91,7 +91,7 @@ _RARE = "◁▷|[_"
 
 
 def _is_wrapped(row: Format, text: str) -> bool:
-    """Whether the answer stands between the wrappers."""
+    """Whether the answer is between the wrappers."""
     opener, closer = row.wrappers[:2]
     _, found, behind = text.partition(opener)
     before = text[: len(text) - len(behind) - len(opener)].rstrip() if found else "-"

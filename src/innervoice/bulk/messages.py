@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from innervoice.bulk.answers import Answer
 
 _FIELDS = ("reasoning_content", "reasoning", "thinking", "thought", "think", "analysis")
-# AM-DeepSeek-R1-Distilled has its answers split as well, beside the content.
+# AM-DeepSeek-R1-Distilled also has its answers split, next to the content.
 _NESTED_FIELDS = (("info", "think_content"),)
 # LLaMA-Factory writes a call as the JSON at the end of a value.
 _WRITTEN_CALL = re.compile(r'(?:\[\s*)?\{\s*"name"\s*:')
 
 
 def reasoning_field(message: dict[str, Any]) -> str | None:
-    """The reasoning that a message has in a field of its own."""
+    """The reasoning in a separate field of a message."""
     fields = (message.get(name) for name in _FIELDS)
     nested = (
         inner.get(name)
@@ -58,7 +58,7 @@ def stored_message(message: dict[str, Any]) -> Message | None:
 
 
 def calls_in(message: dict[str, Any], text: str | None) -> tuple[str | None, tuple[ToolCall, ...]]:
-    """The tool calls of a message, and its text without those that are written in it."""
+    """The tool calls of a message, and its text without calls that are written in it."""
     if message.get("from") == "function_call" and text:
         found = _WRITTEN_CALL.search(text)
         try:
@@ -86,13 +86,13 @@ def _calls(written: Any) -> tuple[ToolCall, ...]:
 
 
 def calls_text(calls: Iterable[ToolCall]) -> str | None:
-    """Tool calls as the schema has them: the JSON of a list of id, name and arguments; None for none."""
+    """Tool calls in the form of the schema: the JSON of a list of id, name and arguments; None if there are none."""
     listed = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls]
     return dump_json(listed).decode() if listed else None
 
 
 def prompt_message(role: str, content: str | None, message: dict[str, Any]) -> dict[str, Any]:
-    """A message as the prompt has it; members without a value are left out."""
+    """A message in the form of the prompt column; members without a value are left out."""
     stored = stored_message(message)
     if stored is not None:
         return prompt_of_message(stored)
@@ -105,7 +105,7 @@ def prompt_message(role: str, content: str | None, message: dict[str, Any]) -> d
 
 
 def prompt_of_message(message: Message) -> dict[str, Any]:
-    """One of our messages as the prompt has it."""
+    """One of our messages in the form of the prompt column."""
     results = [part for part in message.parts if isinstance(part, ToolResult)]
     said = [_result_text(part) for part in results]
     return _member_message(
@@ -144,10 +144,10 @@ def with_earlier_turns(
     *,
     counted: bool,
 ) -> list[list[dict[str, Any]] | None]:
-    """The prompts with the reasoning of earlier answers apart from their text.
+    """The prompts with the reasoning of earlier answers separated from their text.
 
-    `counted` says that the answers of a row are turns of one conversation: then the last messages of the assistant in a prompt are the answers before it,
-    which were split already.
+    `counted` says that the answers of a row are turns of one conversation: then the last assistant messages in a prompt are the answers before it,
+    which were already split.
     """
     done: list[list[dict[str, Any]] | None] = []
     first = 0
@@ -169,7 +169,7 @@ def with_earlier_turns(
 
 
 def with_whole_prompts(answers: Sequence[Answer]) -> list[Answer]:
-    """The answers of one conversation, each with all that was said before it instead of what is new."""
+    """The answers of one conversation, each with the whole conversation before it instead of only the new messages."""
     said: list[dict[str, Any]] = []
     done = []
     for answer in answers:

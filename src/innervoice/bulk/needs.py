@@ -1,4 +1,4 @@
-"""The columns that a step reads: taken from a batch, with an error that says what is missing."""
+"""The columns that a step reads: taken from a batch, with an error that names the missing one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps on a data frame of Daft: `on_daft.mapped(daft.read_parquet(...), split("text"), loops())`; on its Ray runner, a cluster works."""
+"""Steps on a Daft data frame: `on_daft.mapped(daft.read_parquet(...), split("text"), loops())`; with its Ray runner, on a cluster."""
 
 from __future__ import annotations
 

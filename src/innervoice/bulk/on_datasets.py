@@ -12,8 +12,8 @@ __all__ = ["mapped"]
 
 
 def mapped(dataset: Any, *steps: Step, **options: Any) -> Any:
-    """The data set with the columns that the steps add; `options` are those of `map`. A streamed data set goes through, too."""
-    # As tables of Arrow, columns that no step looks at are not made Python's.
+    """The data set with the columns that the steps add; `options` are those of `map`. Streamed data sets work as well."""
+    # In Arrow tables, columns that no step reads are not converted to Python objects.
     return (
         dataset.with_format("arrow")
         .map(partial(mapped_table, steps=steps), batched=True, **options)

@@ -1,4 +1,4 @@
-"""Importing this module gives polars a namespace: `pl.col("text").iv.split()`, and `frame.iv.map(loops())` on data frames."""
+"""Importing this module adds a namespace to polars: `pl.col("text").iv.split()`, and `frame.iv.map(loops())` on data frames."""
 
 from __future__ import annotations
 

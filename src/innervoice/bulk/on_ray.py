@@ -1,4 +1,4 @@
-"""Steps on a data set of Ray Data: `on_ray.mapped(ray.data.read_parquet(...), split("text"), loops())`."""
+"""Steps on a Ray Data data set: `on_ray.mapped(ray.data.read_parquet(...), split("text"), loops())`."""
 
 from __future__ import annotations
 

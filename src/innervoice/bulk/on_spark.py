@@ -1,4 +1,4 @@
-"""Steps on a data frame of Spark: `on_spark.mapped(spark.read.parquet(...), split("text"), loops())`. innervoice has to be installed on the workers."""
+"""Steps on a Spark data frame: `on_spark.mapped(spark.read.parquet(...), split("text"), loops())`. innervoice has to be installed on the workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the result of a run goes: a folder of part files, or one file that is put together from them at the end."""
+"""Where the result of a run goes: a folder of part files, or one file that is joined from them at the end."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Output(NamedTuple):
 
     @classmethod
     def at(cls, path: str | os.PathLike[str], format: str | None, first: InputFile) -> Output:  # noqa: A002
-        """The place that a path names; without a format, part files are in the format of the input."""
+        """The output for a path; without a format, part files have the format of the input."""
         name = os.fspath(path)
         is_file = (
             not name.endswith(("/", os.sep))
@@ -46,12 +46,12 @@ class Output(NamedTuple):
             output_format(name)  # says which names there are
         ending = f".{format.lstrip('.')}" if format else _ENDINGS[first.format]
         if ending not in OUTPUTS:
-            raise UsageError(f"expected a format of {', '.join(OUTPUTS)}; not {format!r}")
+            raise UsageError(f"format must be one of {', '.join(OUTPUTS)}, not {format!r}")
         return cls(Path(name), ending, is_folder=True)
 
     @property
     def has_schema(self) -> bool:
-        """Whether the files have a schema of Arrow."""
+        """Whether the files have an Arrow schema."""
         return self.ending in (".parquet", ".arrow")
 
     @property
@@ -81,7 +81,7 @@ class Output(NamedTuple):
         return self.folder / f"{name or 'part'}-{number:05}{self.ending}"
 
     def begin(self, digest: str, *, overwrite: bool) -> dict[str, Any] | None:
-        """Prepares the place; gives the manifest if the same run is complete. Raises `UsageError` for the result of another run."""
+        """Prepares the output; returns the manifest if the same run is complete. Raises `UsageError` for the result of another run."""
         done = records.load(self.manifest)
         begun = records.load(self._state / "plan.json")
         mine = [known for known in (done, begun) if isinstance(known, dict)]
@@ -89,13 +89,13 @@ class Output(NamedTuple):
             self._clear()
         elif mine and any(known.get("plan") != digest for known in mine):
             raise UsageError(
-                f"{self.path} has the result of a run with other files or options; choose another place, or --overwrite it"
+                f"{self.path} has the result of a run with other files or options; choose another path, or pass --overwrite"
             )
         elif isinstance(done, dict) and self._is_whole(done):
             return done
         elif not mine and self._is_used():
             raise UsageError(
-                f"{self.path} exists, and not as the result of a run like this; choose another place, or --overwrite it"
+                f"{self.path} exists and is not the result of such a run; choose another path, or pass --overwrite"
             )
         self._state.mkdir(parents=True, exist_ok=True)
         records.save(self._state / "plan.json", {"plan": digest})
@@ -114,7 +114,7 @@ class Output(NamedTuple):
         )
 
     def _clear(self) -> None:
-        """Removes what a run has written, and nothing else."""
+        """Removes the files of a run, and nothing else."""
         for known in (self.manifest, *self._own_files()):
             known.unlink(missing_ok=True)
         shutil.rmtree(self._state, ignore_errors=True)
@@ -140,7 +140,7 @@ class Output(NamedTuple):
         )
 
     def finish(self, parts: list[dict[str, dict[str, Any]]]) -> list[dict[str, dict[str, Any]]]:
-        """Puts one file together where one was asked for; gives the files of the result."""
+        """Joins the parts if one file was requested; returns the files of the result."""
         self._remove_leftovers()
         if self.is_folder:
             return parts
@@ -166,6 +166,6 @@ class Output(NamedTuple):
             path.unlink(missing_ok=True)
 
     def seal(self, manifest: dict[str, Any]) -> None:
-        """Writes the manifest, and removes what only an incomplete run needs."""
+        """Writes the manifest, and removes files that only an incomplete run needs."""
         records.save(self.manifest, manifest)
         shutil.rmtree(self._state if self.is_folder else self.folder, ignore_errors=True)

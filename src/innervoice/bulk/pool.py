@@ -25,12 +25,12 @@ class Reports:
         self._done = 0
 
     def add(self, rows: int, size: int) -> None:
-        """Rows were written, of so many bytes of the file."""
+        """Adds rows that were written, and their bytes of the file."""
         self._add(rows, size)
         self._done += size
 
     def finish(self, piece: Piece) -> None:
-        """The piece is complete, so that all its bytes are."""
+        """Completes a piece, with all its bytes."""
         self._add(0, piece.size - self._done)
         self._done = 0
 
@@ -73,7 +73,7 @@ def in_processes(
     processes: int,
     progress: Progress,
 ) -> Iterator[Any]:
-    """Does the work on all pieces, in this process or in others; gives the results as they come."""
+    """Does the work on all pieces, in this process or in others; yields the results as they arrive."""
     if processes < 1:
         raise UsageError(f"expected at least one process, not {processes}")
     if processes == 1:
@@ -89,7 +89,7 @@ def in_processes(
         yield from _results(pool, pieces, processes * _AHEAD, Reports(numbers), progress)
     except BrokenProcessPool:
         raise UsageError(
-            "a process ended without a word, perhaps for want of memory; what is complete stays: the same command goes on from there"
+            "a process ended without an error, perhaps because memory ran out; complete parts are kept: run the same command again to continue"
         ) from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
@@ -119,7 +119,7 @@ def _results(
 
 
 class _Shown(Reports):
-    """Reports of this process, shown as they come."""
+    """Reports of this process, shown as they arrive."""
 
     def __init__(self, reports: Reports, progress: Progress) -> None:
         super().__init__(reports.numbers)

@@ -1,4 +1,4 @@
-"""How far a run is: rows, MB/s and the time left, on one line of a terminal."""
+"""The progress of a run: rows, MB/s and the time left, on one line of a terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WIDTH = 24
 
 
 class Progress:
-    """Shows how far a run is; without a terminal it shows nothing."""
+    """Shows the progress of a run; without a terminal it shows nothing."""
 
     def __init__(self, total: int | None, stream: TextIO | None = None) -> None:
         self._total = total
@@ -23,7 +23,7 @@ class Progress:
         self._skipped = 0
 
     def skip(self, size: int) -> None:
-        """This many bytes were done by an earlier run."""
+        """Adds bytes that an earlier run has done."""
         self._skipped += size
 
     def show(self, rows: int, done: int, *, final: bool = False) -> None:

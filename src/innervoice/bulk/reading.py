@@ -1,7 +1,7 @@
 """Files -> tables: in pieces that can be read independently of each other, and a table at a time.
 
-A piece of a file of lines is a range of bytes that begins and ends with a line; of Parquet, some row groups; a file that is compressed or
-is one JSON array is one piece. Where pieces are cut depends on the file alone, so that the result does not depend on how many processes read.
+A piece of a file of lines is a range of bytes that begins and ends with a line; of Parquet, some row groups; a compressed file, or one that
+is one JSON array, is one piece. The boundaries of pieces depend only on the file, so that the result does not depend on the number of processes.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ __all__ = [
 ]
 
 PIECE_BYTES = 64_000_000
-"""About how much of a file is one piece, and so what one part file is made of."""
+"""About how much of a file is one piece, and so one part file."""
 _SAMPLE_TABLES = 8
-"""How many tables a sample is made of at most, where rows are large."""
+"""How many tables a sample has at most, where rows are large."""
 _READ = 1 << 20
 _ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def pieces_of(files: Iterable[InputFile], size: int = PIECE_BYTES) -> Iterator[Piece]:
-    """The pieces of files, in order. Lines are counted as the pieces are asked for, so that reading can begin at once."""
+    """The pieces of files, in order. Lines are counted as the pieces are requested, so that reading can begin at once."""
     for file in files:
         if file.format == "parquet":
             yield from parquet_pieces(file, size)
@@ -90,7 +90,7 @@ def _line_ranges(file: InputFile, size: int) -> Iterator[Piece]:
         while block := stream.read(_READ):
             cut = 0
             while position + len(block) - start >= size:
-                # The first line break behind enough bytes ends the piece.
+                # The first line break after enough bytes ends the piece.
                 end = block.find(b"\n", max(cut, start + size - position - 1)) + 1
                 if not end:
                     break

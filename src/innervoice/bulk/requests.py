@@ -1,6 +1,6 @@
-"""The requests of a batch, joined to its answers: a file of answers has no prompts, and comes in any order.
+"""The requests of a batch, joined to its answers: a file of answers has no prompts, and is in any order.
 
-Lines are found by their id (`custom_id`, `key`, `recordId`); only where they are is kept in memory.
+Lines are matched by their id (`custom_id`, `key`, `recordId`); only their positions are kept in memory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SYSTEMS = ("system", "instructions", "systemInstruction", "system_instruction")
 
 
 def requests(path: str) -> Step:
-    """The step; `path` is a file of lines, as it was sent to the provider. Fills `prompt` where it is null, and adds the tools of the request."""
+    """The step; `path` is the file of lines that was sent to the provider. Fills `prompt` where it is null, and adds the tools of the request."""
     if not Path(path).is_file():
         raise UsageError(f"there is no file {path} with requests")
     adds = {"tools": Column("string", "The tools that the request offered, as JSON; null if none.")}
@@ -48,7 +48,7 @@ def _run(batch: Batch, *, path: str) -> Batch:
 
 @lru_cache(maxsize=4)
 def _places(path: str) -> dict[str, int]:
-    """Where the line of each id begins."""
+    """The position of the line of each id."""
     places: dict[str, int] = {}
     position = 0
     with Path(path).open("rb") as stream:

@@ -1,7 +1,7 @@
 """A table of any layout -> a batch of the one schema: a row for each answer of the model.
 
-The rows of one conversation, or of one list of generations, are neighbours in one batch and have the same id; `turn` counts them. A row that
-cannot be read, or that holds no answer where one was expected, is a row with the status `unreadable`: nothing is left out.
+The rows of one conversation, or of one list of generations, are adjacent in one batch and have the same id; `turn` counts them. A row that
+cannot be read, or has no answer where one was expected, becomes a row with the status `unreadable`: nothing is left out.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from innervoice.canon.views import is_blank, is_same
 __all__ = ["UNREADABLE", "RowReader", "kept_names", "schema_columns"]
 
 UNREADABLE = "unreadable"
-"""The status of a row that could not be read; `notes` says why, by a code."""
+"""The status of a row that could not be read; a code in `notes` says why."""
 _MOST_TROUBLES = 100
 _CONVERSATIONS = frozenset(("messages", "interactions"))
-"""Layouts whose rows are conversations, each answer of which follows those before it."""
+"""Layouts whose rows are conversations, in which each answer follows the earlier ones."""
 _NOTHING = SplitText(None, None, UNREADABLE, ("row_unreadable",))
 _FAILED = SplitText(None, None, "interrupted", ("request_failed",))
 
@@ -42,7 +42,7 @@ def schema_columns(options: ReadOptions) -> list[str]:
 
 
 def kept_names(columns: Sequence[str], layout: Layout, options: ReadOptions) -> dict[str, str]:
-    """Which columns of the rows are passed on, and under which name: one that the schema has gets `row_` before it."""
+    """Which columns of the rows are passed on, and under which name: a name of the schema gets the prefix `row_`."""
     if options.keep is None:
         chosen = [
             name
@@ -65,7 +65,7 @@ class RowReader:
         self._troubles: list[Trouble] = []
 
     def take_troubles(self) -> list[Trouble]:
-        """The rows that could not be read since this was asked last, the first of them."""
+        """The rows that could not be read since the last call, the first of them."""
         troubles, self._troubles = self._troubles, []
         return troubles
 
@@ -123,7 +123,7 @@ class RowReader:
         return batch
 
     def _own_rows(self, table: Table) -> Batch:
-        """The rows of a table that has the schema already."""
+        """The rows of a table that already has the schema."""
         for row, why in table.unreadable.items():
             self._troubles.append(Trouble(table.place(row), why))
         kept = kept_names(list(table.columns), self._layout, self._options)
@@ -151,7 +151,7 @@ class RowReader:
         return self._with_field(text, field, answer)
 
     def _with_field(self, text: str, field: str, answer: Answer) -> SplitText:
-        """An answer whose reasoning has a place of its own; its text may repeat it."""
+        """An answer whose reasoning is in a separate field; its text may repeat it."""
         notes: tuple[str, ...] = ("field_thinking",)
         place: str | None = answer.place
         said = text
@@ -194,7 +194,7 @@ class RowReader:
 
 
 def _columns_of(response: Response, answer: Answer) -> SplitText:
-    """The columns of an answer that was read as an API sent it."""
+    """The columns of an answer in the form of an API."""
     notes = tuple(dict.fromkeys(note.code for note in response.notes))
     thinking = response.thinking
     inline = "inline_thinking" in notes
@@ -211,7 +211,7 @@ def _calls(answer: Answer) -> str | None:
 
 
 def _last(rows: Sequence[int]) -> list[bool]:
-    """Of the answers of one row, the last one."""
+    """Marks the last answer of each row."""
     return [row != following for row, following in zip(rows, [*rows[1:], None], strict=True)]
 
 
@@ -227,7 +227,7 @@ def _usage(response: Response) -> dict[str, int | None] | None:
 
 
 def _part(part: Part) -> dict[str, str | None]:
-    """A part as the schema has it; what is neither text nor reasoning is its JSON."""
+    """A part in the form of the schema; a part that is neither text nor reasoning is its JSON."""
     text = part.text if isinstance(part, (Text, Thinking)) else to_json(part).decode()
     complete = getattr(part, "complete", True)
     origin = load_json(to_json(part)).get("origin")

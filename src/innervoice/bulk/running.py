@@ -1,7 +1,7 @@
-"""Runs over files: every process reads pieces of them and writes a part file for each; what is there already is not made again.
+"""Runs over files: every process reads pieces of them and writes a part file for each; parts that exist are not made again.
 
-The pieces, and so the part files, depend on the files and the options alone: one process or eight, in one go or killed and started
-again, the result has the same bytes. A part is complete when its file has its name and `.parts` has its counts.
+The pieces, and so the part files, depend only on the files and the options: with one process or eight, in one go or killed and restarted,
+the result has the same bytes. A part is complete when its file has its final name and `.parts` has its counts.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ __all__ = ["Form", "Job", "Result", "run"]
 
 
 class Form(NamedTuple):
-    """What is written instead of the rows of the schema, as the messages of a trainer; it may leave out rows and join them."""
+    """What is written instead of the rows of the schema, such as the messages of a trainer; it may leave out rows and join them."""
 
     name: str
     run: Callable[[Batch], Batch]
     columns: dict[str, Column]
-    """All columns that it gives."""
+    """All columns of the output."""
 
 
 class Job(NamedTuple):
@@ -44,7 +44,7 @@ class Job(NamedTuple):
     options: ReadOptions
     steps: tuple[Step, ...]
     divide: Callable[[Batch], dict[str, Batch]] | None
-    """Divides the rows among outputs: "" is the main one, another name gets files of its own, as `rejected`."""
+    """Divides the rows among outputs: "" is the main one, another name such as `rejected` gets files of its own."""
     form: Form | None
     output: Output
     schema: Any = None
@@ -79,7 +79,7 @@ def run(
 ) -> Result:
     """Reads files, splits reasoning, runs steps, and writes the rows to `output`: a folder of part files, or one file.
 
-    `settings` are what steps, `divide` and `form` depend on, for the manifest: a run with other settings does not go on with the parts of this one.
+    `settings` are the parameters of steps, `divide` and `form`, for the manifest: a run with other settings does not continue the parts of this one.
     With more than one process, the calling script must have `if __name__ == "__main__":`, and all functions must be importable.
     """
     options = options or ReadOptions()
@@ -160,7 +160,7 @@ def _schema(job: Job) -> Any:
 def _missing(
     pieces: Iterator[Piece], place: Output, parts: dict[int, dict[str, Any]], progress: Progress
 ) -> Iterator[tuple[int, Piece]]:
-    """The pieces without a part; the parts that are there are put into `parts`."""
+    """The pieces without a part; existing parts are added to `parts`."""
     for number, piece in enumerate(pieces):
         known = place.known(number)
         if known is None:
@@ -171,7 +171,7 @@ def _missing(
 
 
 def run_piece(job: Job, number: int, piece: Piece, reports: Reports) -> dict[str, Any]:
-    """Reads a piece and writes its part; gives the files and the counts."""
+    """Reads a piece and writes its part; returns the files and the counts."""
     reader = RowReader(job.finding.layout, job.options, tuple(job.finding.markup.rows))
     needed = None if job.options.raw else [*job.finding.layout.read, *job.finding.kept]
     if job.finding.layout.kind in ("answers", "sessions"):
@@ -209,7 +209,7 @@ def run_piece(job: Job, number: int, piece: Piece, reports: Reports) -> dict[str
 def _open(job: Job, name: str, number: int) -> PartFile:
     schema = job.schema
     if name and schema is not None:
-        # Rows of another output are rows of the schema, with a column of its name that says why they are there.
+        # Rows of another output are rows of the schema, with a column of its name that gives the reason.
         from innervoice.bulk.arrow import schema_of  # noqa: PLC0415 - only for files with a schema
 
         schema = _schema(job._replace(form=None))

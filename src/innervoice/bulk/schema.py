@@ -1,7 +1,7 @@
-"""The one schema that all rows come out in, whatever they were read from.
+"""The one schema of all output rows, whatever they were read from.
 
-A batch is a dict of columns, each a list; all lists have the same length. `bulk/arrow.py` turns it into a record batch and back. A step gets a batch and
-returns one with further columns; it drops no row and changes no row that it was not asked to.
+A batch is a dict of columns, each a list; all lists have the same length. `bulk/arrow.py` converts it into a record batch and back. A step gets a batch and
+returns one with further columns; it drops no row and changes no row unless it was asked to.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Batch: TypeAlias = dict[str, list[Any]]
 
 
 class Column(NamedTuple):
-    """A column: its type in the words of Arrow, and what it means."""
+    """A column: its type in Arrow's notation, and its meaning."""
 
     type: str
     meaning: str
@@ -26,11 +26,11 @@ COLUMNS: dict[str, Column] = {
     "source": Column("string", "The file it came from."),
     "model": Column("string", "The model that wrote the answer, if the row says."),
     "turn": Column("int32", "Which answer of its conversation or list it is, from 0."),
-    "last": Column("bool", "Whether no later answer of the same conversation follows; true of every answer in a list."),
-    "prompt": Column("list<struct<role: string, content: string, reasoning: string, calls: string, call_id: string>>", "The messages before the answer; of earlier answers the reasoning, too, and their tool calls, as in `calls`."),
-    "answer": Column("string", "What the model said, without its reasoning."),
-    "calls": Column("string", "The tool calls that it made, as the JSON of a list of id, name and arguments; null if it made none."),
-    "reasoning": Column("string", "What it thought; null if there is none."),
+    "last": Column("bool", "Whether no later answer of the same conversation follows; true for every answer in a list."),
+    "prompt": Column("list<struct<role: string, content: string, reasoning: string, calls: string, call_id: string>>", "The messages before the answer; earlier answers with their reasoning and their tool calls, as in `calls`."),
+    "answer": Column("string", "The model's answer, without its reasoning."),
+    "calls": Column("string", "The tool calls that the model made, as the JSON of a list of id, name and arguments; null if there are none."),
+    "reasoning": Column("string", "The model's reasoning; null if there is none."),
     "parts": Column("list<struct<type: string, text: string, state: string, origin: string>>", "All parts in order, as `to_json` writes their origin."),
     "status": Column("string", "The status of a response, or `unreadable`."),
     "finish": Column("string", "The finish reason, if the row says."),

@@ -1,6 +1,6 @@
 """Keys, tokens and passwords in prompts, reasoning and answers: where they are, and, on request, rows without them.
 
-What looks like a secret is the list of `show/secrets.py`. Only the places are kept, never the secret itself.
+The patterns of secrets are those of `show/secrets.py`. Only their places are kept, never the secrets themselves.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from innervoice.show.secrets import redacted, secrets_in
 __all__ = ["secrets"]
 
 _ADDS = {
-    "secrets": Column("list<struct<place: string, message: int32, kind: string, start: int32, end: int32>>", "What looks like a secret: the column, of a prompt the message and its member, and the characters from start to end; if redacted, in the text as it was."),
+    "secrets": Column("list<struct<place: string, message: int32, kind: string, start: int32, end: int32>>", "What looks like a secret: the column, for a prompt the message and its member, and the characters from start to end; if redacted, positions in the original text."),
 }  # fmt: skip
 
 
 def secrets(*, redact: bool = False) -> Step:
-    """The step; with `redact`, placeholders stand for the secrets in all columns of the schema, and parts lose their origins, which may hold them again."""
+    """The step; with `redact`, placeholders replace the secrets in all columns of the schema, and parts lose their origins, which may repeat them."""
     return Step("secrets", partial(_run, redact=redact), _ADDS)
 
 

@@ -1,4 +1,4 @@
-"""Session logs and other files that are no tables -> tables: a row for each answer of the model."""
+"""Session logs and other files that are not tables -> tables: a row for each answer of the model."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["as_sessions", "session_tables"]
 _LINES = frozenset(("batch", "litellm", "stored"))
 """Sources whose lines are independent of each other: they are read as rows, a piece at a time."""
 _ANYTHING = "captured"
-"""The source that nearly everything looks like."""
+"""The source format that nearly everything looks like."""
 
 
 def as_sessions(files: Sequence[InputFile], *, any_source: bool = False) -> list[InputFile] | None:
-    """The files as sessions, if they are such; with `any_source`, if they are any source at all."""
+    """The files as sessions, if they are sessions; with `any_source`, if they are of any source format."""
     if not files or not all(_is_local(file) for file in files):
         return None
     reader = reader_of(Path(files[0].path))
@@ -89,7 +89,7 @@ def _asked(message: Message) -> dict[str, Any]:
 
 
 def _said(message: Message) -> str:
-    """The text of a message that the model got."""
+    """The text of a message to the model."""
     texts = []
     for part in message.parts:
         if isinstance(part, Text):

@@ -1,4 +1,4 @@
-"""What a text says, by column, and in one word how it ended."""
+"""The columns of a text, and its status."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["SplitText", "status_of"]
 
 
 class SplitText(NamedTuple):
-    """What a text says, by column."""
+    """The columns of a text."""
 
     answer: str | None
     """None only where there is no text at all, as in a row that cannot be read."""
@@ -24,7 +24,7 @@ class SplitText(NamedTuple):
 def status_of(
     finish: str | None, *, answered: bool, is_open: bool = False, calls: bool = False
 ) -> Status:
-    """The status of a text that came whole, as `Response.status` has it."""
+    """The status of a complete text, as in `Response.status`."""
     if finish == "refusal":
         return "refused"
     if finish == "length":

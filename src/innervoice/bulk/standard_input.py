@@ -1,4 +1,4 @@
-"""Standard input, which can be read again from the start as long as not much of it was read: first for a sample, then for good."""
+"""Standard input, which can be read again from the start as long as little of it was read: first for a sample, then for good."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST = 128_000_000
 
 
 class RepeatedInput:
-    """Lines of a stream; those that were read are kept until they are too many, or the last pass gives them out."""
+    """Lines of a stream; lines that were read are kept until there are too many, or the last pass begins."""
 
     def __init__(self, stream: BinaryIO, most: int = _MOST) -> None:
         self._stream = stream
@@ -31,7 +31,7 @@ class RepeatedInput:
         self._again = iter(list(self._kept))
 
     def release(self) -> None:
-        """The next pass is the last: begins again, and keeps nothing any more."""
+        """Begins the last pass, which keeps nothing any more."""
         self.restart()
         kept, self._kept = self._kept or deque(), None
         self._again = iter(lambda: kept.popleft() if kept else b"", b"")
@@ -49,14 +49,14 @@ class RepeatedInput:
         return line
 
     def close(self) -> None:
-        """Nothing: it is not ours."""
+        """Does nothing: standard input is not ours to close."""
 
 
 _own: list[RepeatedInput] = []
 
 
 def standard_input(*, is_last: bool = False) -> RepeatedInput:
-    """Standard input from its first line; `is_last` says that nobody will ask again."""
+    """Standard input from its first line; `is_last` says that it will not be requested again."""
     if not _own:
         if sys.stdin is None:
             raise UsageError("standard input is closed; name a file")

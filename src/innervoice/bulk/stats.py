@@ -1,6 +1,6 @@
-"""How long the parts of a row are, and cheap signs of how it was thought: counted in one pass.
+"""How long the parts of a row are, and cheap indicators of how the model reasoned: counted in one pass.
 
-Tokens are those of the provider where the row reports them, those of a tokenizer where one is passed, and else an estimate by characters (four
+Tokens are those of the provider if the row reports them, those of a tokenizer if one is passed, or else an estimate by characters (four
 letters of an alphabet, or one and a half of Han and kana, are a token); `tokens_by` says which.
 """
 
@@ -26,11 +26,11 @@ _ADDS = {
     "reasoning_tokens": Column("int64", "Tokens of the reasoning."),
     "answer_tokens": Column("int64", "Tokens of the rest of the output."),
     "tokens_by": Column("string", "Who counted the tokens: `provider`, `tokenizer` or `estimate`."),
-    "reasoning_share": Column("double", "Reasoning tokens in all output tokens; null if there are none."),
+    "reasoning_share": Column("double", "Share of reasoning tokens in all output tokens; null if there are none."),
     "steps": Column("int32", "Paragraphs of the reasoning."),
-    "reflections": Column("int32", "Words in the reasoning that turn back: wait, let me check, actually, alternatively."),
-    "code_share": Column("double", "Characters of reasoning and answer in fenced code; null if both are empty."),
-    "math_share": Column("double", "The same in formulas between dollar signs or LaTeX brackets."),
+    "reflections": Column("int32", "Words in the reasoning that signal second thoughts: wait, let me check, actually, alternatively."),
+    "code_share": Column("double", "Share of the characters of reasoning and answer in fenced code; null if both are empty."),
+    "math_share": Column("double", "The same for formulas between dollar signs or LaTeX brackets."),
 }  # fmt: skip
 
 _PARAGRAPH = re.compile(r"\n\s*\n")
@@ -81,7 +81,7 @@ def _run(batch: Batch, *, tokens: Callable[[str], int] | None) -> Batch:
 def estimated_tokens(text: str) -> int:
     """About how many tokens a text has."""
     letters = scripts_of(text)
-    # `scripts_of` weighs Han threefold and kana twofold: 1.5 of them are a token.
+    # `scripts_of` weights Han threefold and kana twofold: 1.5 of them are a token.
     wide = letters.get("han", 0.0) / 3 + letters.get("kana", 0.0) / 2
     return round(wide / 1.5 + (len(text) - wide) / 4)
 

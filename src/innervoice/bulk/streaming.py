@@ -24,7 +24,7 @@ def read(
     *,
     finding: Finding | None = None,
 ) -> Iterator[Batch]:
-    """The rows of files, split, in batches of the schema; `finding` is what `find` gave, if that was asked already."""
+    """The rows of files, split, in batches of the schema; `finding` is the result of `find`, if it was already called."""
     options = options or ReadOptions()
     finding = finding or find(paths, options)
     reader = RowReader(finding.layout, options, tuple(finding.markup.rows))
@@ -34,7 +34,7 @@ def read(
 
 
 def write_lines(batches: Iterable[Batch], stream: BinaryIO, steps: Sequence[Step] = ()) -> Counts:
-    """Writes batches as JSON lines to an open stream; gives the counts."""
+    """Writes batches as JSON lines to an open stream; returns the counts."""
     counts = Counts()
     for batch in batches:
         for step in steps:
@@ -52,7 +52,7 @@ def split_batch(
     prefix_open: bool | None = None,
     markup: Sequence[str] = (),
 ) -> Batch:
-    """A batch of any columns with the column `text` split: it gets answer, reasoning, status, notes and markup; null stays null."""
+    """A batch of any columns with the column `text` split: adds answer, reasoning, status, notes and markup; null stays null."""
     splitter = TextSplitter(model, prefix_open, markup)
     split = [None if value is None else splitter.split(value) for value in batch[text]]
     return {

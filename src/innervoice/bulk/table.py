@@ -1,4 +1,4 @@
-"""A piece of a file: rows by column, before anything is known about what they mean."""
+"""A piece of a file: rows by column, before their meaning is known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["LazyColumn", "Table", "taken"]
 
 
 class LazyColumn(Sequence[Any]):
-    """A column of an Arrow array, made Python's when it is first looked at; what nobody looks at goes on as the array that it is."""
+    """A column of an Arrow array, converted to Python on first access; a column that is never accessed is passed on as the array."""
 
     def __init__(self, array: Any) -> None:
         self.array = array
@@ -52,9 +52,9 @@ class Table(NamedTuple):
     unreadable: dict[int, str]
     """Rows that could not be read, and why; their values are None."""
     raw: Callable[[int], str]
-    """A row as it was."""
+    """A row in its original form."""
     size: int = 0
-    """About how many bytes of the file it is, for the progress."""
+    """About how many bytes of the file it has, for the progress."""
 
     def column(self, name: str) -> Sequence[Any]:
         """A column; one that the file does not have is empty."""
@@ -65,7 +65,7 @@ class Table(NamedTuple):
         return {name: column[index] for name, column in self.columns.items()}
 
     def place(self, index: int) -> str:
-        """Where a row is: file and line."""
+        """The position of a row: file and line."""
         return f"{self.source}:{self.numbers[index]}"
 
     @classmethod

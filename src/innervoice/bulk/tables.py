@@ -1,4 +1,4 @@
-"""Steps on a table of Arrow, for engines that hand over tables: `bulk/on_ray.py` and its like."""
+"""Steps on an Arrow table, for engines that pass tables: `bulk/on_ray.py` and similar ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches -> a part file: JSON lines, Parquet or Arrow, whole or not there at all, with its digest."""
+"""Batches -> a part file: JSON lines, Parquet or Arrow, complete or not at all, with its digest."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from innervoice.errors import UsageError
 __all__ = ["OUTPUTS", "PartFile", "Written", "hashed_copy", "json_lines", "output_format"]
 
 OUTPUTS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet", ".arrow")
-"""The formats that can be written, by the end of the name."""
+"""The formats that can be written, by the suffix of the name."""
 _GROUP_BYTES = 8_000_000
-"""About how much a row group holds."""
+"""About how many bytes a row group has."""
 
 
 class Written(NamedTuple):
@@ -39,7 +39,7 @@ class _Writer(Protocol):
 
 
 def output_format(path: str) -> str:
-    """The format of a path to write, by the end of its name; raises `UsageError` for others."""
+    """The format of a path to write, by the suffix of its name; raises `UsageError` for others."""
     name = Path(path).name.lower()
     found = [ending for ending in OUTPUTS if name.endswith(ending)]
     if not found:
@@ -50,7 +50,7 @@ def output_format(path: str) -> str:
 
 
 class PartFile:
-    """Writes a file under another name, and renames it when it is complete: what has its name is whole."""
+    """Writes a file under another name, and renames it when it is complete: a file with the final name is complete."""
 
     def __init__(self, path: Path, ending: str, schema: Any = None) -> None:
         self._path = path
@@ -69,7 +69,7 @@ class PartFile:
         self._writer.write(batch)
 
     def finish(self) -> Written:
-        """Completes the file and gives it its name."""
+        """Completes the file and renames it."""
         self._writer.close()
         self._file.sync()
         self._temporary.replace(self._path)
@@ -97,7 +97,7 @@ def json_lines(batch: Batch) -> bytes:
 
 
 def hashed_copy(sources: list[Path], target: Path) -> Written:
-    """Writes files behind each other under a new name, completely or not at all."""
+    """Writes files one after the other under a new name, completely or not at all."""
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     file = _HashedFile(temporary.open("wb"))
     try:
@@ -113,7 +113,7 @@ def hashed_copy(sources: list[Path], target: Path) -> Written:
 
 
 class _HashedFile:
-    """A file that knows the digest of what was written."""
+    """A file that computes the digest of what is written."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -173,7 +173,7 @@ class _LinesWriter:
     def __init__(self, file: _HashedFile, ending: str) -> None:
         stream: Any = file
         if ending.endswith(".gz"):
-            # Without a name and a time: the same rows are the same bytes.
+            # Without a name and a time: the same rows give the same bytes.
             stream = gzip.GzipFile("", "wb", 6, cast("Any", file), mtime=0)
         elif ending.endswith(".zst"):
             stream = _zstd_stream(file)
@@ -201,7 +201,7 @@ def _zstd_stream(file: _HashedFile) -> Any:
 
 
 class _ParquetWriter:
-    """Row groups of about the same size, however the batches are cut."""
+    """Row groups of about the same size, whatever the sizes of the batches."""
 
     def __init__(self, file: _HashedFile, schema: Any) -> None:
         self._arrow = with_arrow("writing Parquet")

@@ -1,1 +1,1 @@
-"""The values everything else speaks: frozen, comparable, printable without their seals."""
+"""The values that all other modules use: frozen, comparable, printable without their seals."""

@@ -1,7 +1,7 @@
 """The type that an answer should have <-> its JSON schema, and the text of an answer as a value of that type.
 
-Accepted are dataclasses, TypedDicts, msgspec Structs, whatever else msgspec has a schema for (`list[Dog]`, an enum), models of
-pydantic, and a JSON schema as a dict, whose answers are plain JSON values. APIs want an object at the root of a schema, so any
+Accepted are dataclasses, TypedDicts, msgspec Structs, anything else that msgspec has a schema for (`list[Dog]`, an enum), pydantic
+models, and a JSON schema as a dict, whose answers are plain JSON values. APIs require an object at the root of a schema, so any
 other type is wrapped into an object with one member.
 """
 
@@ -25,7 +25,7 @@ _FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 
 
 class AnswerType:
-    """A type, its name and schema, and how a JSON value becomes one of it."""
+    """A type, its name and schema, and the conversion of a JSON value into it."""
 
     def __init__(
         self, name: str, schema: dict[str, Any], convert: Callable[[Any], Any] | None = None
@@ -59,7 +59,7 @@ class AnswerType:
         return cls(name, whole, lambda plain: msgspec.convert(plain, value, strict=False))
 
     def parse(self, text: str) -> Any:
-        """The value that a text is; raises `DecodeError` if it is none of this type."""
+        """The value of a text; raises `DecodeError` if it is not of this type."""
         fenced = _FENCED.match(text)
         try:
             plain = load_json(fenced[1] if fenced else text)
@@ -68,7 +68,7 @@ class AnswerType:
         return self.convert(plain)
 
     def value_of(self, text: str, calls: Sequence[ToolCall], status: str) -> Any:
-        """The value in an answer: in a call of the tool that stands for it, else in the text."""
+        """The value in an answer: in a call of the tool that stands for it, or else in the text."""
         call = next((call for call in calls if call.name == self.name), None)
         if call is not None and call.complete:
             return self.parse(call.arguments or "{}")
@@ -97,7 +97,7 @@ class AnswerType:
 
 
 def _rooted(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema whose root can be seen, and is not a reference."""
+    """A schema whose root is not a reference."""
     target = _target(schema, schema)
     if target is schema:
         return schema
@@ -115,9 +115,9 @@ def _wrapped(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_nulls(value: Any, schema: Any, root: dict[str, Any]) -> Any:
-    """The value without members that are null where the schema has none.
+    """The value without members that are null although the schema does not allow null.
 
-    OpenAI's strict mode has no optional members: they come as null instead of being left out.
+    OpenAI's strict mode has no optional members: they are null instead of being left out.
     """
     schema = _target(schema, root) if isinstance(schema, dict) else {}
     if isinstance(value, list):

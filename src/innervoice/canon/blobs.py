@@ -1,11 +1,11 @@
-"""Long seals stored apart: a value in its JSON form <-> the same with references in the place of its seals.
+"""Long seals stored separately: a value in its JSON form <-> the same with references in place of its seals.
 
-Signatures and encrypted reasoning may be many thousand characters, which not every column or front end carries. A
-reference is `{"innervoice.blob": digest}`; it stands only in an origin, where one of its `seals` stood, and the digest is
+Signatures and encrypted reasoning may have many thousand characters, which not every database column or front end can hold. A
+reference is `{"innervoice.blob": digest}`; it occurs only in an origin, in place of one of its `seals`, and the digest is
 that of the seal, so that equal ones are stored once.
 
-Where a seal must not be written at all, `{"innervoice.seal": {"size": 436, "hash": "1a2b3c4d"}}` stands in its place: enough to say that
-it was there, and to tell it from others.
+Where a seal must not be written at all, it is replaced by `{"innervoice.seal": {"size": 436, "hash": "1a2b3c4d"}}`: enough to see that
+it existed, and to tell it from others.
 """
 
 from __future__ import annotations
@@ -46,21 +46,23 @@ def with_references(value: Any, blobs: MutableMapping[str, str]) -> Any:
 
 
 def with_seals(value: Any, blobs: Mapping[str, str]) -> Any:
-    """The value with its seals in their places again."""
+    """The value with its seals back in their places."""
 
     def take(seal: Any) -> Any:
         digest = seal.get(REFERENCE) if isinstance(seal, dict) else None
         if digest is None:
             return seal
         if digest not in blobs:
-            raise DecodeError(f"a seal was stored apart, under {digest!r}, which is not in blobs")
+            raise DecodeError(
+                f"a seal was stored separately under {digest!r}, which is missing from blobs"
+            )
         return blobs[digest]
 
     return _changed(value, take)
 
 
 class SealFacts(NamedTuple):
-    """What may be shown of a seal."""
+    """The facts about a seal that may be shown."""
 
     size: int
     """In characters."""
@@ -69,7 +71,7 @@ class SealFacts(NamedTuple):
 
 
 def seal_facts(seal: Any) -> SealFacts:
-    """The size and the hash of a seal, or of one in whose place a placeholder stands."""
+    """The size and the hash of a seal, or of the seal that a placeholder replaces."""
     match seal:
         case {"innervoice.seal": {"size": int(size), "hash": str(known)}}:
             return SealFacts(size, known[:8])
@@ -82,7 +84,7 @@ def seal_facts(seal: Any) -> SealFacts:
 
 
 def seal_placeholder(seal: Any) -> dict[str, Any]:
-    """What stands in the place of a seal that is not written."""
+    """The placeholder of a seal that is not written."""
     return {_PLACEHOLDER: seal_facts(seal)._asdict()}
 
 
@@ -98,7 +100,7 @@ def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _with_member(block: Any, path: list[str], change: Callable[[Any], Any]) -> Any:
-    """The block with one member of it changed, and nothing else touched."""
+    """The block with one member changed, and nothing else touched."""
     if not path:
         return change(block)
     name, *rest = path

@@ -29,7 +29,7 @@ __all__ = [
 
 
 class PartStart(Value, frozen=True, tag="part_start", tag_field="event"):
-    """A part begins; `part` holds what is known of it already, a tool call's id and name."""
+    """A part begins; `part` has what is already known, such as a tool call's id and name."""
 
     index: int
     type: str
@@ -58,7 +58,7 @@ class ToolCallDelta(Value, frozen=True, tag="tool_call_delta", tag_field="event"
 
 
 class PartEnd(Value, frozen=True, tag="part_end", tag_field="event"):
-    """A part is over; this is all of it."""
+    """A part has ended; this is all of it."""
 
     index: int
     part: Part
@@ -72,7 +72,7 @@ class Recast(Value, frozen=True, tag="recast", tag_field="event"):
 
 
 class Heartbeat(Value, frozen=True, tag="heartbeat", tag_field="event"):
-    """The other side is alive and has nothing to say yet."""
+    """The connection is alive, but there is no output yet."""
 
 
 class UsageUpdate(Value, frozen=True, tag="usage_update", tag_field="event"):

@@ -1,4 +1,4 @@
-"""Looking into a JSON schema."""
+"""Resolves references in a JSON schema."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""JSON text <-> Python values, losing nothing.
+"""JSON text <-> Python values, without any loss.
 
-msgspec is fast and strict. What it refuses and JSON senders write all the same goes a slower way:
+msgspec is fast and strict. Input that it refuses but that occurs in practice takes a slower path:
 a lone surrogate (half of an emoji cut between two deltas), integers beyond 64 bits, numbers beyond
 a float. The last become `Decimal` and are written back as the same number.
 """
@@ -21,11 +21,11 @@ _DECODER = msgspec.json.Decoder()
 
 
 class NestedTooDeeplyError(ValueError):
-    """The JSON has more objects and lists inside each other than can be held."""
+    """The JSON is nested more deeply than can be handled."""
 
 
 def load_json(data: bytes | bytearray | memoryview | str) -> Any:
-    """Reads one JSON value; raises ValueError for what is none, or is nested too deeply to hold."""
+    """Reads one JSON value; raises ValueError for invalid JSON, or if it is nested too deeply."""
     try:
         return _DECODER.decode(data)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -38,12 +38,12 @@ def load_damaged_json(data: bytes) -> Any:
 
 
 def dump_json(value: Any) -> bytes:
-    """Writes a JSON value; the result has no blanks."""
+    """Writes a JSON value; the result has no white space."""
     try:
         data = _ENCODER.encode(value)
     except (UnicodeError, OverflowError, msgspec.MsgspecError):
         return _dump_leniently(value).encode("ascii")
-    # The encoder writes null for a float without a number: one is looked for only where a null is.
+    # The encoder writes null for a float that is not a number: one is searched for only if there is a null.
     if (b"null" in data or b"sNaN" in data) and _has_odd_number(value):
         return _dump_leniently(value).encode("ascii")
     return data
@@ -63,7 +63,7 @@ def _number(literal: str) -> float | Decimal:
 
 
 def _has_odd_number(value: Any) -> bool:
-    """Whether the value holds a number that the fast encoder would write as something else."""
+    """Whether the value contains a number that the fast encoder would write as something else."""
     pending = [value]
     while pending:
         item = pending.pop()
@@ -99,7 +99,7 @@ _ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def split_members(data: bytes) -> dict[str, Any]:
-    """The members of an object as the bytes that they are, unread; raises ValueError for what is no object."""
+    """The members of an object as their bytes, unparsed; raises ValueError for anything else."""
     try:
         return _MEMBERS.decode(data)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
@@ -107,7 +107,7 @@ def split_members(data: bytes) -> dict[str, Any]:
 
 
 def split_items(data: Any) -> list[Any]:
-    """The items of an array as the bytes that they are, unread; raises ValueError for what is no array."""
+    """The items of an array as their bytes, unparsed; raises ValueError for anything else."""
     try:
         return _ITEMS.decode(data)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:

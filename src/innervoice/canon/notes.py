@@ -38,13 +38,13 @@ SENTENCES: dict[str, str] = {
     "inline_repeated": "The text contains the same reasoning as the reasoning field; the field is kept.",
     "field_thinking": "The reasoning was received in a separate field.",
     # the response as a whole
-    "content_not_logged": "The log says that there was an answer, and not what it said.",
-    "model_replaced": "Another model than the one that was asked for gave the answer.",
+    "content_not_logged": "The log records that there was an answer, but not its content.",
+    "model_replaced": "A different model than the one requested answered.",
     "answer_in_reasoning": "The response has reasoning but no answer; the answer may be part of the reasoning.",
     "call_candidate": "The reasoning, or the text where it broke off, contains a tool call that the model did not make; it was not run.",
     # rows of data sets
-    "row_unreadable": "The row could not be read, or holds no answer where one was expected.",
-    "request_failed": "The provider answered this request of a batch with an error.",
+    "row_unreadable": "The row could not be read, or has no answer where one was expected.",
+    "request_failed": "The provider returned an error for this request of a batch.",
     # settings and history of a request
     "effort_wins": "Both an effort and a budget were requested; the effort is used.",
     "effort_clamped": "The model does not support this effort; the nearest supported one was sent.",
@@ -73,15 +73,15 @@ SENTENCES: dict[str, str] = {
     "turn_repeated": "The history has the same assistant turn twice in a row; it was sent once.",
     "result_repeated": "A tool call has more than one result; only the first one was sent.",
     "blank_omitted": "A blank text in an assistant turn was not sent, because hosts refuse it.",
-    "extra_dropped": "A member of a request that was read in another dialect has no counterpart here; it was not sent.",
-    "cache_mark_dropped": "The API has no cache marks, or not there; the content was sent without the mark.",
-    "tool_dropped": "A tool that only the dialect it was read in offers was not sent.",
+    "extra_dropped": "A member of a request that was read from another dialect has no counterpart here; it was not sent.",
+    "cache_mark_dropped": "The API does not support cache marks, or not in this place; the content was sent without the mark.",
+    "tool_dropped": "A tool that exists only in the dialect it was read from was not sent.",
     "result_filled": "A tool call has no result; a result that says so was sent.",
     "prefix_changed": "This reasoning is bound to the messages before it, and they have changed since.",
     "held_by_server": "The server stores the conversation; only new messages were sent.",
     "reasoning_missing": "The model expects the reasoning of an open tool loop, and one of its turns has none.",
     "item_id_dropped": "The reasoning that led to this item was not sent; the item was sent without its id, because the host would look for that reasoning.",
-    "item_not_stored": "The server did not store the response that this item came in; the item was sent without its id.",
+    "item_not_stored": "The server did not store the response that contained this item; the item was sent without its id.",
     "calls_moved": "The host requires tool calls at the end of a turn; they were moved there.",
     "reasoning_off_unstreamed": "The model reasons only in streamed responses; reasoning is off.",
     "reasoning_off_for_loop": "The open tool loop was started by another model, which this model rejects while it reasons; reasoning is off.",
@@ -99,24 +99,24 @@ SENTENCES: dict[str, str] = {
     "stop_in_reasoning": "This host also applies stop strings to the reasoning; the response may end before the answer starts.",
     # turns that a program sends back
     "thinking_restored": "Reasoning that the program had lost was put back from the store.",
-    "turn_rejoined": "The program had split a turn of the model, or merged two; they were sent as they came from the model.",
-    "envelope_unreadable": "The program carried reasoning in an envelope that does not open here: it is damaged, or of another owner; it was dropped.",
-    "words_replaced": "The program returned a summary of reasoning; the provider's own seal, which was stored without the summary, was sent in its place.",
-    "envelope_outdated": "The program changed a text or a call beside which it carried an envelope; its words were sent, without what the envelope holds.",
+    "turn_rejoined": "The program had split a turn of the model, or merged two; they were sent as the model had sent them.",
+    "envelope_unreadable": "The program sent reasoning back in an envelope that cannot be opened here: it is damaged, or belongs to another owner; it was dropped.",
+    "words_replaced": "The program sent back a summary of the reasoning; the provider's own seal, which was stored without the summary, was sent instead.",
+    "envelope_outdated": "The program changed a text or a tool call that carried an envelope; the changed version was sent, without the content of the envelope.",
     # what the gateway changes
     "system_line_dropped": "A line of the system prompt that only the client's own provider reads was not sent.",
     "effort_limited": "The configuration limits the effort; the limit was sent.",
     "reasoning_shown": "The client asked for reasoning, and its API shows it; the model was asked to show a summary.",
-    "cache_key_added": "The provider finds its prompt cache by a key, and the client sent none; one was made of how the conversation begins.",
-    "header_dropped": "A feature that the client asked for in a header is not known at this host; it was not asked for.",
+    "cache_key_added": "The provider looks up its prompt cache by a key, and the client sent none; one was derived from the beginning of the conversation.",
+    "header_dropped": "The host does not know a feature that the client requested in a header; it was not requested.",
     "moved_on": "An upstream could not answer; the request went to the next one.",
     "tokens_estimated": "The provider did not count the tokens; the counts are estimates.",
-    "cost_unknown": "The caller has a budget, and the price of the model is not known; nothing was booked on the budget.",
-    "response_not_stored": "The response could not be stored: it cannot be retrieved, and no request can go on from it.",
-    "turn_not_stored": "The store could not be asked or written; the answer was served without it.",
+    "cost_unknown": "The caller has a budget, but the price of the model is unknown; nothing was charged to the budget.",
+    "response_not_stored": "The response could not be stored: it cannot be retrieved, and no request can continue from it.",
+    "turn_not_stored": "The store could not be read or written; the answer was served without it.",
     # sending a request
     "retried": "The host was busy, or the connection failed before any output; the request was sent again.",
-    "refused_before": "The host refused this reasoning before, at this place of the conversation; it was not sent again.",
+    "refused_before": "The host refused this reasoning before, at this position in the conversation; it was not sent again.",
     "recovered_after_refusal": "The host refused reasoning of an earlier turn, or refused to show its own; the request was sent again without it.",
     "broken_after_end": "The connection failed after the end of the answer; the token counts may be missing.",
     # lookups in the catalog
@@ -124,9 +124,9 @@ SENTENCES: dict[str, str] = {
     # answers that are written
     "thinking_without_place": "The dialect has no place for this reasoning, which is hidden or sealed by another provider; it was left out.",
     "part_without_place": "The dialect has no place for a part of this kind; it was left out.",
-    "input_wrapped": "The dialect takes an object as the arguments of a call; arguments that are none became its only member, `input`.",
-    "arguments_after_end": "More arguments came after those of the call were complete and sent; they were left out.",
-    "sent_before_recast": "Text that turned out to be something else had been sent already; it was not sent again.",
+    "input_wrapped": "The dialect requires an object as the arguments of a call; arguments of another type became its only member, `input`.",
+    "arguments_after_end": "More arguments arrived after the call's arguments were complete and had been sent; they were left out.",
+    "sent_before_recast": "Text had already been sent when it turned out to be something else; it was not sent again.",
 }
 
 
@@ -172,5 +172,5 @@ class Notebook:
         """All notes so far."""
         if not self._counts:
             return ()
-        # From a list, a tuple is made twice as fast as from a generator.
+            # A tuple from a list is twice as fast as from a generator.
         return tuple([Note(code, detail, count) for (code, detail), count in self._counts.items()])

@@ -1,11 +1,11 @@
-"""Where a part came from, and what must go back there.
+"""Where a part came from, and what must be sent back there.
 
 A *seal* is opaque state inside a wire block: a signature, encrypted content, redacted data, an item
 id. It is stored once, inside `Origin.block`, byte for byte; `Origin.seals` names the members of the
 block that are seals, as paths joined by dots (`reasoningText.signature`).
 
 A part cut out of a text keeps the markup that was removed around and inside it: `Markup(at, text)`
-stood before character `at` of the part's text. `restore` weaves it in again, so the content string
+was before character `at` of the part's text. `restore` inserts it again, so the content string
 that the model wrote is rebuilt byte for byte (invariant I2).
 """
 
@@ -19,14 +19,14 @@ __all__ = ["Markup", "Origin", "weave"]
 
 
 class Markup(Value, frozen=True, array_like=True):
-    """Characters that were removed from a text, and before which character of it they stood."""
+    """Characters that were removed from a text, and the character of it before which they were."""
 
     at: int
     text: str
 
 
 class Origin(Value, frozen=True, kw_only=True):
-    """Provider, model, dialect and account of a part, and the wire block it was."""
+    """Provider, model, dialect and account of a part, and its wire block."""
 
     hidden: ClassVar[frozenset[str]] = frozenset({"block", "item", "led_by"})
 
@@ -41,7 +41,7 @@ class Origin(Value, frozen=True, kw_only=True):
     item: str | None = None
     """The id of the wire item that several parts share."""
     cache_mark: Any = None
-    """A cache mark that stood on the part in another dialect, as Anthropic writes it."""
+    """A cache mark on the part in another dialect, in Anthropic's form."""
     led_by: str | None = None
     """The id of the reasoning item before it; a host that stores items refuses the part without that item."""
     prefix: str | None = None

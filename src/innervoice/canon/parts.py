@@ -1,6 +1,6 @@
 """The ordered pieces of a message.
 
-`complete` says whether the wire (or the closing tag) ended the part: an incomplete one is readable,
+`complete` says whether the wire format (or the closing tag) ended the part: an incomplete one is readable,
 but is never sent back as sealed.
 """
 

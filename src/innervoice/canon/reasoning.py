@@ -1,4 +1,4 @@
-"""What one asks of a model's reasoning, and what became of the wish.
+"""The requested settings for a model's reasoning, and what was sent.
 
 None is not "off": it leaves the provider's default alone. Off is effort "none".
 """
@@ -19,7 +19,7 @@ _EFFORTS, _SHOWS = get_args(Effort), get_args(Show)
 
 
 class Reasoning(Value, frozen=True):
-    """How much a model shall reason (effort, or a budget in tokens) and how much of it to show."""
+    """How much a model should reason (effort, or a budget in tokens) and how much of it to show."""
 
     effort: Effort | None = None
     budget: int | None = None
@@ -38,11 +38,11 @@ class Reasoning(Value, frozen=True):
 
     @classmethod
     def from_any(cls, value: Any) -> Reasoning | None:
-        """Takes what people write for it.
+        """Reads the forms in which callers write it.
 
-        A word is an effort, a number a budget, False is off and True is on. Of a dict, OpenRouter's members
+        A string is an effort, a number a budget, False is off and True is on. In a dict, OpenRouter's members
         (`effort max_tokens enabled exclude`), Anthropic's (`type budget_tokens display`), litellm's
-        (`reasoning_effort thinking`) and ours are known. Off wins over an effort, and an effort over a budget.
+        (`reasoning_effort thinking`) and ours are accepted. Off wins over an effort, and an effort over a budget.
         """
         match value:
             case None | Reasoning():
@@ -57,7 +57,7 @@ class Reasoning(Value, frozen=True):
                 return _from_dict(value)
             case _:
                 raise UsageError(
-                    f"reasoning must be a word, a number of tokens, a dict or Reasoning, not {value!r}"
+                    f"reasoning must be a string, a number of tokens, a dict or Reasoning, not {value!r}"
                 )
 
 
@@ -101,7 +101,7 @@ def _from_dict(value: dict[str, Any]) -> Reasoning:
 
 
 class ReasoningReport(Value, frozen=True, kw_only=True):
-    """What was asked for, what was sent, and why they differ."""
+    """What was requested, what was sent, and why they differ."""
 
     requested: Reasoning | None = None
     effective: Reasoning | None = None

@@ -49,7 +49,7 @@ def check_base_url(url: str) -> None:
 
 
 class RequestFields(TypedDict, total=False):
-    """The fields of a `Request` beside its model and messages, as its caller may write them."""
+    """The fields of a `Request` besides its model and messages, as its caller may write them."""
 
     system: str | None
     tools: Iterable[Any]
@@ -117,7 +117,7 @@ class Request(_Head, frozen=True, kw_only=True):
             raise UsageError(
                 "messages must be a list of messages; create one with innervoice.user(text)"
             )
-        # People append a response to the history as it is; its message is used.
+        # A response may be appended to the history as it is; its message is used.
         messages = tuple(
             item.message if isinstance(item, Response) else item for item in self.messages
         )
@@ -139,7 +139,7 @@ class Request(_Head, frozen=True, kw_only=True):
 
 
 def _stops(stop: Any) -> tuple[str, ...] | None:
-    """Stop strings, out of one or several."""
+    """Stop strings, from one or several."""
     if stop is None or isinstance(stop, str):
         return stop if stop is None else (stop,)
     listed = tuple(stop) if isinstance(stop, Iterable) else ()
@@ -155,7 +155,7 @@ def _stops(stop: Any) -> tuple[str, ...] | None:
 class Wire(Value, frozen=True, kw_only=True):
     """An encoded request: URL, headers and body. It is not sent, and has no credentials."""
 
-    # The body holds the seals of the history, and headers of the caller may hold keys.
+    # The body contains the seals of the history, and headers of the caller may contain keys.
     hidden: ClassVar[frozenset[str]] = frozenset({"body", "headers"})
 
     method: str = "POST"

@@ -1,6 +1,6 @@
-"""What a model answered: the parts, and all that is derived from them.
+"""The answer of a model: the parts, and everything that is derived from them.
 
-Status, text, thinking and the message are computed from the parts, never stored beside them.
+Status, text, thinking and the message are computed from the parts, never stored separately.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Failure(Value, frozen=True, kw_only=True):
 
 
 class Response(Value, frozen=True, kw_only=True, tag="response", tag_field="type"):
-    """An answer, whole or as far as it came."""
+    """An answer, complete or as far as it was received."""
 
     type: ClassVar[Literal["response"]] = "response"
 
@@ -86,17 +86,17 @@ class Response(Value, frozen=True, kw_only=True, tag="response", tag_field="type
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """The calls it asks for, in order."""
+        """The tool calls, in order."""
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
     @property
     def message(self) -> Message:
-        """What to append to a history."""
+        """The message to append to a history."""
         return Message("assistant", self.parts, self.origin)
 
     @property
     def status(self) -> Status:
-        """In one word, how the answer ended."""
+        """How the answer ended, in one word."""
         if not self.ended or self.error is not None:
             return "interrupted"
         if self.finish_reason == "refusal":
@@ -112,7 +112,7 @@ class Response(Value, frozen=True, kw_only=True, tag="response", tag_field="type
         return "stopped_inside_thinking" if thoughts and not thoughts[-1].complete else "empty"
 
     def cost(self) -> Cost | None:
-        """What the answer cost in dollars at list prices; None where tokens or prices are unknown.
+        """The cost of the answer in dollars at list prices; None where tokens or prices are unknown.
 
         Needs the extra `innervoice[prices]`.
         """
@@ -120,5 +120,5 @@ class Response(Value, frozen=True, kw_only=True, tag="response", tag_field="type
         return cost
 
     def _repr_html_(self) -> str:
-        """How a notebook shows it."""
+        """The response as HTML, for notebooks."""
         return str(import_module("innervoice.show.html").render_html(self))

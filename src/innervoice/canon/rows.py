@@ -32,9 +32,9 @@ class Card(Row, frozen=True, kw_only=True):
     markup: tuple[str, ...] = ()
     """Other rows of the inline vocabulary that it writes."""
     prefix_open: bool = False
-    """Its prompt ends with the opening tag, so that its text starts inside the reasoning."""
+    """Whether its prompt ends with the opening tag, so that its text starts inside the reasoning."""
     stutter: bool = False
-    """It may write a line of a few characters and an extra closing tag after its reasoning."""
+    """Whether it may write a line of a few characters and an extra closing tag after its reasoning."""
     ends: tuple[str, ...] = ()
     """Markers that end its reasoning when the closing tag is missing."""
     leaks: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Card(Row, frozen=True, kw_only=True):
 
 
 class Place(Row, frozen=True, kw_only=True):
-    """Where a host answers in one dialect, and with which keys; None is as in the host's row."""
+    """The base URL and the keys of a host for one dialect; None is as in the host's row."""
 
     base_url: str | None = None
     url_variables: dict[str, tuple[str, ...]] | None = None
@@ -61,16 +61,16 @@ class Place(Row, frozen=True, kw_only=True):
 
 
 class Host(Row, frozen=True, kw_only=True):
-    """A provider's API: where it is, how to authenticate, and what it expects."""
+    """A provider's API: its base URL, its authentication, and what it expects."""
 
     id: str
     aliases: tuple[str, ...] = ()
     base_url: str
-    """Where it answers; {braces} stand for what `url_variables` fill in."""
+    """The base URL; {braces} stand for values that `url_variables` fill in."""
     url_variables: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - msgspec copies it
     """Environment variables that fill each of the braces of `base_url`."""
     server_variables: tuple[str, ...] = ()
-    """Environment variables that hold the address of the whole server; the path of `base_url` follows it."""
+    """Environment variables with the URL of the whole server; the path of `base_url` follows it."""
     url_rewrites: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Text of the URL that is replaced once the braces are filled."""
     keys: tuple[str, ...]
@@ -78,7 +78,7 @@ class Host(Row, frozen=True, kw_only=True):
     tokens: tuple[str, ...] = ()
     """Those of `keys` that hold a bearer token, where the key itself goes into another header."""
     key_header: str = "authorization"
-    """The header that carries the key; in "authorization" the word Bearer stands before it."""
+    """The header that carries the key; in "authorization" the word Bearer precedes it."""
     header_variables: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - msgspec copies it
     """Headers that environment variables fill."""
     aws_service: str | None = None
@@ -86,36 +86,36 @@ class Host(Row, frozen=True, kw_only=True):
     google_credentials: bool = False
     """Without a key, the token comes from Google's default credentials."""
     token_url: str | None = None
-    """Where its key is exchanged for the token that it accepts."""
+    """The URL where its key is exchanged for the token that it accepts."""
     token_variables: tuple[str, ...] = ()
-    """Environment variables that may hold another address for that."""
+    """Environment variables that may hold another URL for that."""
     dialect: str
     fields: tuple[str, ...]
     """Where its answers carry reasoning; documentation only."""
     inline: bool
     """Whether its answers may carry reasoning as markup in the text."""
     cumulative: bool = False
-    """Every delta of the reasoning repeats what came before."""
+    """Whether every delta of the reasoning repeats the earlier ones."""
     separate_reasoning: bool = False
-    """Reports reasoning tokens beside the output tokens, not as part of them."""
+    """Whether it reports reasoning tokens in addition to the output tokens, not as part of them."""
     sealed_only: bool = False
-    """Accepts sealed reasoning back, and refuses readable reasoning."""
+    """Whether it accepts sealed reasoning back, but refuses readable reasoning."""
     calls_last: bool = False
-    """Requires the calls of a turn after everything else of the turn, in the Responses dialect."""
+    """Whether it requires the calls of a turn after everything else of the turn, in the Responses dialect."""
     stops_anywhere: bool = False
-    """Applies stop strings to the reasoning as well."""
+    """Whether it also applies stop strings to the reasoning."""
     refuses: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Members of a message that it refuses -> the message of the refusal."""
     strict: tuple[str, ...] = ()
     """Dialects in which it refuses members, roles and kinds of blocks that its API does not have; elsewhere it ignores them."""
     knows: tuple[str, ...] = ()
-    """Members of messages, calls and schemas that it has beside those of its dialects."""
+    """Members of messages, calls and schemas that it has in addition to those of its dialects."""
     lacks: tuple[str, ...] = ()
     """Members of a body that its dialects have and it does not."""
     models: tuple[str, ...] | None = None
-    """Patterns of models that it serves beside those with a row of their own; None: it serves any name."""
+    """Patterns of models that it serves in addition to those with a row; None: it serves any name."""
     makes: tuple[str, ...] = ()
-    """Patterns of the models that are its own, in the names that it gives them; other hosts may serve them too."""
+    """Patterns of the models that are its own, as it names them; other hosts may serve them as well."""
     says: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Messages of its refusals, where they differ from those of the dialect: `unknown_member`, `unknown_model`."""
     exclusive: tuple[tuple[str, str], ...] = ()
@@ -123,21 +123,21 @@ class Host(Row, frozen=True, kw_only=True):
     paths: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Dialects -> their paths, where they differ; a path with {model} leaves the model out of the body."""
     verbs: dict[str, tuple[str, str]] = {}  # noqa: RUF012 - msgspec copies it
-    """Dialects -> what {verb} in the path stands for, for whole and for streamed answers, where it differs."""
+    """Dialects -> the value of {verb} in the path, for whole and for streamed answers, where it differs."""
     speaks: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Patterns of models -> the dialect that they speak at this host, where it is not `dialect`."""
     places: dict[str, Place] = {}  # noqa: RUF012 - msgspec copies it
-    """Dialects that it answers at another address, or with other keys."""
+    """Dialects that it serves at another base URL, or with other keys."""
     envelope: str | None = None
-    """The dialect whose errors and frames stand around its answers; each message of a stream is base64 in a `chunk`."""
+    """The dialect whose errors and frames wrap its answers; each message of a stream is base64 in a `chunk`."""
     formats: tuple[str, ...] = ()
     """The types of `response_format` that it accepts, where they are not all of its dialect's."""
     members: dict[str, dict[str, str]] = {}  # noqa: RUF012 - msgspec copies it
     """Dialects -> members that this host requires in the body in addition."""
     member_variables: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - msgspec copies it
-    """Members of the body that environment variables fill: the first that has a value."""
+    """Members of the body that environment variables fill: the first with a value."""
     renames: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
-    """Members of the body that it calls otherwise if they are text."""
+    """Members of the body that it names differently if they are text."""
     otel_name: str | None = None
     """Its name in OpenTelemetry's GenAI conventions, where it is not the id."""
     otel_operations: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
@@ -149,7 +149,7 @@ class Host(Row, frozen=True, kw_only=True):
     source: str
 
     def in_dialect(self, dialect: str) -> Self:
-        """The row as it is for requests in this dialect, at the address and with the keys of its place."""
+        """The row for requests in this dialect, with the base URL and the keys of its place."""
         place = self.places.get(dialect)
         if place is None:
             return self
@@ -211,13 +211,13 @@ class ModelRow(Row, frozen=True, kw_only=True):
     off_up_to: str | None = None
     """The highest effort at which reasoning may be switched off."""
     stream_only: bool = False
-    """Reasons only in streamed answers."""
+    """Whether it reasons only in streamed answers."""
     tolerates: tuple[str, ...] = ()
-    """Settings that it accepts and we never send: deprecated, or without effect."""
+    """Settings that it accepts but that are never sent: deprecated, or without effect."""
     says: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Messages of its refusals, where they differ from those of the dialect."""
     guess: bool = False
-    """A fallback for model names that no other row matches."""
+    """Whether it is a fallback for model names that no other row matches."""
     source: str
 
     @property

@@ -16,7 +16,7 @@ _TAKEN = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 
 
 def schema_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """The schema of the object that a function's arguments are."""
+    """The schema of the object of a function's arguments."""
     schema, components = msgspec.json.schema_components(
         [_arguments(function)], ref_template="#/$defs/{name}"
     )
@@ -26,9 +26,9 @@ def schema_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def convert_arguments(function: Callable[..., Any], arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a call as the function's types; raises `UsageError` for what does not fit.
+    """The arguments of a call as the function's types; raises `UsageError` for values that do not fit.
 
-    Models write numbers as text now and then, so texts that are numbers are taken for them.
+    Models sometimes write numbers as text, so texts that are numbers are accepted as numbers.
     """
     kind = _arguments(function)
     try:
@@ -47,12 +47,14 @@ def _arguments(function: Callable[..., Any]) -> type[msgspec.Struct]:
     fields: list[Any] = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind not in _TAKEN:
-            raise UsageError(f"{_name(function)} takes {parameter}, which a tool cannot")
+            raise UsageError(
+                f"{_name(function)} has the parameter {parameter}, which a tool cannot have"
+            )
         kind = _described(hints.get(parameter.name, Any))
         if parameter.default is parameter.empty:
             fields.append((parameter.name, kind))
         else:
-            # What is left out is left to the function, so that its default need not be JSON.
+            # An omitted argument is left to the function, so that its default need not be JSON.
             fields.append((parameter.name, kind | msgspec.UnsetType, msgspec.UNSET))
     try:
         return msgspec.defstruct(_name(function), fields, kw_only=True, forbid_unknown_fields=True)
@@ -61,7 +63,7 @@ def _arguments(function: Callable[..., Any]) -> type[msgspec.Struct]:
 
 
 def _described(kind: Any) -> Any:
-    """A type with the text beside it, `Annotated[str, "what it is"]`, as its description."""
+    """A type with its annotation, `Annotated[str, "what it is"]`, as its description."""
     described = [item for item in getattr(kind, "__metadata__", ()) if isinstance(item, str)]
     return Annotated[kind, msgspec.Meta(description=described[0])] if described else kind
 

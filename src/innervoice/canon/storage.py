@@ -1,7 +1,7 @@
 """Canonical values <-> bytes for storage, with origins and seals verbatim.
 
-What is written is plain JSON: a value is an object whose `type` (or `event`) names it, a history is
-an array. Fields at their default are left out, which is no loss: the wire blocks in the origins,
+The output is plain JSON: a value is an object whose `type` (or `event`) names it, a history is
+an array. Fields with their default are left out, which loses nothing: the wire blocks in the origins,
 where absent, null, "" and [] differ, are stored as they are.
 """
 
@@ -35,7 +35,7 @@ def to_json(
 ) -> bytes:
     """Writes a response, a message, a part, an event or a list of them.
 
-    With `blobs` long seals go there, under a digest, and what is written refers to them.
+    With `blobs`, long seals are put there under a digest, and the output refers to them.
     """
     items = list(value) if isinstance(value, (list, tuple)) else [value]
     items = [item.plain() if isinstance(item, StructuredResponse) else item for item in items]
@@ -53,16 +53,18 @@ def to_json(
 
 def plain_form(value: Any) -> Any:
     """Canonical values as dicts, lists and scalars, in the form that is stored."""
-    # A Decimal is a number beyond a float; `dump_json` knows how to write it.
+    # A Decimal is a number beyond a float; `dump_json` can write it.
     return msgspec.to_builtins(value, builtin_types=(Decimal,))
 
 
 def from_json(data: bytes | bytearray | str, *, blobs: Mapping[str, str] | None = None) -> Any:
-    """Reads what `to_json` wrote and gives an equal value; `blobs` are the seals that it put there."""
+    """Reads the output of `to_json` and returns an equal value; `blobs` has the seals that it put there."""
     try:
         loaded = load_json(data)
     except ValueError as error:
-        raise DecodeError(f"expected JSON written by to_json, but it is no JSON: {error}") from None
+        raise DecodeError(
+            f"expected JSON written by to_json, but it is not valid JSON: {error}"
+        ) from None
     refers = REFERENCE in data if isinstance(data, str) else REFERENCE.encode() in data
     if refers:
         loaded = with_seals(loaded, blobs or {})
@@ -78,7 +80,7 @@ def value_from(item: Any) -> Any:
             "expected a value written by to_json, an object with 'type' or 'event', "
             f"not {type(item).__name__}"
         )
-    # An event may have a member `type` of its own, so `event` is asked first.
+    # An event may have a member `type` of its own, so `event` is checked first.
     kind = Event if "event" in item else _NAMED_BY_TYPE
     try:
         return msgspec.convert(item, kind)

@@ -1,4 +1,4 @@
-"""A response whose answer has the type that was asked for."""
+"""A response whose answer has the requested type."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 class StructuredResponse(
     Response, Generic[T], frozen=True, kw_only=True, tag="response", tag_field="type"
 ):
-    """An answer that was asked for with `schema=`; stored, it is a plain `Response`."""
+    """An answer that was requested with `schema=`; stored, it is a plain `Response`."""
 
     hidden: ClassVar[frozenset[str]] = frozenset({"answer_type"})
 
@@ -23,9 +23,9 @@ class StructuredResponse(
 
     @property
     def data(self) -> T:
-        """The answer as a value of the type that was asked for.
+        """The answer as a value of the requested type.
 
-        Raises `DecodeError` where the answer is none: it was refused or cut off, or does not fit the type.
+        Raises `DecodeError` if there is no such value: the answer was refused or cut off, or does not fit the type.
         """
         value: T = self.answer_type.value_of(self.text, self.tool_calls, self.status)
         return value

@@ -1,4 +1,4 @@
-"""The target of a request: a model at a host, asked in a dialect from an account."""
+"""The target of a request: a model at a host, called in a dialect from an account."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ UNKNOWN_MODEL = ModelRow(match=("*",), control="none", off="never", source="noth
 
 
 class Target(Value, frozen=True, kw_only=True):
-    """Everything that decides what a request may hold. `catalog/targets.py` resolves one."""
+    """Everything that decides what a request may contain. `catalog/targets.py` resolves one."""
 
     provider: str | None = None
-    """The host's id; the caller's own word for a host that has no row; None if the model was named alone."""
+    """The host's id; the caller's own name for a host that has no row; None if only the model was named."""
     model: str
     """The model's name as its host spells it."""
     host: Host | None = None

@@ -8,8 +8,8 @@
     Converse      {"toolSpec": {"name", "description", "inputSchema": {"json": ...}}}
 
 A dict of another form is a provider's own tool, such as a web search that runs on its server. One of these is OpenAI's free-form tool, which
-takes any text in place of arguments: `{"type": "custom", "name", "description", "format"}`, in chat nested as functions are. `as_function`
-gives the function that stands for it elsewhere.
+takes any text in place of arguments: `{"type": "custom", "name", "description", "format"}`, in chat nested like functions. `as_function`
+returns the function that replaces it elsewhere.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from innervoice.errors import UsageError
 __all__ = ["FREE_FORM_INPUT", "Tool", "standard_schema", "tools_from"]
 
 FREE_FORM_INPUT = "input"
-"""The only argument of a function that stands for a free-form tool."""
+"""The only argument of a function that replaces a free-form tool."""
 
 _SCHEMAS = ("input_schema", "parametersJsonSchema", "parameters_json_schema", "parameters")
 _FUNCTION = {"type", "name", "description", "function", "toolSpec", "inputSchema", *_SCHEMAS}
@@ -40,7 +40,7 @@ class Tool(Value, frozen=True):
     own: Any = None
     """A provider's own tool, sent as it is; the fields of a function are empty then."""
     members: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it for each tool
-    """Further members of a function: `strict`, `cache_control`, ... Each goes to the dialects that have a place for it."""
+    """Further members of a function: `strict`, `cache_control`, ... Each is sent in the dialects that have it."""
 
     @classmethod
     def of(cls, value: Any) -> Tool:
@@ -84,7 +84,7 @@ class Tool(Value, frozen=True):
 
 
 def tools_from(values: Iterable[Any]) -> Iterator[Tool]:
-    """The tools in a list: each function that Gemini's form declares in one dict is a tool of its own."""
+    """The tools in a list: each function that Gemini's form declares in one dict becomes a tool of its own."""
     for value in values:
         given = value.own if isinstance(value, Tool) else value
         names = [name for name in _DECLARATIONS if isinstance(given, dict) and name in given]
@@ -119,7 +119,7 @@ def _schema(fields: dict[str, Any]) -> Any:
 
 
 def _is_gemini(schema: Any) -> bool:
-    """Whether a schema is written as Gemini's `parameters` are: the outermost type is in capitals."""
+    """Whether a schema has the form of Gemini's `parameters`: the outermost type is in capitals."""
     return (
         isinstance(schema, dict)
         and isinstance(schema.get("type"), str)
@@ -128,7 +128,7 @@ def _is_gemini(schema: Any) -> bool:
 
 
 def standard_schema(schema: Any) -> Any:
-    """JSON Schema for a schema of Gemini's, whose types are in capitals and which says `nullable` for null."""
+    """JSON Schema for a Gemini schema, whose types are in capitals and which uses `nullable` for null."""
     if not isinstance(schema, dict):
         return schema
     made = dict(schema)

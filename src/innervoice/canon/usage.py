@@ -1,4 +1,4 @@
-"""Tokens, in one arithmetic for every provider: output includes reasoning, input includes the cache."""
+"""Tokens, in one convention for every provider: output includes reasoning, input includes the cache."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import msgspec
 __all__ = ["Value"]
 
 
-# No value can come to hold itself, so the garbage collector need not look for cycles through them.
+# A value cannot contain itself, so the garbage collector need not look for cycles through them.
 class Value(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A frozen value whose `repr` shows no hidden field."""
 

@@ -1,9 +1,9 @@
 """Parts -> the answer and the reasoning as plain strings (rule S7).
 
-Parts keep every character that was written; only these views touch white space, and only beside a
-*cut*, a place where something was removed from the text. At the head and the end of the answer the
-white space beside a cut goes, but for the indentation of the first line that is left. At a cut in
-mid-text both sides keep their white space, and one blank is put where neither has any and a letter
+Parts keep every character that was written; only these views change white space, and only next to a
+*cut*, a place where something was removed from the text. At the beginning and the end of the answer the
+white space next to a cut is removed, except the indentation of the first line that is left. At a cut in
+mid-text both sides keep their white space, and one space is inserted where neither has any and a letter
 or digit follows.
 """
 
@@ -27,22 +27,22 @@ __all__ = [
 ]
 
 BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\u200b\u200c\u200d\u2060\ufeff"
-"""White space, zero-width characters and the byte order mark: nothing of an answer that a reader sees."""
+"""White space, zero-width characters and the byte order mark: characters that a reader does not see."""
 
 
-# What stands between two runs of text; several of these may.
+# What is between two runs of text; several of these may be.
 NOTHING = 0
 CUT = 1  # inline reasoning, a tag, a wrapper of the answer or a header was removed
 _PART = 2  # a part of another kind stands there
 
 
 def answer_of(parts: Iterable[Part]) -> str:
-    """The answer: the text parts, joined as the module says."""
+    """The answer: the text parts, joined as described above."""
     return joined(*_runs(parts))
 
 
 def joined(runs: list[str], gaps: list[int]) -> str:
-    """Runs of text, which are not empty, joined as the module says; `gaps` are `CUT` and its like before each and behind the last."""
+    """Runs of text, which are not empty, joined as described above; `gaps` are `CUT` and similar values before each and after the last."""
     if len(runs) == 1 and gaps == [NOTHING, NOTHING]:
         return runs[0]
     first = next((i for i, run in enumerate(runs) if not is_blank(run)), None)
@@ -79,13 +79,13 @@ def is_blank(text: str) -> bool:
 
 
 def is_same(one: str, other: str) -> bool:
-    """Whether two texts are equal, or one begins with the other, white space aside."""
+    """Whether two texts are equal, or one begins with the other, ignoring white space."""
     short, long = sorted(("".join(one.split()), "".join(other.split())), key=len)
     return bool(short) and long.startswith(short)
 
 
 def _goes_on(part: Thinking, before: str) -> bool:
-    """Whether inline reasoning goes on where a reasoning field ended; what the field has was removed from its head."""
+    """Whether inline reasoning continues where a reasoning field ended; the text of the field was removed from its beginning."""
     lead = next(iter((part.origin.markup if part.origin else None) or ()), None)
     return lead is not None and lead.at == 0 and lead.text.endswith(before.rstrip())
 
@@ -146,7 +146,7 @@ def _is_cut(gap: int) -> bool:
 
 
 def _without_head(run: str) -> str:
-    """The run without the white space at its head, but with the indentation of its first line."""
+    """The run without the white space at its beginning, but with the indentation of its first line."""
     body = run.lstrip(BLANKS)
     head = run[: len(run) - len(body)]
     line_start = head.rfind("\n") + 1
@@ -154,10 +154,10 @@ def _without_head(run: str) -> str:
 
 
 def kinds_of(parts: Iterable[Part]) -> tuple[bool, bool]:
-    """Whether there is reasoning that came apart from the text, and whether there is text that is not blank."""
+    """Whether there is reasoning separate from the text, and whether there is text that is not blank."""
     apart = said = False
     for part in parts:
-        # For a struct, asking for the type itself is three times as fast as isinstance.
+        # For a struct, comparing the type itself is three times as fast as isinstance.
         if type(part) is Thinking:
             apart = apart or not is_inline(part)
         elif type(part) is Text:

@@ -143,7 +143,7 @@ def _model_patterns() -> tuple[tuple[int, tuple[str, ...], ModelRow], ...]:
 
 
 def _last_segment(model: str) -> str:
-    """The part of a name that patterns match: without a path, and without `+words`, which say how the model shall behave."""
+    """The part of a name that patterns match: without a path, and without `+words`, which are options of the model."""
     return model.partition("+")[0].rstrip("/").rsplit("/", 1)[-1].lower()
 
 
@@ -177,7 +177,7 @@ def fits(patterns: Iterable[str], model: str) -> bool:
 def _matches(pieces: tuple[str, ...], name: str) -> bool:
     """Whether a name matches a pattern, which is split at each `*`; takes time in proportion to the name's length.
 
-    The leftmost place of each piece is the best, because it leaves the most of the name to the pieces behind it.
+    The leftmost position of each piece is the best, because it leaves the most of the name to the pieces after it.
     """
     first, *others = pieces
     if not others:
@@ -198,7 +198,7 @@ def _matches(pieces: tuple[str, ...], name: str) -> bool:
 
 
 def _is_start(name: str, place: int) -> bool:
-    """Whether a pattern may begin here: at the start of the name, or behind a separator."""
+    """Whether a pattern may begin here: at the start of the name, or after a separator."""
     return place == 0 or name[place - 1] not in _WORD
 
 

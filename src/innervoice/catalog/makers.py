@@ -1,9 +1,9 @@
 """A model's bare name -> the provider that it belongs to.
 
 A provider knows a name if a row that is not a guess has a pattern for it: a row of models.toml with this host, or `models` of the host. A
-pattern counts only from the start of the name, and only if it begins with a letter or digit of the name: `*` fits everything and knows nothing.
+pattern counts only from the start of the name, and only if it begins with a letter or digit of the name: `*` matches everything and proves nothing.
 
-Of several providers that know a name, the maker of the model is meant: the one whose column `makes` has the name. `claude-opus-5-5` is
+If several providers know a name, the model belongs to its maker: the one whose column `makes` has the name. `claude-opus-5-5` is
 known to Anthropic, Vertex, Azure and others, and belongs to Anthropic. A model with a maker never belongs to anyone else: a name that only
 an aggregator knows is not passed to it. `gpt-oss-120b` has no maker that serves it and many hosts, so it belongs to nobody.
 """
@@ -41,9 +41,9 @@ def maker_of(model: str) -> Host | None:
 
 @lru_cache(maxsize=64)
 def names_at(provider: str) -> tuple[str, ...]:
-    """Names of a provider's own models, out of the rows.
+    """Names of a provider's own models, from the rows.
 
-    Hosts that serve the models of others spell their names in ways of their own, which no row has, so they give none.
+    Hosts that serve the models of others spell their names in their own ways, which no row has, so they have none.
     """
     host = host_of(provider)
     if host is None or not host.makes:
@@ -70,11 +70,11 @@ def _begins(patterns: Iterable[str], model: str) -> bool:
 
 
 _ENDINGS = ("-20", "-v")
-"""Endings that a pattern allows for, and that the model's name does not have: a date, a version."""
+"""Suffixes that a pattern allows and that the model's name does not have: a date, a version."""
 
 
 def _name_in(pattern: str, row: ModelRow) -> str | None:
-    """The name that a pattern stands for: the pattern itself, or what is before its only `*`."""
+    """The name that a pattern stands for: the pattern itself, or the text before its only `*`."""
     name, star, rest = pattern.partition("*")
     if rest or name.endswith(_ENDINGS) or not name[-1:].isalnum():
         return None

@@ -1,7 +1,7 @@
-"""The files of models.dev -> what they say of a model's reasoning.
+"""The files of models.dev -> their facts about a model's reasoning.
 
-`api.json` is an object of providers, each with an object of models; `catalog.json` has that object under `providers`. A model says how
-its reasoning is set in `reasoning_options` (a list of toggle, effort and budget_tokens), in the second version of the format in
+`api.json` is an object of providers, each with an object of models; `catalog.json` has that object under `providers`. A model describes
+its reasoning settings in `reasoning_options` (a list of toggle, effort and budget_tokens), in the second version of the format in
 `capabilities.reasoning`. `models.json` names no providers, so nothing can be taken from it.
 https://github.com/anomalyco/models.dev, README.md, packages/core/src/schema.ts and schema-v2.ts, read 2026-11-16.
 """
@@ -17,14 +17,14 @@ __all__ = ["Fact", "facts_of", "providers_in"]
 
 _WORDS = ("minimal", "low", "medium", "high", "xhigh", "max")
 _NO_WORDS = (None, "none", "default")
-"""Values of an effort that are no level: off, and the provider's choice."""
+"""Values of an effort that are not levels: off, and the provider's choice."""
 _FIELDS = ("reasoning_content", "reasoning_details", "reasoning", "reasoning_text")
 _MOST_TOKENS = 10**9
 _SHOWN = 40
 
 
 class Fact:
-    """What a list says of a model, column by column of its row."""
+    """A list's facts about a model, column by column of its row."""
 
     def __init__(self) -> None:
         self.not_understood: Counter[str] = Counter()
@@ -33,7 +33,7 @@ class Fact:
         self._bounds: tuple[int | None, int | None] | None = None
 
     def set(self, column: str, value: Any) -> None:
-        """Takes a value that is known to fit the column."""
+        """Sets a value that is known to fit the column."""
         self._columns[column] = value
 
     def wonder(self, what: str, value: Any) -> None:
@@ -42,7 +42,7 @@ class Fact:
         self.not_understood[f"{what} {said if len(said) <= _SHOWN else said[:_SHOWN] + '...'}"] += 1
 
     def set_efforts(self, values: Any) -> None:
-        """Takes a list of effort levels."""
+        """Sets a list of effort levels."""
         if not isinstance(values, list):
             self.wonder("efforts", values)
             return
@@ -56,14 +56,14 @@ class Fact:
             self._is_switched = True
 
     def set_default(self, value: Any) -> None:
-        """Takes the effort when nothing is sent."""
+        """Sets the effort when nothing is sent."""
         if value in ("none", *_WORDS):
             self.set("default", value)
         elif value is not None and value != "default":
             self.wonder("default effort", value)
 
     def set_toggle(self, default: Any) -> None:
-        """Takes that reasoning can be switched on and off."""
+        """Sets that reasoning can be switched on and off."""
         self._is_switched = True
         if isinstance(default, bool) and not default:
             self.set("default", "none")
@@ -73,7 +73,7 @@ class Fact:
             self.wonder("toggle default", default)
 
     def set_budget(self, least: Any, most: Any) -> None:
-        """Takes the bounds of a token budget; each may be missing."""
+        """Sets the bounds of a token budget; each may be missing."""
         low, high = self._count("budget min", least), self._count("budget max", most)
         if low is not None and high is not None and low > high:
             self.wonder("budget", [least, most])
@@ -81,7 +81,7 @@ class Fact:
             self._bounds = low, high
 
     def set_count(self, column: str, value: Any) -> None:
-        """Takes a number of tokens; 0 is none."""
+        """Sets a number of tokens; 0 means none."""
         if count := self._count(column, value):
             self.set(column, count)
 
@@ -126,7 +126,7 @@ def providers_in(data: Any) -> dict[str, dict[str, Any]] | None:
 
 
 def facts_of(model: Any) -> Fact | None:
-    """What the file says of a model; None if the model does not reason."""
+    """The file's facts about a model; None if the model does not reason."""
     if not isinstance(model, dict):
         return None
     abilities = model.get("capabilities")

@@ -1,8 +1,8 @@
 """Newer facts about models -> rows that override the built-in ones.
 
 Three formats are read: the files of models.dev (`catalog/models_dev.py`), Anthropic's list of models with their capabilities, and
-OpenRouter's list of models. What a list does not mention is copied from the model's current row; what it says and nobody here knows is
-counted, not guessed at. The caller does all input and output.
+OpenRouter's list of models. Values that a list does not mention are copied from the model's current row; values that are unknown here are
+counted, not guessed. The caller does all I/O.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from innervoice.errors import DecodeError
 __all__ = ["Refreshed", "refreshed"]
 
 _EXPECTED = (
-    "expected models.dev's api.json or catalog.json, or a list of models of Anthropic or OpenRouter"
+    "expected models.dev's api.json or catalog.json, or a model list of Anthropic or OpenRouter"
 )
 _LONGEST_NAME = 200
 
 
 @dataclass
 class Refreshed:
-    """The rows of a list, and what became of the rest of it."""
+    """The rows of a list, and counts of the rest."""
 
     rows: list[ModelRow] = field(default_factory=list)
     taken: Counter[str] = field(default_factory=Counter)
@@ -37,12 +37,12 @@ class Refreshed:
     unknown_hosts: Counter[str] = field(default_factory=Counter)
     """Providers without a row here -> how many of their models reason."""
     unknown_models: list[str] = field(default_factory=list)
-    """Models of known providers that no row fits, not even a guess."""
+    """Models of known providers that no row matches, not even a guess."""
     not_understood: Counter[str] = field(default_factory=Counter)
-    """What the list says in words that are unknown here, or in a wrong form -> how often."""
+    """Values of the list that are unknown here, or have a wrong form -> how often."""
 
     def add(self, provider: str, model: Any, fact: Fact, source: str) -> None:
-        """Takes what a list says of a model that reasons."""
+        """Adds the list's facts about a model that reasons."""
         host = host_of(provider)
         if host is None:
             self.unknown_hosts[provider] += 1
@@ -58,7 +58,7 @@ class Refreshed:
         self.not_understood.update(fact.not_understood)
         changes = fact.changes(known)
         if known.guess:
-            source += "; what it does not say is a guess"
+            source += "; values that it does not contain are guesses"
         row = known.replace(match=(name,), hosts=(host.id,), guess=False, source=source, **changes)
         self.taken.update(
             column for column in changes if getattr(row, column) != getattr(known, column)
@@ -67,7 +67,7 @@ class Refreshed:
 
 
 def refreshed(data: Any, source: str) -> Refreshed:
-    """A row for every reasoning model in the data that has a row already, if only a guess."""
+    """A row for every reasoning model in the data that already has a row, if only a guess."""
     made = Refreshed()
     if isinstance(data, dict) and isinstance(data.get("data"), list):
         for provider, model, fact in _listed(data["data"]):
@@ -96,7 +96,7 @@ def _first_of_each(rows: list[ModelRow]) -> list[ModelRow]:
 
 
 def _is_name(model: Any) -> bool:
-    """Whether a name can be the pattern of a row: `*` would fit other models, `+` begins what is no part of a name."""
+    """Whether a name can be the pattern of a row: `*` would match other models, and `+` begins a suffix that is not part of a name."""
     if not isinstance(model, str) or not 0 < len(model) <= _LONGEST_NAME:
         return False
     return model.isprintable() and not set("*+") & set(model) and not model.endswith("/")

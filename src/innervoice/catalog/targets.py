@@ -1,7 +1,7 @@
 """Model ids -> targets. This is the one place where `provider/model` is split.
 
-The first `/` or `:` ends the provider. Who asks must name a provider that has a row, or a dialect (`resolved`); who reads an answer may
-have any name, and `deepseek-ai/DeepSeek-R1` stays whole because `deepseek-ai` is not a provider (`names_of`).
+The first `/` or `:` ends the provider. A request must name a provider that has a row, or a dialect (`resolved`); the source of an answer may
+have any name, and `deepseek-ai/DeepSeek-R1` is not split because `deepseek-ai` is not a provider (`names_of`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ModelId(NamedTuple):
     """The two halves of a model id."""
 
     provider: str
-    """The host's id if the provider has a row, else the word itself."""
+    """The host's id if the provider has a row, or else the name itself."""
     model: str
     is_known: bool
     """Whether the provider has a row."""
@@ -64,7 +64,7 @@ def resolved(model: str, dialect: str | None = None, scope: str | None = None) -
         raise UsageError(f"model must be 'provider/model', as 'openai/gpt-5.6'; not {model!r}")
     if dialect is None and parsed and not parsed.is_known:
         raise UsageError(
-            f"no provider is known by {parsed.provider!r}; name another, or give a dialect and a base_url"
+            f"unknown provider {parsed.provider!r}; name another, or pass a dialect and a base_url"
         )
     if parsed is None:
         return target_at(None, model, dialect, scope)
@@ -74,7 +74,7 @@ def resolved(model: str, dialect: str | None = None, scope: str | None = None) -
 def target_at(
     provider: str | None, model: str, dialect: str | None = None, scope: str | None = None
 ) -> Target:
-    """The target of a provider and a model that are split already."""
+    """The target of a provider and a model that are already split."""
     host = host_of(provider) if provider else None
     if dialect is None and host is not None:
         dialect = dialect_at(host, model)

@@ -1,4 +1,4 @@
-"""What `innervoice run` tells at the end: requests, tokens, and what became of the reasoning."""
+"""What `innervoice run` prints at the end: requests, tokens, and what happened to the reasoning."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Summary(Protocol):
     """Lines for the end of a run."""
 
     def lines(self) -> Iterator[str]:
-        """What is told, line by line."""
+        """The summary, line by line."""
 
 
 class RequestSummary(ServeOutput):
-    """Counts the requests of a gateway in this process; says nothing while the client has the screen."""
+    """Counts the requests of a gateway in this process; prints nothing while the client uses the screen."""
 
     def __init__(self, file: TextIO | None = None, *, priced: bool = True) -> None:
         super().__init__("text")
@@ -52,13 +52,13 @@ class RequestSummary(ServeOutput):
         self._cost: Decimal | None = None
         self._worth_explaining: list[str] = []
         self.logs: list[Path] = []
-        """What was kept of the requests."""
+        """The logs of the requests."""
 
     def say(self, text: str) -> None:
-        """Says nothing: the screen is the client's."""
+        """Prints nothing: the client uses the screen."""
 
     def request(self, report: Report) -> None:
-        """Counts a request that is over."""
+        """Counts a request that has ended."""
         name = "/".join(filter(None, (report.provider, report.model))) or "no model"
         self._models[name] += 1
         self._counts.update(kept=report.kept, carried=report.carried, restored=report.restored)
@@ -86,7 +86,7 @@ class RequestSummary(ServeOutput):
             self._cost = (self._cost or Decimal(0)) + found.total
 
     def lines(self) -> Iterator[str]:
-        """What is told, line by line."""
+        """The summary, line by line."""
         total = self._models.total()
         if not total:
             yield "the client sent no request to the gateway"
@@ -101,14 +101,18 @@ class RequestSummary(ServeOutput):
             ids = " ".join(self._worth_explaining[:_MOST_IDS])
             more = len(self._worth_explaining) - _MOST_IDS
             rest = f" and {more:,} more" if more > 0 else ""
-            where = self._file.name if self._file else "the file of --report"
-            yield f"to explain, in {where}: {ids}{rest}"
+            details = (
+                f"details are in {self._file.name}"
+                if self._file
+                else "run with --report FILE to get the details"
+            )
+            yield f"requests with problems: {ids}{rest}; {details}"
         if self.logs:
             yield f"to view it: innervoice view {' '.join(shlex.quote(str(log)) for log in self.logs)}"
 
 
 class CountedSummary:
-    """What a gateway of another process counted in the meantime."""
+    """What a gateway in another process counted in the meantime."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -133,7 +137,7 @@ class CountedSummary:
         return counts
 
     def lines(self) -> Iterator[str]:
-        """What is told, line by line."""
+        """The summary, line by line."""
         counts = self._after - self._before
         yield f"{_number(counts['requests'], 'request')}, those of other clients of {self._url} included"
         outcomes = Counter({name: counts[f"reasoning {name}"] for name in ("kept", "restored", "omitted")})  # fmt: skip

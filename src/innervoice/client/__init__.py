@@ -1,4 +1,4 @@
-"""Clients that ask models over HTTP, synchronous and asynchronous with the same methods.
+"""Clients that call models over HTTP, synchronous and asynchronous with the same methods.
 
     ask, stream ──► settings ──► exchange ──► http ──► exchange ──► events, Response
                                (pure: what is sent, what an outcome means, whether the request is sent again)

@@ -1,4 +1,4 @@
-"""The asynchronous client, for asyncio and trio. What it does is decided in `exchange.py`; this module only waits."""
+"""The asynchronous client, for asyncio and trio. `exchange.py` decides what it does; this module only waits."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ __all__ = ["AsyncClient", "AsyncEvents", "pull"]
 
 
 class AsyncClient:
-    """Asks models; one client serves many tasks and keeps its connections. In another event loop it opens new ones.
+    """Calls models; one client serves many tasks and keeps its connections. In another event loop it opens new ones.
 
-    Keys come from `keys` (by provider), `api_key` (of `provider`, or of the servers at `base_url` and `base_urls`), else from the
-    environment variables in each provider's row. `timeout` limits the waiting of a call in all, retries included;
+    Keys come from `keys` (by provider), `api_key` (of `provider`, or of the servers at `base_url` and `base_urls`), or else from the
+    environment variables in each provider's row. `timeout` limits the total waiting time of a call, retries included;
     `idle_timeout` limits how long a stream may be silent, and any byte ends a silence. `http` is a client of httpx2 or httpx
     to send with, which is not closed here. `inline="off"` leaves markup in the text. `ClientOptions` has all arguments.
     """
@@ -95,7 +95,7 @@ class AsyncClient:
     def stream(
         self, model: str, messages: Messages, *, schema: Any = None, **fields: Unpack[CallFields]
     ) -> AsyncEvents:
-        """Sends a request and returns its events as they come: `async with client.stream(...) as events`."""
+        """Sends a request and returns its events as they arrive: `async with client.stream(...) as events`."""
         return AsyncEvents(
             self, self._settings.exchange(model, messages, fields, stream=True, schema=schema)
         )
@@ -108,7 +108,7 @@ class AsyncClient:
         think_at_most: int,
         **fields: Unpack[CallFields],
     ) -> Response:
-        """Sends a request and limits its reasoning to about this many tokens, so that an answer comes soon."""
+        """Sends a request and limits its reasoning to about this many tokens, so that the answer comes soon."""
         limit = ThinkingLimit(self.full_name(model), think_at_most, dict(fields))
         async with self.stream(model, messages, **limit.first_fields()) as events:
             async for event in events:
@@ -189,7 +189,7 @@ class AsyncEvents:
 
     @property
     def settled(self) -> Place | None:
-        """The first place that is not settled behind the event that was given last; None if all of it is."""
+        """The first place that is not settled after the event that was yielded last; None if everything is settled."""
         return (
             UNSETTLED if self._position.index < len(self._exchange.events) else self._exchange.bound
         )
@@ -198,8 +198,8 @@ class AsyncEvents:
         """The answer in pieces, from its beginning.
 
         A piece may turn out to be reasoning (`Recast`), and cannot be taken back here. With `settled=True` only text is yielded that
-        can no longer change: immediately where the host separates reasoning, almost immediately after reasoning that came in the
-        text or in a field, and otherwise at the end of the answer.
+        can no longer change: immediately where the host separates reasoning, almost immediately after reasoning in the text
+        or in a field, and otherwise at the end of the answer.
         """
         return self._pieces("text", settled=settled)
 
@@ -267,7 +267,7 @@ class AsyncEvents:
     # ---- waiting -------------------------------------------------------------------------------
 
     async def _open(self, wait: float) -> None:
-        """Sends the request, again if needed, until an answer begins."""
+        """Sends the request, with retries if needed, until an answer begins."""
         exchange, client = self._exchange, self._client
         while True:
             if wait:
@@ -277,7 +277,7 @@ class AsyncEvents:
             problem: Exception | None = None
             outgoing = await self._outgoing()
             limit = exchange.deadline.limit()
-            # Such a client limits the wait for an answer, too.
+            # Such a client also limits the wait for an answer.
             is_limited = client._limits_silence and not client._own
             is_limited = is_limited and exchange.deadline.is_for_silence
             try:
@@ -308,7 +308,7 @@ class AsyncEvents:
         return self._exchange.outgoing()
 
     async def _pull(self) -> None:
-        """Waits for the next bytes, and sends the request again if they call for it."""
+        """Waits for the next bytes, and retries the request if necessary."""
         exchange = self._exchange
         if self._answer is None:
             raise exchange.failure or UsageError(

@@ -1,4 +1,4 @@
-"""What a client asks about an HTTP answer and its events."""
+"""Questions of a client about an HTTP response and its events."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["is_output", "is_uncompressed"]
 
 
 def is_uncompressed(answer: Any) -> bool:
-    """Whether the bytes of an HTTP response can be read as they come: not compressed, and not read before by a caller's hook."""
+    """Whether the bytes of an HTTP response can be read as they arrive: not compressed, and not already read by a caller's hook."""
     return not answer.is_stream_consumed and "content-encoding" not in answer.headers
 
 
 def is_output(event: Event) -> bool:
-    """Whether an event is part of the answer itself, so that the request is not sent again after it."""
+    """Whether an event is part of the answer itself, so that the request is not retried after it."""
     return not isinstance(event, (Heartbeat, UsageUpdate))

@@ -1,8 +1,8 @@
 """Authentication of a request: a key in a header, or a signature.
 
-A key comes from the arguments of the client, else from the environment variables of the host's row, in their order. Without a
-key, a host of AWS uses static AWS keys, else the credentials that botocore finds; a host of Google uses google-auth. These two packages
-are extras, imported only when needed. A host of IBM gets a token for the key (`token_exchange.py`).
+A key comes from the arguments of the client, or else from the environment variables of the host's row, in their order. Without a
+key, an AWS host uses static AWS keys, or else the credentials that botocore finds; a Google host uses google-auth. These two packages
+are extras, imported only when needed. An IBM host gets a token for the key (`token_exchange.py`).
 
 The key of one provider is never sent to another: `api_key` belongs to `provider`, or to the base URLs that the caller passed.
 """
@@ -52,7 +52,7 @@ class Outgoing(NamedTuple):
 
 
 class Destination(NamedTuple):
-    """Where a request goes: the target, and whether its address is the provider's own."""
+    """Where a request goes: the target, and whether its base URL is the provider's own."""
 
     target: Target
     is_default_url: bool
@@ -91,7 +91,7 @@ class Keyring:
         self._environ = environ
 
     def may_block(self, destination: Destination) -> bool:
-        """Whether finding the key may read files or ask the network."""
+        """Whether looking up the key may read files or use the network."""
         host = destination.host
         if url := self._token_url(destination):
             if callable(self._key_argument(destination)):
@@ -112,7 +112,7 @@ class Keyring:
         return host.google_credentials or self._aws_keys() is None
 
     def headers(self, destination: Destination, outgoing: Outgoing) -> dict[str, str]:
-        """The headers that authenticate this request, and those that say for whom it is."""
+        """The headers that authenticate this request, and those that name the account."""
         found, host = self._header_and_key(destination), destination.target.host
         if found:
             name, key = found
@@ -133,7 +133,7 @@ class Keyring:
         return {name: _checked(value, name) for name, value in values.items() if value}
 
     def _keyless_headers(self, destination: Destination, outgoing: Outgoing) -> dict[str, str]:
-        """What authenticates a request without a key: a signature, a token of Google's, or nothing."""
+        """The authentication of a request without a key: a signature, a Google token, or none."""
         host = destination.host
         if host and host.aws_service:
             return self._signed(destination, host.aws_service, outgoing)
@@ -149,7 +149,7 @@ class Keyring:
     # ---- keys ----------------------------------------------------------------------------------
 
     def _header_and_key(self, destination: Destination) -> tuple[str, str] | None:
-        """The header and the key of the client's arguments, else of the environment."""
+        """The header and the key from the client's arguments, or else from the environment."""
         key = self._key_argument(destination)
         if key is not None:
             text = _checked(key() if callable(key) else key, "the key that was passed")
@@ -170,7 +170,7 @@ class Keyring:
         return key
 
     def _token_url(self, destination: Destination) -> str | None:
-        """Where the key is exchanged for a token; None if it is sent as it is."""
+        """The URL where the key is exchanged for a token; None if it is sent as it is."""
         host = destination.host
         if host is None or host.token_url is None:
             return None
@@ -186,7 +186,7 @@ class Keyring:
         return next(filter(None, values), None)
 
     def members(self, destination: Destination) -> dict[str, str]:
-        """The members of the body that the environment fills, as the project at IBM."""
+        """The members of the body that the environment fills, such as IBM's project."""
         host = destination.host
         variables = host.member_variables if host else {}
         found = ((name, self._first_of(names)) for name, names in variables.items())
@@ -249,12 +249,12 @@ def key_headers() -> frozenset[str]:
 
 
 def _needs_key(host: Host) -> bool:
-    """Whether a request without a key would be refused; a server on one's own machine, or without a key variable, needs none."""
+    """Whether a request without a key would be refused; a local server, or one without a key variable, needs none."""
     return bool(host.keys) and host.base_url.startswith("https:")
 
 
 def _checked(key: Any, where: str) -> str:
-    """The key, if it can be sent in a header; if not, the error does not show it."""
+    """The key, if it can be sent in a header; otherwise raises an error that does not show it."""
     text = key.strip() if isinstance(key, str) else ""
     if not _PRINTABLE.fullmatch(text):
         raise UsageError(f"{where} must be a key of printable ASCII characters")

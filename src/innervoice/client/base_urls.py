@@ -1,6 +1,6 @@
 """The base URL of a provider, with the braces in its row filled from environment variables.
 
-A variable with the address of a whole server (`AZURE_OPENAI_ENDPOINT`) wins over variables that fill the braces.
+A variable with the URL of a whole server (`AZURE_OPENAI_ENDPOINT`) wins over variables that fill the braces.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _AUTHORITY = re.compile(r"(?:\w+://)?[^/]*")
 
 
 def base_url_of(host: Host, environ: Mapping[str, str]) -> str:
-    """The base URL of a host; raises a `UsageError` that names the variables which are missing."""
+    """The base URL of a host; raises a `UsageError` that names the missing variables."""
     if "{" not in host.base_url:
         return host.base_url
     for variable in host.server_variables:

@@ -1,6 +1,6 @@
 """Credentials from other packages: botocore for AWS, google-auth for Google.
 
-Both may read files and ask a metadata server, so they block; both cache credentials until they expire.
+Both may read files and call a metadata server, so they block; both cache credentials until they expire.
 """
 
 from __future__ import annotations

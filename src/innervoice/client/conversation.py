@@ -1,4 +1,4 @@
-"""A conversation: it keeps the history, runs tools, and moves between models.
+"""A conversation: it keeps the history, runs tools, and can switch between models.
 
     chat = client.conversation("anthropic/claude-opus-5-5", tools=[get_weather])
     chat.ask("What is the weather in Paris?")
@@ -40,7 +40,7 @@ class Conversation(ConversationBase):
         self, content: Any, *, schema: None = None, **settings: Unpack[CallFields]
     ) -> Response: ...
     def ask(self, content: Any, *, schema: Any = None, **settings: Unpack[CallFields]) -> Response:
-        """Sends a message of the user, runs the tools that the model calls, and returns the last response."""
+        """Sends a user message, runs the tools that the model calls, and returns the last response."""
         with self._turn(content):
             for last in self._countdown():
                 fields = self._fields(settings)
@@ -94,7 +94,7 @@ class AsyncConversation(ConversationBase):
     async def ask(
         self, content: Any, *, schema: Any = None, **settings: Unpack[CallFields]
     ) -> Response:
-        """Sends a message of the user, runs the tools that the model calls, and returns the last response."""
+        """Sends a user message, runs the tools that the model calls, and returns the last response."""
         with self._turn(content):
             for last in self._countdown():
                 fields = self._fields(settings)

@@ -60,7 +60,7 @@ class ConversationBase:
         self.settings = settings
         """The arguments of every call."""
         self._last_asked: dict[str, Any] | None = None
-        """What the last request was planned with; its plan is made if someone wants to compare with it."""
+        """The data of the last request's plan; the plan itself is computed only when it is compared."""
 
     def _tool_box(self) -> ToolBox:
         """The tools; a traced conversation has other ones."""
@@ -105,7 +105,7 @@ class ConversationBase:
         return plan(**self._asked(settings), last=last)
 
     def _asked(self, settings: CallFields) -> dict[str, Any]:
-        """What the next request is planned with."""
+        """The data for the plan of the next request."""
         fields = {**self.settings, **settings, "system": self.system, "tools": self._tools.offered}
         planned = {key: value for key, value in fields.items() if key not in _UNPLANNED}
         target = self.client.full_name(self.model)
@@ -120,7 +120,7 @@ class ConversationBase:
         Path(path).write_bytes(body + b"\n")
 
     def load(self, path: str | Path) -> Self:
-        """Continues a conversation that `save` wrote; the tools stay as they are."""
+        """Loads a conversation that `save` wrote; the tools stay as they are."""
         try:
             value = load_json(Path(path).read_bytes())
         except ValueError as error:
@@ -150,7 +150,7 @@ class ConversationBase:
         return (number == self.max_rounds - 1 for number in range(self.max_rounds))
 
     def _fields(self, settings: CallFields) -> dict[str, Any]:
-        """The fields of the next request, beside model and messages."""
+        """The fields of the next request, besides model and messages."""
         merged = {**self.settings, **settings}
         if "reasoning" in merged:
             merged["reasoning"] = Reasoning.from_any(merged["reasoning"])
@@ -161,7 +161,7 @@ class ConversationBase:
         """Adds a response to the history; returns the tool calls to run now."""
         calls = [call for call in response.tool_calls if call.complete]
         if isinstance(response, StructuredResponse):
-            # The tool that stands for the answer is not run: its arguments are the answer.
+            # The tool whose arguments are the answer is not run.
             calls = [call for call in calls if call.name != response.answer_type.name]
         runs = self._tools.can_run(calls)
         if runs and last:

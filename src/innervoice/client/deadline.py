@@ -1,4 +1,4 @@
-"""How long a call may take: in all, for a connection, and for the next byte.
+"""How long a call may take: in total, for a connection, and for the next byte.
 
 The time spent waiting for the host and reading its bytes counts, and so do pauses before a retry; the time that the caller takes
 between two events of a stream does not. Any byte ends a silence, even that of a comment such as "still thinking".
@@ -19,7 +19,7 @@ __all__ = ["Deadline", "Limit"]
 class Limit(float):
     """The limit of one operation in seconds, with the deadline of its call.
 
-    httpx passes the number on as it is, so that a connection can ask how much time is left (`network.py`).
+    httpx passes the number on unchanged, so that a connection can ask how much time is left (`network.py`).
     """
 
     __slots__ = ("deadline",)
@@ -65,7 +65,7 @@ class Deadline:
         return left
 
     def timeouts(self) -> dict[str, float | None]:
-        """The limits as httpx takes them."""
+        """The limits in the form that httpx expects."""
         limit, connect = self.limit(), self._connect
         if limit is not None:
             limit = Limit(limit)

@@ -1,4 +1,4 @@
-"""A failed exchange -> one of our errors: typed by HTTP status or by the kind of network error, with no key in it."""
+"""A failed exchange -> one of our errors: by HTTP status or by the type of network error, without any key."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 Problem: TypeAlias = DecodeError | TransportError | ProviderError
-"""The errors of an exchange that was sent; all of them carry facts about it."""
+"""The errors of an exchange that was sent; all of them carry details of it."""
 
 SHOWN = 4000
 """How many characters of the body an error keeps."""
@@ -58,7 +58,7 @@ _STATUSES: dict[int, type[ProviderError]] = {
     503: OverloadedError,
     529: OverloadedError,
 }
-# What providers call an error that comes inside an answer, without an HTTP status.
+# The providers' names for an error inside an answer, without an HTTP status.
 _WORDS = (
     ("overloaded", 529),
     ("unavailable", 503),
@@ -128,7 +128,7 @@ def refusal_error(
     except ValueError:
         value = None
     failure = failure_of(value) if value is not None else Failure(message=text.strip()[:300])
-    # Bedrock names the kind in a header, followed by a colon and a URL.
+    # Bedrock names the type in a header, followed by a colon and a URL.
     kind = failure.type or headers.get("x-amzn-errortype", "").partition(":")[0] or None
     error = _class_of(status, kind)(kind, failure.code, failure.message or f"status {status}")
     return error.with_facts(
@@ -147,11 +147,11 @@ def failure_error(failure: Failure, secrets: Iterable[str]) -> ProviderError:
 
 
 def status_of(failure: Failure) -> int:
-    """The HTTP status that corresponds to a provider's words, or 0 if there is none."""
+    """The HTTP status that corresponds to a provider's type of error, or 0 if there is none."""
     code = str(failure.code or "")
     if _STATUS.fullmatch(code):
         return int(code)
-    # Some providers send no kind, or just "error"; then only the message is left.
+    # Some providers send no type, or just "error"; then only the message is left.
     for text in (f"{failure.type} {code}".lower(), (failure.message or "").lower()):
         for word, status in _WORDS:
             if word in text:
@@ -192,14 +192,14 @@ def network_error(
 ) -> UsageError | Problem:
     """Our error for an exception of the HTTP client; `began` says whether an answer had begun.
 
-    Classes are compared by name, because a caller's client may be of httpx or httpx2.
+    Classes are compared by name, because a caller's client may be from httpx or httpx2.
     """
     names = {kind.__name__ for kind in type(error).__mro__}
     message = scrubbed(str(error), secrets).strip() or type(error).__name__
     if names & {"InvalidURL", "UnsupportedProtocol"}:
         return UsageError(f"base_url cannot be used: {message}")
     if "LocalProtocolError" in names:
-        # The message of the HTTP client contains the header, which may hold a key.
+        # The message of the HTTP client contains the header, which may contain a key.
         return UsageError("the request cannot be sent: HTTP does not allow some part of it")
     if names & {"TimeoutException", "TimeoutError"}:
         return deadline.timed_out(connecting="ConnectTimeout" in names)

@@ -1,6 +1,6 @@
-"""One exchange without input and output: what is sent, what the outcome means, and whether the request is sent again.
+"""One exchange without I/O: what is sent, what the outcome means, and whether the request is retried.
 
-    Request ──► Wire ──► Outgoing ─ ─ ► failed           ──► wait and send again, or an error
+    Request ──► Wire ──► Outgoing ─ ─ ► failed           ──► wait and retry, or an error
                                   ─ ─ ► started, refused ──► the same, or send a request with less reasoning
                                   ─ ─ ► started, feed... ──► events
                                         end              ──► Finish, or wait and send again, or an error
@@ -69,7 +69,7 @@ class Exchange:
     refusal = b""
     """The body of the last error response."""
     has_output = False
-    """Whether something of the answer has arrived, so that the request is not sent again."""
+    """Whether a part of the answer has arrived, so that the request is not retried."""
     _tries = 0
     _recovered = False
     _status = 0
@@ -91,7 +91,7 @@ class Exchange:
         wire: Wire | None = None,
         body: bytes | None = None,
     ) -> None:
-        """`wire` is the request as encoded already, `body` what is sent of it in place of its own body."""
+        """`wire` is the request if it is already encoded, `body` is sent in place of its own body."""
         self.deadline = deadline
         self.events = Log()
         """All events so far."""
@@ -113,7 +113,7 @@ class Exchange:
 
     @property
     def may_block(self) -> bool:
-        """Whether `outgoing` may read files or ask the network for a key."""
+        """Whether `outgoing` may read files or use the network to get a key."""
         return self._needs_key and self._keyring.may_block(self._destination)
 
     def outgoing(self) -> Outgoing:
@@ -130,7 +130,7 @@ class Exchange:
         return outgoing
 
     def _with_members(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The body with what the environment fills in, unless the caller chose one of these members."""
+        """The body with the members that the environment fills, unless the caller set one of them."""
         host = self._destination.target.host
         return self._filled(body, host) if host and host.member_variables else body
 
@@ -154,7 +154,7 @@ class Exchange:
     # ---- receiving -----------------------------------------------------------------------------
 
     def started(self, status: int, headers: Mapping[str, str]) -> bool:
-        """Takes the head of an answer; returns whether its status is a success."""
+        """Reads the head of an answer; returns whether its status is a success."""
         self._status = status
         self.received_headers = headers
         self._first = b""
@@ -194,7 +194,7 @@ class Exchange:
         return encoded(request, self._destination.target)
 
     def feed(self, chunk: bytes) -> bool:
-        """Takes bytes of the answer; returns whether to read on."""
+        """Reads bytes of the answer; returns whether to continue reading."""
         decoder = self._decoder
         assert decoder is not None
         if len(self._first) < SHOWN:
@@ -208,7 +208,7 @@ class Exchange:
     def end(self, error: Exception | None = None) -> float | None:
         """Handles the end of an answer, or the error that interrupted it.
 
-        Returns None if the exchange is over, else the seconds to wait before a retry; or raises.
+        Returns None if the exchange has ended, or else the seconds to wait before a retry; or raises.
         """
         decoder = self._decoder
         assert decoder is not None
@@ -265,7 +265,7 @@ class Exchange:
     def _verdict(
         self, response: Response, error: Exception | None
     ) -> tuple[UsageError | Problem | None, bool]:
-        """The error of an answer that is over, if any, and whether a retry may help."""
+        """The error of an answer that has ended, if any, and whether a retry may help."""
         if error is not None:
             if response.ended and response.error is None:
                 self._notebook.add("broken_after_end")
@@ -279,7 +279,7 @@ class Exchange:
             return self._error_inside(response, response.error)
         if not response.ended and (self._request.stream or not response.parts):
             cut = AnswerInterruptedError("the stream ended before the answer did")
-            nothing = DecodeError("the body has none of the members of an answer")
+            nothing = DecodeError("the body is not an answer of a known API")
             problem = cut if self._request.stream else nothing
             return self._with_facts(problem, response), self._request.stream
         return None, False
@@ -335,7 +335,7 @@ class Exchange:
         raise error
 
     def _typed(self, response: Response) -> Response:
-        """The answer with the type that was asked for."""
+        """The answer with the requested type."""
         if self._answer_type is None:
             return response
         fields = {name: getattr(response, name) for name in response.__struct_fields__}

@@ -1,6 +1,6 @@
-"""Clients in a child process that was forked: they open connections of their own.
+"""Clients in a forked child process: they open their own connections.
 
-A child has copies of its parent's sockets. If both used them, each would read parts of the other's answers.
+A child has copies of its parent's sockets. If both used them, each would read parts of the other's responses.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _CALLS: WeakKeyDictionary[Any, Callable[[Any], None]] = WeakKeyDictionary()
 
 
 def after_fork(client: Any, forget: Callable[[Any], None]) -> None:
-    """Has `forget(client)` called in every child process, for as long as the client exists."""
+    """Registers `forget(client)` to be called in every child process, for as long as the client exists."""
     _CALLS[client] = forget
 
 

@@ -1,4 +1,4 @@
-"""One answer of `over_httptools.py`: the bytes that have come, for a reader that may be slower or faster than the connection."""
+"""One response of `over_httptools.py`: the bytes that have arrived, for a reader that may be slower or faster than the connection."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Protocol, Self
 __all__ = ["Connection", "DecodingError", "HttpAnswer"]
 
 _ENOUGH = 64 * 1024
-"""How many bytes wait for a slow reader before the connection is read no further."""
+"""How many bytes may wait for a slow reader before reading from the connection pauses."""
 
 
 class Connection(Protocol):
-    """What an answer asks of its connection."""
+    """What a response needs from its connection."""
 
     def pause(self) -> None:
-        """Reads no further until `resume`."""
+        """Pauses reading until `resume`."""
         ...
 
     def resume(self) -> None:
-        """Reads on."""
+        """Continues reading."""
         ...
 
     def close(self) -> None:
@@ -57,13 +57,13 @@ class HttpAnswer:
     # ---- from the connection ---------------------------------------------------------------------
 
     def begin(self, status: int, headers: dict[str, str]) -> None:
-        """The head has come."""
+        """The head has arrived."""
         self.status_code, self.headers = status, headers
         is_chunked = "chunked" in headers.get("transfer-encoding", "").lower()
         self.ends_with_connection = not is_chunked and "content-length" not in headers
 
     def feed(self, data: bytes) -> None:
-        """More of the body."""
+        """Adds to the body."""
         self._pieces.append(data)
         self._size += len(data)
         if self._size > _ENOUGH and not self.is_paused:
@@ -72,13 +72,13 @@ class HttpAnswer:
         self._wake()
 
     def end(self) -> None:
-        """The body is over."""
+        """Ends the body."""
         self.is_over = True
         self._stop_timer()
         self._wake()
 
     def fail(self, error: OSError) -> None:
-        """The body breaks off."""
+        """Interrupts the body."""
         if not self.is_over and self.failure is None:
             self.failure = error
             self._stop_timer()
@@ -95,7 +95,7 @@ class HttpAnswer:
 
     @property
     def stream(self) -> AsyncIterator[bytes]:
-        """The bytes as they come, all that are available at once."""
+        """The bytes as they arrive, all that are available at once."""
         return self
 
     def __aiter__(self) -> Self:
@@ -125,7 +125,7 @@ class HttpAnswer:
             return
         if encoding not in ("gzip", "deflate", "x-gzip"):
             raise DecodingError(
-                f"the body is encoded as {encoding[:40]!r}, which was not asked for"
+                f"the body has the encoding {encoding[:40]!r}, which was not requested"
             )
         unzip = zlib.decompressobj(47)
         async for piece in self:
@@ -135,7 +135,7 @@ class HttpAnswer:
                 raise DecodingError(str(error)) from None
 
     async def aclose(self) -> None:
-        """Closes the connection if the body was not read to the end; otherwise it was given back already."""
+        """Closes the connection if the body was not read to the end; otherwise it was already returned to the pool."""
         self._stop_timer()
         if not self.is_over:
             self._connection.close()

@@ -2,7 +2,7 @@
 
 A reader may start at any time, and always with the first event, so no text is thrown away. But once all readers that have begun are
 past them, pieces of the same part are joined, heartbeats are dropped, and only the last token count is kept, because some
-hosts send one with every piece. The memory of a long stream is then that of its text, not of an object for each piece.
+hosts send one with every piece. A long stream then takes the memory of its text, not of an object for each piece.
 """
 
 from __future__ import annotations

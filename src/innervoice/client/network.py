@@ -58,7 +58,7 @@ def _left(timeout: float | None, error: type[Exception]) -> float | None:
         return timeout
     left = timeout.deadline.remaining()
     if left <= 0:
-        raise error("the time is up")
+        raise error("timed out")
     return min(timeout, left)
 
 

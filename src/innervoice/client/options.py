@@ -31,7 +31,7 @@ BaseUrls: TypeAlias = Mapping[str, str] | Callable[[str], str | None]
 """Base URLs by provider: a dict, or a function that returns a URL or None."""
 
 Messages: TypeAlias = str | Message | Response | Iterable[str | Message | Response]
-"""A text of the user, a message, an earlier response, or a list of these."""
+"""A user text, a message, an earlier response, or a list of these."""
 
 
 class ClientOptions(TypedDict, total=False):
@@ -49,13 +49,13 @@ class ClientOptions(TypedDict, total=False):
     headers: Mapping[str, str] | None
     """Sent with every request."""
     timeout: float | None
-    """Seconds that a call may wait in all, retries included; 600 by default, None for no limit."""
+    """Total seconds that a call may wait, retries included; 600 by default, None for no limit."""
     connect_timeout: float | None
-    """Seconds until a connection is there; 5 by default."""
+    """Seconds to establish a connection; 5 by default."""
     idle_timeout: float | None
     """Seconds without a byte of a stream; 300 by default."""
     retries: int
-    """How often a request is sent again; 2 by default."""
+    """How often a request is retried; 2 by default."""
     http: Any
     """A client of httpx2 or httpx to send with, which is not closed here."""
     scope: str | None
@@ -63,7 +63,7 @@ class ClientOptions(TypedDict, total=False):
     inline: str | None
     """Whether markup in the text is read: "on", "off", "all", or None to decide by provider and model."""
     environ: Mapping[str, str] | None
-    """Environment variables in place of those of the process."""
+    """Environment variables to use instead of those of the process."""
 
 
 class CallFields(RequestFields, total=False):
@@ -72,7 +72,7 @@ class CallFields(RequestFields, total=False):
     timeout: float | None
     idle_timeout: float | None
     headers: Mapping[str, str]
-    """Sent beside those of the client; of two with one name, this one."""
+    """Sent in addition to those of the client; if both have the same name, this one is sent."""
 
 
 class ConversationOptions(CallFields, total=False):
@@ -82,7 +82,7 @@ class ConversationOptions(CallFields, total=False):
     max_rounds: int
     """How many requests one `ask` may send while the model calls tools; 20 by default."""
     raise_tool_errors: bool
-    """Raise what a tool raises, instead of reporting it to the model."""
+    """Whether an error of a tool is raised instead of reported to the model."""
 
 
 CLIENT_NAMES = tuple(ClientOptions.__annotations__)

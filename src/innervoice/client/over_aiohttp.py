@@ -112,7 +112,7 @@ class _AiohttpResponse:
         self.status_code: int = answer.status
         self.headers: Mapping[str, str] = answer.headers
         self.stream: AsyncIterable[bytes] = answer.content.iter_any()
-        """The decompressed bytes as they come, all that are available at once."""
+        """The decompressed bytes as they arrive, all that are available at once."""
         self.is_stream_consumed = False
 
     def aiter_bytes(self) -> AsyncIterator[bytes]:

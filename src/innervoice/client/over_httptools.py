@@ -1,7 +1,7 @@
-"""HTTP/1.1 of our own weight, as the HTTP client of an `AsyncClient`: `AsyncClient(http=OverHttptools())`, on asyncio.
+"""A lightweight HTTP/1.1 client for an `AsyncClient`: `AsyncClient(http=OverHttptools())`, on asyncio.
 
-httptools, a parser written in C, reads the answers; connections are kept alive, and the bytes that are there are given at once. It is for
-processes that ask all day, as the gateway: docs/performance.md has the numbers. No redirects, no cookies, no proxies, no HTTP/2.
+httptools, a parser written in C, reads the responses; connections are kept alive, and all available bytes are returned at once. It is for
+processes that send many requests, such as the gateway: docs/performance.md has the numbers. No redirects, no cookies, no proxies, no HTTP/2.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class ConnectTimeout(TimeoutError):  # noqa: N818 - errors are recognised by the
 
 
 class InvalidURL(OSError):  # noqa: N818 - errors are recognised by the name that httpx uses
-    """The address cannot be used."""
+    """The URL cannot be used."""
 
 
 class LocalProtocolError(OSError):
-    """HTTP does not allow what is to be sent."""
+    """HTTP does not allow some part of the request."""
 
 
 class _Place(NamedTuple):
@@ -55,12 +55,12 @@ class _Request(NamedTuple):
     timeouts: Mapping[str, float | None]
 
     def __repr__(self) -> str:
-        # The data holds keys, and named tuples print all members.
+        # The data contains keys, and named tuples print all members.
         return f"_Request({self.place.host}:{self.place.port})"
 
 
 class OverHttptools:
-    """Sends requests over connections that are kept alive. `tls` is the `SSLContext` to use; by default the system's authorities count."""
+    """Sends requests over connections that are kept alive. `tls` is the `SSLContext` to use; by default the system's certificate authorities are trusted."""
 
     limits_silence = True
     """Whether the HTTP client itself limits the wait for the next bytes, so that `AsyncClient` need not."""
@@ -108,7 +108,7 @@ class OverHttptools:
             try:
                 return await connection.exchange(request.data, request.timeouts.get("read"))
             except ConnectionError:
-                # A server may close a connection that nobody uses, and cross our request: it has not seen it.
+                # A server may close an idle connection just when the request is sent: it has not seen the request.
                 if is_fresh or connection.has_answered:
                     raise
 
@@ -132,7 +132,7 @@ class OverHttptools:
     # ---- connections ---------------------------------------------------------------------------
 
     def _taken(self, place: _Place) -> _Connection | None:
-        """The connection to a place that was used last."""
+        """The most recently used connection to a place."""
         idle = self._idle.get(place[:3])
         while idle:
             connection = idle.pop()
@@ -162,14 +162,14 @@ class OverHttptools:
         return self._tls
 
     def give_back(self, connection: _Connection) -> None:
-        """A connection can be used again."""
+        """Returns a connection to the pool."""
         idle = self._idle.setdefault(connection.key, deque())
         idle.append(connection)
         if len(idle) > _MOST_IDLE:
             idle.popleft().close()
 
     def forget(self, connection: _Connection) -> None:
-        """A connection is closed."""
+        """Removes a closed connection."""
         self._open.discard(connection)
         idle = self._idle.get(connection.key)
         if idle and connection in idle:
@@ -182,7 +182,7 @@ class _Connection(asyncio.Protocol):
     def __init__(self, pool: OverHttptools, key: tuple[str, int, bool], parser: Any) -> None:
         self.key = key
         self.has_answered = False
-        """Whether a byte came since the last request."""
+        """Whether a byte arrived since the last request."""
         self._pool = pool
         self._new_parser = parser
         self._transport: Any = None
@@ -193,7 +193,7 @@ class _Connection(asyncio.Protocol):
         self._is_closed = False
 
     def is_usable(self) -> bool:
-        """Whether another request can be sent; one that was not used for long may be closed by the server any time."""
+        """Whether another request can be sent; the server may close a connection that was idle for long at any time."""
         is_fresh = self._loop.time() - self._idle_since < _IDLE_SECONDS
         return is_fresh and not self._is_closed and not self._transport.is_closing()
 
@@ -204,7 +204,7 @@ class _Connection(asyncio.Protocol):
         self._parser = self._new_parser(self)
         self._headers: dict[str, str] = {}
         self._response = HttpAnswer(self, self._loop, limit)
-        # An answer may be over before its head is awaited, and the connection in use for another one.
+        # An answer may have ended before its head is awaited, and the connection may be in use for another one.
         head: asyncio.Future[HttpAnswer] = self._loop.create_future()
         self._head = head
         self._transport.write(data)
@@ -225,11 +225,11 @@ class _Connection(asyncio.Protocol):
             self._transport.abort()
 
     def pause(self) -> None:
-        """Reads no further until `resume`."""
+        """Pauses reading until `resume`."""
         self._transport.pause_reading()
 
     def resume(self) -> None:
-        """Reads on."""
+        """Continues reading."""
         self._transport.resume_reading()
 
     # ---- asyncio's protocol ----------------------------------------------------------------------
@@ -307,7 +307,7 @@ def _place(url: str) -> _Place:
     except ValueError as error:
         raise InvalidURL(str(error)) from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidURL(f"an address of http or https is needed, not {parts.scheme[:20]!r}")
+        raise InvalidURL(f"expected an http or https URL, not {parts.scheme[:20]!r}")
     is_secure = parts.scheme == "https"
     host = parts.hostname
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -323,7 +323,7 @@ def _place(url: str) -> _Place:
 
 
 def _not_sendable() -> LocalProtocolError:
-    return LocalProtocolError("a header has a line break")
+    return LocalProtocolError("a header contains a line break")
 
 
 def _closed_early() -> ConnectionError:

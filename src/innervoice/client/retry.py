@@ -1,7 +1,7 @@
-"""Whether and when a request is sent again.
+"""Whether and when a request is retried.
 
-The wait is drawn at random between 0 and a bound that doubles with every retry, so that clients which failed together do not return
-together. A wait that the host asks for wins.
+The wait is chosen at random between 0 and a bound that doubles with every retry, so that clients which failed together do not return
+together. If the host asks for a certain wait, that one is used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from innervoice.wire.json_access import as_dict, as_list
 __all__ = ["LONGEST_WAIT", "Backoff", "is_transient", "retry_after"]
 
 LONGEST_WAIT = 60.0
-"""If the host asks for a longer wait, the request is not sent again; the error has `retry_after`."""
+"""If the host asks for a longer wait, the request is not retried; the error has `retry_after`."""
 
 _FIRST_BOUND = 0.5
 _LAST_BOUND = 8.0

@@ -116,7 +116,7 @@ class Settings:
                 "base_url": base_url,
                 "scope": given.get("scope", self._scope),
                 "stream": stream or bool(given.get("stream")),
-                # Servers that call themselves compatible are so with this, unless the caller says otherwise.
+                # Servers that call themselves compatible usually support this dialect, unless the caller says otherwise.
                 "dialect": given.get("dialect") or (None if host else DEFAULT),
             },
         )
@@ -146,7 +146,7 @@ class Settings:
             total, idle = own.get("timeout", total), own.get("idle_timeout", idle)
             _check_seconds("timeout", total)
             _check_seconds("idle_timeout", idle)
-        # Without streaming, no byte comes while the model thinks.
+        # Without streaming, no byte arrives while the model thinks.
         return Deadline(total, self._connect_timeout, idle if stream else None)
 
     def names(self, model: str, given: Mapping[str, Any]) -> tuple[str, str]:

@@ -1,8 +1,8 @@
 """A request and the type of its answer -> a request whose answer has that type.
 
-Where the target holds an answer to a schema, the schema goes there, and thinking goes on beside it. Elsewhere the model is given a
-tool whose arguments are the answer. A model that refuses a forced tool choice while it reasons is not forced: the system prompt asks
-for the call instead, so that the reasoning that was asked for stays on.
+If the target can enforce a schema, the schema is sent, and reasoning stays possible. Otherwise the model gets a tool whose arguments
+are the answer. A model that refuses a forced tool choice while it reasons is not forced: the system prompt asks for the call instead,
+so that the requested reasoning stays on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["call_instruction", "structured"]
 
 
 def structured(request: Request, answer: AnswerType) -> Request:
-    """The request that asks for an answer of this type."""
+    """The request for an answer of this type."""
     if request.response_format is not None:
         raise UsageError("pass either schema= or response_format=, not both")
     fitted = FittedRequest(request, checked=False)

@@ -1,6 +1,6 @@
-"""The synchronous client. What it does is decided in `exchange.py`; this module only waits.
+"""The synchronous client. `exchange.py` decides what it does; this module only waits.
 
-A thread that waits for bytes cannot be cancelled, so each read of a connection has a limit of its own (`network.py`). An HTTP client
+A thread that waits for bytes cannot be cancelled, so each read of a connection has its own limit (`network.py`). An HTTP client
 that the caller passed has the limits of httpx: an answer that falls silent just before `timeout` may take up to one
 `idle_timeout` longer, and slow headers are limited only by the pauses in them.
 """
@@ -39,10 +39,10 @@ __all__ = ["Client", "Events"]
 
 
 class Client:
-    """Asks models; one client serves many threads and keeps its connections.
+    """Calls models; one client serves many threads and keeps its connections.
 
-    Keys come from `keys` (by provider), `api_key` (of `provider`, or of the servers at `base_url` and `base_urls`), else from the
-    environment variables in each provider's row. `timeout` limits the waiting of a call in all, retries included;
+    Keys come from `keys` (by provider), `api_key` (of `provider`, or of the servers at `base_url` and `base_urls`), or else from the
+    environment variables in each provider's row. `timeout` limits the total waiting time of a call, retries included;
     `idle_timeout` limits how long a stream may be silent, and any byte ends a silence. `http` is a client of httpx2 or httpx
     to send with, which is not closed here. `inline="off"` leaves markup in the text. `ClientOptions` has all arguments.
     """
@@ -97,7 +97,7 @@ class Client:
     def stream(
         self, model: str, messages: Messages, *, schema: Any = None, **fields: Unpack[CallFields]
     ) -> Events:
-        """Sends a request and returns its events as they come: `with client.stream(...) as events`."""
+        """Sends a request and returns its events as they arrive: `with client.stream(...) as events`."""
         return Events(
             self, self._settings.exchange(model, messages, fields, stream=True, schema=schema)
         )
@@ -110,7 +110,7 @@ class Client:
         think_at_most: int,
         **fields: Unpack[CallFields],
     ) -> Response:
-        """Sends a request and limits its reasoning to about this many tokens, so that an answer comes soon."""
+        """Sends a request and limits its reasoning to about this many tokens, so that the answer comes soon."""
         limit = ThinkingLimit(self.full_name(model), think_at_most, dict(fields))
         with self.stream(model, messages, **limit.first_fields()) as events:
             for event in events:
@@ -190,7 +190,7 @@ class Events:
 
     @property
     def settled(self) -> Place | None:
-        """The first place that is not settled behind the event that was given last; None if all of it is."""
+        """The first place that is not settled after the event that was yielded last; None if everything is settled."""
         return (
             UNSETTLED if self._position.index < len(self._exchange.events) else self._exchange.bound
         )
@@ -199,8 +199,8 @@ class Events:
         """The answer in pieces, from its beginning.
 
         A piece may turn out to be reasoning (`Recast`), and cannot be taken back here. With `settled=True` only text is yielded that
-        can no longer change: immediately where the host separates reasoning, almost immediately after reasoning that came in the
-        text or in a field, and otherwise at the end of the answer.
+        can no longer change: immediately where the host separates reasoning, almost immediately after reasoning in the text
+        or in a field, and otherwise at the end of the answer.
         """
         return self._pieces("text", settled=settled)
 
@@ -258,7 +258,7 @@ class Events:
     # ---- waiting -------------------------------------------------------------------------------
 
     def _open(self, wait: float) -> None:
-        """Sends the request, again if needed, until an answer begins."""
+        """Sends the request, with retries if needed, until an answer begins."""
         exchange, client = self._exchange, self._client
         while True:
             if wait:
@@ -293,7 +293,7 @@ class Events:
             wait = exchange.refused(self._refusal())
 
     def _pull(self) -> None:
-        """Waits for the next bytes, and sends the request again if they call for it."""
+        """Waits for the next bytes, and retries the request if necessary."""
         exchange = self._exchange
         if self._answer is None:
             raise exchange.failure or UsageError("events can be read only inside the with block")

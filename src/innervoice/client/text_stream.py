@@ -1,10 +1,10 @@
 """Events -> the answer or the reasoning as pieces of plain text, in the order of their parts.
 
-A piece that was sent out cannot be taken back, so a view follows a `Recast` only where it adds to what was sent. With a
-place that is settled (`inline/marks.py`) a view sends nothing behind it, so nothing that a `Recast` could change.
+A piece that was yielded cannot be taken back, so a view follows a `Recast` only where it adds to the earlier pieces. With a
+settled place (`inline/marks.py`) a view yields nothing after it, so nothing that a `Recast` could change.
 
 Joined, the pieces are the view of the same name of the whole response. Where reasoning was cut out of the text, white
-space beside the cut may differ: the whole view knows what follows, and this one does not.
+space next to the cut may differ: the whole view knows what follows, and this one does not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Kind: TypeAlias = Literal["text", "thinking"]
 
 
 class _ViewedPart(FoldedPart):
-    """A part, how much of its text was sent out, and, in `pieces`, the text that was not."""
+    """A part, how much of its text was yielded, and, in `pieces`, the text that was not."""
 
     __slots__ = ("given", "given_length", "length", "shown")
 
@@ -50,7 +50,7 @@ class _ViewedPart(FoldedPart):
         self.part, self.is_open = part, False
 
     def take(self, most: int) -> str:
-        """The text up to this character that was not sent out yet."""
+        """The text up to this character that was not yielded yet."""
         if most <= self.given_length:
             return ""
         text = "".join(self.pieces)
@@ -65,7 +65,7 @@ class _ViewedPart(FoldedPart):
 
 
 class View:
-    """Takes events and gives the new pieces of one kind of text."""
+    """Reads events and returns the new pieces of one kind of text."""
 
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
@@ -93,7 +93,7 @@ class View:
         return pieces
 
     def _recast(self, event: Recast) -> None:
-        """Takes other parts from one on; what was sent out of the old ones counts as sent where the new ones begin the same."""
+        """Replaces the parts from one on; text of the old ones that was yielded counts as yielded where the new ones begin the same."""
         old, new = self._folder.recast(event)
         given = "".join("".join(viewed.given) for viewed in old)
         text = "".join("".join(viewed.pieces) for viewed in new)
@@ -102,7 +102,7 @@ class View:
             same -= len(viewed.take(min(same, viewed.length)))
         self._position = min(self._position, event.index)
 
-    # ---- giving out ----------------------------------------------------------------------------
+    # ---- yielding ------------------------------------------------------------------------------
 
     def _pieces(self, bound: Place | None) -> Iterable[str]:
         while self._position < len(self._folder.parts):
@@ -119,7 +119,7 @@ class View:
             self._position += 1
 
     def _pass(self, viewed: _ViewedPart) -> None:
-        """Goes behind a part."""
+        """Moves past a part."""
         if self._kind == "thinking":
             self._between, self._head = "\n\n", ""
         elif not viewed.shown:
@@ -127,7 +127,7 @@ class View:
             self._cut = self._cut or viewed.inline
 
     def _joined(self, viewed: _ViewedPart, text: str) -> str:
-        """A piece with what stands between it and the one before."""
+        """A piece with the separator between it and the previous one."""
         if not text:
             if viewed.given:
                 self._between = ""
@@ -158,13 +158,13 @@ class View:
         self._head, self._between, self._last = "", "", text[-1]
         if not self._cut:
             return text
-        # Behind a cut only the indentation of the first line stays.
+        # After a cut only the indentation of the first line stays.
         indentation = text[: len(text) - len(body)].rpartition("\n")
         return indentation[2] + body if indentation[1] else body
 
 
 def _shared(one: str, other: str) -> int:
-    """How many characters two texts have in common at their head."""
+    """How many characters two texts have in common at their beginning."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,4 +1,4 @@
-"""Limiting the reasoning of one answer, for `answer_now` of both clients.
+"""Limits the reasoning of one answer, for `answer_now` of both clients.
 
 Where the model accepts a token budget, the request sets one. Elsewhere the answer is streamed; if the reasoning exceeds the limit
 before any output, the stream is closed and the request is sent again without reasoning. The reasoning up to then stays in the
@@ -48,7 +48,7 @@ class ThinkingLimit:
         return {**self._fields, "reasoning": asked.replace(effort=None, budget=self._limit)}
 
     def is_exceeded(self, event: Event) -> bool:
-        """Takes an event; returns whether the reasoning exceeds the limit before any output."""
+        """Reads an event; returns whether the reasoning exceeds the limit before any output."""
         match event:
             case ThinkingDelta():
                 self._characters += len(event.text)

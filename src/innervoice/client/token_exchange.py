@@ -1,4 +1,4 @@
-"""API keys that are exchanged for tokens: IBM Cloud gives a token of an hour for a key.
+"""API keys that are exchanged for tokens: IBM Cloud issues a token for an hour in exchange for a key.
 
 A token is kept in memory until shortly before it expires, for all clients of the process, under a digest of its key. Neither the
 key nor the token is in an error or a log. https://cloud.ibm.com/docs/iam?topic=iam-iamtoken_from_apikey, read 2026-11-16.
@@ -28,7 +28,7 @@ _TIMEOUT = 30.0
 _TRIES = 3
 _PAUSE = 0.2
 _EARLY = 0.1
-"""The last part of a token's life, in which a new one is asked for."""
+"""The last part of a token's life, in which a new one is requested."""
 _MOST_TOKENS = 1000
 _MOST_TEXT = 500
 
@@ -47,7 +47,7 @@ _lock = threading.Lock()
 
 
 def is_exchanged(url: str, key: str) -> bool:
-    """Whether a token for this key is here, so that `exchanged` does not ask the network."""
+    """Whether a token for this key is cached, so that `exchanged` does not use the network."""
     known = _tokens.get(_name(url, key))
     return known is not None and monotonic() < known.renewed_at
 
@@ -77,7 +77,7 @@ def _name(url: str, key: str) -> tuple[str, bytes]:
 
 
 def _asked(url: str, key: str, provider: str) -> _Token:
-    """Asks the server, again after a failure that may pass."""
+    """Calls the server, with retries after a temporary failure."""
     http = import_module("httpx2")
     for left in reversed(range(_TRIES)):
         begun = monotonic()
@@ -109,7 +109,7 @@ def _token(content: bytes, url: str, provider: str, begun: float) -> _Token:
     text, seconds = value.get("access_token"), value.get("expires_in")
     if not isinstance(text, str) or not text.isascii() or not text.isprintable() or not text:
         problem = AuthenticationError(
-            None, None, f"no token for {provider}: {url} answered without an access_token"
+            None, None, f"no token for {provider}: the response of {url} has no access_token"
         )
         problem.provider = provider
         raise problem
@@ -123,7 +123,7 @@ def _refusal(answer: Any, key: str, provider: str) -> ProviderError:
     value = _json(answer.content)
     code = value.get("errorCode")
     said = value.get("errorMessage") or f"status {answer.status_code}"
-    # The server might repeat what it was sent.
+    # The server might repeat the data that it was sent.
     said = str(said)[:_MOST_TEXT].replace(key, "***")
     passing = answer.status_code == 429 or answer.status_code >= 500
     kind = ServerError if passing else AuthenticationError

@@ -1,7 +1,7 @@
 """Functions that a model may call: their schemas, and how they are run.
 
 A plain function becomes a tool by its name, docstring and type hints. If it raises, the error is sent to the model, which can often
-correct its call; the conversation goes on.
+correct its call; the conversation continues.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST_THREADS = 16
 
 
 class ToolBox:
-    """The tools of a conversation: those that are offered, and the functions behind them."""
+    """The tools of a conversation: their definitions, and the functions behind them."""
 
     def __init__(self, tools: Iterable[Any] = (), *, raises: bool = False) -> None:
         self._functions: dict[str, Callable[..., Any]] = {}
@@ -101,12 +101,12 @@ class ToolBox:
 
 
 def _awaited(value: Any) -> Any:
-    """The result of a coroutine, run in a loop of its own; any other value unchanged."""
+    """The result of a coroutine, run in a new event loop; any other value unchanged."""
     return asyncio.run(value) if inspect.iscoroutine(value) else value
 
 
 def _content(value: Any) -> Any:
-    """The value that a function returned as the content of a tool result: text, parts, or JSON."""
+    """The return value of a function as the content of a tool result: text, parts, or JSON."""
     if isinstance(value, (str, Text, Media, Opaque)):
         return value
     is_parts = isinstance(value, (list, tuple)) and value

@@ -2,7 +2,7 @@
 
     bytes ──► core.Emulator.reply ──► route ──► wire/*/rules.py ──► seals of this dialect ──► brain ──► sealed parts ──► bytes
 
-`Emulator` answers without a socket; `emulated_client` is a client that talks to one in this process. `app` puts it behind a
+`Emulator` answers without a socket; `emulated_client` is a client that talks to one in this process. `app` serves it over a
 socket (starlette), and `server` runs that (uvicorn).
 """
 
@@ -18,7 +18,7 @@ __all__ = ["Emulator", "Reply", "create_app", "emulated_async_client", "emulated
 
 
 def __getattr__(name: str) -> Any:
-    """Clients and the application are loaded when they are used: the emulator alone needs no HTTP."""
+    """Clients and the application are imported on first use: the emulator alone needs no HTTP."""
     if name == "create_app":
         from innervoice.emulator.app import create_app  # noqa: PLC0415
 

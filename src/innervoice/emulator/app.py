@@ -18,7 +18,7 @@ __all__ = ["app", "create_app"]
 
 
 def create_app(emulator: Emulator | None = None) -> Starlette:
-    """An application that answers at the real paths of every provider, behind the provider's name."""
+    """An application that answers at the real paths of every provider, after the provider's name."""
     answering = emulator or Emulator()
 
     async def answer(request: Request) -> Response:
@@ -40,7 +40,7 @@ def create_app(emulator: Emulator | None = None) -> Starlette:
 
 
 async def _body(request: Request) -> bytes:
-    """The body, cut where it is too large to be looked at."""
+    """The body, cut where it is too large to be read."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

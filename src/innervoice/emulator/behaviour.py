@@ -1,6 +1,6 @@
 """How the emulated model behaves, set by a suffix of its name or by a header.
 
-`claude-opus-5-5+redact` and the header `x-innervoice-emulate: redact, slow=0.05` say the same kind of thing:
+`claude-opus-5-5+redact` and the header `x-innervoice-emulate: redact, slow=0.05` have the same form:
 words with commas (in a name: plus signs) between them, some with a value.
 """
 
@@ -24,19 +24,19 @@ class Behaviour(Value, frozen=True, kw_only=True):
     """Switches for tests and demonstrations."""
 
     redact: bool = False
-    """Every second piece of reasoning comes encrypted."""
+    """Every second piece of reasoning is encrypted."""
     show: Visible | None = None
-    """Shows its reasoning in full, as a summary, or not at all, whatever was asked."""
+    """Shows its reasoning in full, as a summary, or not at all, whatever was requested."""
     inline: str | None = None
     """Writes its reasoning into the text, in tags of this name."""
     unclosed: bool = False
-    """Forgets the closing tag."""
+    """Leaves out the closing tag."""
     stutter: bool = False
-    """Repeats a closing tag behind its reasoning."""
+    """Repeats a closing tag after its reasoning."""
     mirror: bool = False
     """Sends the reasoning in two fields."""
     silent: bool = False
-    """Thinks, and answers nothing."""
+    """Thinks, and returns no answer."""
     pieces: int = 1
     """How many pieces its reasoning has."""
     cut: int | None = None
@@ -48,7 +48,7 @@ class Behaviour(Value, frozen=True, kw_only=True):
     size: int = 12
     """Characters in a delta."""
     unverified: bool = False
-    """The organisation may not have summaries."""
+    """The organisation is not allowed to see summaries."""
 
 
 _FLAGS = ("redact", "unclosed", "stutter", "mirror", "silent", "unverified")

@@ -35,9 +35,9 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
 }
 _LONGEST_QUESTION = 20_000
-"""Of longer questions only the beginning is thought about."""
+"""Of longer questions only the beginning is considered."""
 _LONGEST_SUM = 80
-"""Longer expressions are not computed: their numbers have no bound."""
+"""Longer expressions are not computed: their results could become too large."""
 _MOST_CALLS = 8
 _MOST_MEMBERS = 200
 _LONGEST_NAME = 200
@@ -89,13 +89,13 @@ def _is_question(message: Message) -> bool:
 
 
 def words_of(message: Message) -> str:
-    """The user's own words: not what a program put around or before them, which stands in tags."""
+    """The user's own words: without context in tags that a program put around or before them."""
     texts = [own_words(part.text) for part in message.parts if isinstance(part, Text)]
     return " ".join(text for text in texts if text)
 
 
 def _result_text(part: Any) -> str:
-    """What a tool said, without what a program put around it."""
+    """The result of a tool, without the context that a program put around it."""
     return own_words(_content_text(part))[:_LONGEST_QUESTION].rstrip(".")
 
 

@@ -20,13 +20,13 @@ __all__ = ["FREE_FORM", "EmulatedCall", "ServerMemory", "tokens", "tools_of"]
 
 _REMEMBERED = 4096
 _MOST_TOOLS = 1000
-"""More are not looked at."""
+"""Further ones are ignored."""
 FREE_FORM = {"type": "string"}
 """The schema of a tool that takes text, not arguments."""
 
 
 class ServerMemory:
-    """What a server stores: responses, items, and which reasoning led to which item."""
+    """The data that a server stores: responses, items, and which reasoning led to which item."""
 
     def __init__(self) -> None:
         self.responses: OrderedDict[str, dict[str, Any]] = OrderedDict()
@@ -52,7 +52,7 @@ class EmulatedCall:
     behaviour: Behaviour
     stream: bool
     listed: bool
-    """The stream is one JSON array, not frames."""
+    """Whether the stream is one JSON array, not frames."""
     sealer: Sealer
     memory: ServerMemory
     number: str = field(default="")

@@ -1,4 +1,4 @@
-"""Chat Completions and its kin: which field carries the reasoning, and OpenRouter's sealed details."""
+"""Chat Completions and related APIs: which field carries the reasoning, and OpenRouter's sealed details."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def _choices(call: EmulatedCall) -> int:
 
 
 def _error_body(refusal: Refusal, provider: str) -> Any:
-    """Gemini's errors are Google's on this path too."""
+    """Gemini's errors have Google's form on this path as well."""
     here = gemini_chat.is_here(host_of(provider))
     return gemini_chat.error_body(refusal) if here else openai_error(refusal)
 

@@ -41,7 +41,7 @@ def prefix_of(system: Any, tools: Any, messages: list[dict[str, Any]]) -> str:
 
 
 def _prefixes(system: Any, tools: Any, messages: list[dict[str, Any]]) -> list[str]:
-    """The digests of what is before each message, and of all; each is made of the one before, so that many cost no more than one."""
+    """The digests of everything before each message, and of all; each is computed from the previous one, so that many cost no more than one."""
     made = [digest([_plain(system), _plain(tools)])]
     for message in messages:
         made.append(digest([made[-1], _plain(message)]))

@@ -61,7 +61,7 @@ class Reply:
 
 
 class Emulator:
-    """Answers as the providers do. An emulator does not accept seals of another one with a different key."""
+    """Answers as the providers do. An emulator does not accept the seals of another one with a different key."""
 
     def __init__(
         self, key: bytes = b"innervoice", script: Any = None, log: EmulatorLog | None = None
@@ -69,7 +69,7 @@ class Emulator:
         self._sealer = Sealer(key)
         self._memory = ServerMemory()
         self._script = script_from(script) if script is not None else None
-        """What the model does next, see `script.py`; without one its own mind decides."""
+        """What the model does next, see `script.py`; without a script the emulated model decides."""
         self._log = log
 
     def reply(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Reply:
@@ -102,7 +102,7 @@ class Emulator:
             return _refusal(route, refused.refusal)
 
     def _looked_up(self, method: str, path: str) -> Reply:
-        """What is there without asking a model: stored responses, lists of models."""
+        """Requests that need no model: stored responses, lists of models."""
         if method == "GET":
             for desk in (responses, interactions):
                 if stored := desk.stored(self._memory, path):
@@ -114,7 +114,7 @@ class Emulator:
     def _call(
         self, route: Route, body: dict[str, Any], headers: dict[str, str], path: str
     ) -> EmulatedCall:
-        """The call that a request is; raises `Refused` for an unknown model, a wrong shape, or settings that are refused."""
+        """The call of a request; raises `Refused` for an unknown model, a wrong shape, or settings that are refused."""
         dialect, desk = dialect_named(route.dialect), desk_of(route.dialect)
         body = _named(body, route.provider)
         given = route.model or str(body.get("model") or "")
@@ -164,7 +164,7 @@ class Emulator:
 
 
 def _model_refusal(target: Target, dialect: Dialect) -> Refusal | None:
-    """What a host says of a model that it does not have."""
+    """A host's refusal of a model that it does not have."""
     if target.host is None or is_served(target.model, target.host):
         return None
     if not target.model:
@@ -178,7 +178,7 @@ def _model_refusal(target: Target, dialect: Dialect) -> Refusal | None:
 
 
 def _answer(call: EmulatedCall, desk: Desk, script: Script | None) -> Response:
-    """The answer, with as many alternatives as were asked for."""
+    """The answer, with as many alternatives as were requested."""
     draft = _drafted(call, desk.conversation(call), script, on=desk.is_on(call))
     answer = _from_draft(call, desk, draft)
     others = []
@@ -271,7 +271,7 @@ def _stream(call: EmulatedCall, answer: Response, desk: Desk) -> Iterator[Frame]
 
 
 def _echoing(frame: Frame, echo: dict[str, Any]) -> Frame:
-    """A frame with the members of the answer that repeat the request, where it holds the answer as a whole."""
+    """A frame with the members of the answer that repeat the request, if it contains the whole answer."""
     value = load_json(frame.data) if frame.data and b'"response":{' in frame.data else None
     if not isinstance(value, dict) or not isinstance(value.get("response"), dict):
         return frame
@@ -289,7 +289,7 @@ def _as_list(frames: Iterator[Frame]) -> Iterator[bytes]:
 
 
 def _not_found(method: str, path: str) -> Reply:
-    """What a provider says of a path that it does not have, in the dialect that the path looks like."""
+    """A provider's error for a path that it does not have, in the dialect that the path looks like."""
     refusal = Refusal(text=f"{method} {path} is not served here", status=404)
     return _refusal(near_dialect(path), refusal)
 
@@ -299,7 +299,7 @@ def _json(status: int, value: Any) -> Reply:
 
 
 def _refusal(at: Route | str, refusal: Refusal) -> Reply:
-    """A refusal as the provider of a route writes it, or as it is usual in a dialect."""
+    """A refusal in the form of a route's provider, or in the usual form of a dialect."""
     dialect, provider = (at, "") if isinstance(at, str) else (at.dialect, at.provider)
     around = _envelope_of(provider)
     dialect = around.name if around else dialect
@@ -311,14 +311,14 @@ def _refusal(at: Route | str, refusal: Refusal) -> Reply:
 
 
 def _named(body: dict[str, Any], provider: str) -> dict[str, Any]:
-    """The body with the names that its dialect has for members, where the provider has others."""
+    """The body with the member names of its dialect, where the provider has others."""
     host = host_of(provider)
     others = {other: name for name, other in host.renames.items()} if host else {}
     return {others.get(name, name): value for name, value in body.items()} if others else body
 
 
 def _envelope_of(provider: str) -> Dialect | None:
-    """The dialect whose errors and frames stand around a provider's answers."""
+    """The dialect whose errors and frames wrap a provider's answers."""
     host = host_of(provider)
     return dialect_named(host.envelope) if host and host.envelope else None
 

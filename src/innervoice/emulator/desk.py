@@ -57,17 +57,17 @@ class Desk:
     spelled: Callable[[dict[str, Any]], dict[str, Any]] = _same_body
     """A body with the names of its members as the rules expect them."""
     conversation: Callable[[EmulatedCall], dict[str, Any]] = _body_of
-    """The body with all of the conversation, where the server holds some of it."""
+    """The body with the whole conversation, where the server stores a part of it."""
     streamed: Callable[[EmulatedCall, Response], Response] = _same_answer
     """The answer as far as a stream shows it."""
     echo: Callable[[EmulatedCall], dict[str, Any]] = _no_members
     """Members of the answer that repeat the request."""
     choices: Callable[[EmulatedCall], int] = _one
-    """How many answers are asked for."""
+    """How many answers are requested."""
     error_body: Callable[[Refusal, str], Any] | None = None
-    """The body of a refusal by a provider, where it is not the dialect's own; None: it always is."""
+    """The body of a provider's refusal, where it differs from the dialect's; None: it never does."""
     carried: Callable[[str, str], dict[str, Any] | None] = _no_place
-    """The block that a program without a plan makes of a foreign thought and seal; None: it has no place for them."""
+    """The block that a program without a plan makes of a foreign thought and seal; None: the dialect has none."""
     overloaded: Refusal = Refusal(  # noqa: RUF009 - a frozen value
         text="The model is overloaded. Please try again later.", status=503
     )

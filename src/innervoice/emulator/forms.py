@@ -23,7 +23,7 @@ _BY_SCHEMA = re.compile(r"matches this JSON schema, and nothing else:\n(.+)\Z", 
 
 
 def in_form(draft: AnswerDraft, request: Request, tools: Sequence[Tool]) -> AnswerDraft:
-    """The draft in the form that was asked for."""
+    """The draft in the requested form."""
     if draft.calls:
         return draft.replace(calls=tuple(_filled(call, tools) for call in draft.calls))
     if not draft.text:
@@ -50,7 +50,7 @@ def _schema_of(name: str, tools: Sequence[Tool]) -> dict[str, Any]:
 
 
 def _filled(call: DraftedCall, tools: Sequence[Tool]) -> DraftedCall:
-    """A call with a value for every member that the schema demands, and for members that are objects or lists of them."""
+    """A call with a value for every member that the schema requires, and for members that are objects or lists of them."""
     name, values = call
     if isinstance(values, str):
         return call

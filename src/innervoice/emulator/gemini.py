@@ -46,7 +46,7 @@ def check_signatures(call: EmulatedCall, contents: list[dict[str, Any]]) -> Iter
 
 
 def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
-    """The turn: thoughts if they were asked for, and a signature where Gemini puts it."""
+    """The turn: thoughts if they were requested, and a signature where Gemini puts it."""
     made: list[Part] = []
     shown = _config(call).get("includeThoughts") is True
     shown = call.behaviour.show != "hidden" if call.behaviour.show else shown

@@ -23,12 +23,12 @@ _PLACE = "extra_content"
 
 
 def is_here(host: Host | None) -> bool:
-    """Whether a host has Gemini behind Chat Completions: it knows the member that holds signatures."""
+    """Whether a host serves Gemini through Chat Completions: it has the member for signatures."""
     return host is not None and _PLACE in host.knows
 
 
 def check(call: EmulatedCall) -> Iterator[Refusal]:
-    """Which signatures are refused: missing ones where Gemini demands them, forged and moved ones."""
+    """Which signatures are refused: missing ones where Gemini requires them, forged and moved ones."""
     contents = [_content(message) for message in map(as_dict, as_list(call.body.get("messages")))]
     if needs_signatures(call.model):
         yield from signed_steps(contents)
@@ -48,7 +48,7 @@ def error_body(refusal: Refusal) -> list[Any]:
 
 
 def _content(message: dict[str, Any]) -> dict[str, Any]:
-    """A message as one of Gemini's contents, as far as signatures concern it."""
+    """A message as one of Gemini's contents, as far as signatures are concerned."""
     if message.get("role") == "tool":
         return {"role": "user", "parts": [{"functionResponse": {}}]}
     if message.get("role") != "assistant":

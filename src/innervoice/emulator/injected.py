@@ -1,6 +1,6 @@
-"""What a user wrote, without the context that programs put around it in tags.
+"""The user's own text, without the context that programs put around it in tags.
 
-Agents add `<system-reminder>`, `<environment_context>`, `<INSTRUCTIONS>` and their kin to the user's messages and to results of tools.
+Agents add `<system-reminder>`, `<environment_context>`, `<INSTRUCTIONS>` and similar tags to user messages and to tool results.
 Some put the user's own words into tags as well (`<task>`, `<user_query>`): those are kept.
 """
 

@@ -1,4 +1,4 @@
-"""A JSON schema -> a small value that fits it, for answers that must have a form."""
+"""A JSON schema -> a small value that matches it, for answers in a required form."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FORMATS = {
 
 
 def instance_of(schema: Any, text: str = "text") -> Any:
-    """A value of a schema; `text` is what its strings say."""
+    """A value of a schema; `text` is the content of its strings."""
     return _Maker(as_dict(schema), text).value(as_dict(schema), 0)
 
 
@@ -87,5 +87,5 @@ class _Maker:
 
 
 def _target(schema: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
-    """A schema, or the definition that it refers to; nothing is known of one that is not there."""
+    """A schema, or the definition that it refers to; an empty schema for a missing one."""
     return target_of(root, schema["$ref"]) or {} if "$ref" in schema else schema

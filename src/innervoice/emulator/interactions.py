@@ -63,7 +63,7 @@ def stored(memory: ServerMemory, path: str) -> StoredInteraction | None:
 
 
 def check(call: EmulatedCall) -> Iterator[Refusal]:
-    """Which steps are refused: with a signature that is forged or of another account, or behind an interaction that is not stored."""
+    """Which steps are refused: those with a signature that is forged or from another account, or after an interaction that is not stored."""
     previous = call.body.get("previous_interaction_id")
     steps = [as_dict(step) for step in steps_of(call.body.get("input"))]
     if previous:
@@ -93,7 +93,7 @@ def _unanswered(held: list[Any], steps: list[dict[str, Any]]) -> Iterator[Refusa
 
 
 def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
-    """The turn; it is stored if the request wants that."""
+    """The turn; it is stored if the request asks for it."""
     steps = [*_thoughts(call, draft), *_made(call, draft)]
     if call.body.get("store") is not False:
         items = [*as_list(conversation(call).get("input")), *steps]

@@ -1,6 +1,6 @@
-"""What clients ask a provider beside answers: lists of models, counts of tokens, and whether a server is there.
+"""What clients request from a provider besides answers: lists of models, token counts, and whether a server is there.
 
-Each is answered in the dialect of the path it came on. Counts are the emulator's own: a token is four characters.
+Each response has the dialect of its path. Counts are the emulator's own: a token is four characters.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _MODELS = re.compile(r"(?:/[\w.-]+)*/(?:models|api/tags)")
 
 
 def asked(path: str) -> dict[str, Any] | None:
-    """The reply to a request without a body; None for a path that asks for something else.
+    """The reply to a request without a body; None for other paths.
 
-    Claude Code asks `/api/hello` at its start, to see whether a server is there.
+    Claude Code requests `/api/hello` at its start, to check whether a server is there.
     """
     if _HELLO.fullmatch(path):
         return {}
@@ -32,7 +32,7 @@ def asked(path: str) -> dict[str, Any] | None:
 
 
 def count_of(path: str, body: Any) -> dict[str, Any] | None:
-    """The count of a request's tokens; None for a path that asks for something else."""
+    """The token count of a request; None for other paths."""
     for dialect in map(dialect_named, DIALECTS):
         if dialect.counts and any(pattern.fullmatch(path) for pattern in _counting(dialect.name)):
             return {dialect.counts: tokens(str(body))}
@@ -41,7 +41,7 @@ def count_of(path: str, body: Any) -> dict[str, Any] | None:
 
 @cache
 def _counting(dialect: str) -> tuple[re.Pattern[str], ...]:
-    """The paths at which a dialect counts tokens, behind any base URL."""
+    """The paths at which a dialect counts tokens, after any base URL."""
     asked_for = dialect_named(dialect).endpoints.items()
     paths = (row.partition(" ")[2] for row, verb in asked_for if verb == "count")
     return tuple(
@@ -56,7 +56,7 @@ def _models(path: str) -> dict[str, Any]:
     host = host_of(path.split("/")[1]) or host_of(dialect.home)
     owner = host.id if host else dialect.home
     rows = (row for row in all_model_rows() if owner in row.hosts and not row.guess)
-    # A pattern for dated names is none itself: claude-sonnet-4-5-20*.
+    # A pattern for dated names is not a name itself: claude-sonnet-4-5-20*.
     matches = (match for row in rows for match in row.match if not match.endswith("-20*"))
     names = {match.rstrip("*").rstrip("-") for match in matches}
     names = {

@@ -22,7 +22,7 @@ __all__ = ["naive_wire"]
 
 
 def naive_wire(request: Request) -> Wire:
-    """What is sent for a request without planning its history."""
+    """The body for a request without planning its history."""
     last = tuple(request.messages[-1:]) if request.messages else ()
     asked = encode(request.replace(messages=last if last and last[0].role == "user" else ()))
     messages = tuple(_carried(message, asked.dialect) for message in request.messages)

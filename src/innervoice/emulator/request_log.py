@@ -1,4 +1,4 @@
-"""What `innervoice emulate --log` keeps of requests: the emulator's own bytes are read again, as a client reads them, while they leave."""
+"""What `innervoice emulate --log` keeps of requests: the emulator's own bytes are read, as a client reads them, while they are sent."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class EmulatorLog:
     def followed(
         self, route: Route, model: str, headers: Mapping[str, str], body: bytes, reply: Reply
     ) -> Reply:
-        """The same reply; what is read of it is written down. The names of headers are in lower case."""
+        """The same reply; what is read of it is logged. The names of headers are in lower case."""
         asked = Asked(
             id=f"em_{token_hex(12)}",
             at=time.time(),

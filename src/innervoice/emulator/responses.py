@@ -1,4 +1,4 @@
-"""The Responses API: encrypted items, what is stored, and which item belongs to which reasoning."""
+"""The Responses API: encrypted items, stored items, and which item belongs to which reasoning."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def _encrypted(call: EmulatedCall, item: dict[str, Any]) -> Iterator[Refusal]:
 
 
 def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
-    """The turn; its items are stored if the request wants that."""
+    """The turn; its items are stored if the request asks for it."""
     items = [*_reasoning(call, draft), *_made(call, draft)]
     reasoning = items[0].get("id") if items and items[0]["type"] == "reasoning" else None
     memory = call.memory

@@ -1,6 +1,6 @@
 """Maps a path to a provider, a dialect and a model.
 
-Every dialect is served at its real path, behind the name of a provider (`/deepseek/chat/completions`) or without
+Every dialect is served at its real path, after the name of a provider (`/deepseek/chat/completions`) or without
 one, if the path belongs to one provider.
 """
 
@@ -55,7 +55,7 @@ def _spoken(owner: str, dialect: str, model: str) -> str:
 
 
 def near_dialect(path: str) -> str:
-    """The dialect that a path without a route looks like: its host's, else that of the word that it has of a known path."""
+    """The dialect that a path without a route looks like: its host's, or else that of a known path with the same word."""
     host = host_of(path.lstrip("/").split("/", 1)[0])
     if host:
         return host.dialect
@@ -94,7 +94,7 @@ def _pattern(path: str, verbs: tuple[str, str]) -> re.Pattern[str]:
 
 
 def base_urls(root: str) -> dict[str, str]:
-    """The base URL of each provider at an emulator that answers at `root`, with the path of the real one."""
+    """The base URL of each provider at an emulator whose URL is `root`, with the path of the real one."""
     urls = {}
     for host in all_hosts():
         path = re.sub(r"\{(\w+)\}", r"\1", urlsplit(host.base_url).path).strip("/")

@@ -1,14 +1,14 @@
-"""A script for the emulated model: what it does next in a conversation, instead of what its own mind would do.
+"""A script for the emulated model: what it does next in a conversation, instead of deciding itself.
 
-A script is a function `(messages, tools) -> step`, or a list of steps: the first turn of the model takes the first step, and so on; behind
-the last step its own mind goes on. A step is a dict:
+A script is a function `(messages, tools) -> step`, or a list of steps: the first turn of the model uses the first step, and so on; after
+the last step the emulated model decides itself. A step is a dict:
 
     {"think": "I need the file.", "call": {"name": "read", "arguments": {"path": "a.txt"}}}     `call` may be a list of calls
     {"call": {"name": "apply_patch", "input": "*** Begin Patch"}}                               `input` for a free-form tool
     {"think": "Done.", "answer": "It says hello."}
 
-A file holds such a list as JSON, or several conversations: `[{"match": "a regular expression", "steps": [...]}, ...]`; the first whose
-expression is found in the first words of the user is played. Seals and rules stay the emulator's.
+A file contains such a list as JSON, or several conversations: `[{"match": "a regular expression", "steps": [...]}, ...]`; the first whose
+expression matches the user's first message is used. Seals and rules are still those of the emulator.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ __all__ = ["Script", "draft_of", "script_from"]
 
 Step: TypeAlias = dict[str, Any]
 Script: TypeAlias = Callable[[Sequence[Message], Sequence[Tool]], Step | None]
-"""Gives the next step of a conversation, or None where the emulated model decides by itself."""
+"""Returns the next step of a conversation, or None where the emulated model decides itself."""
 
 _MEMBERS = {"think", "call", "answer"}
 
 
 def script_from(source: Any) -> Script:
-    """The script that a function, a list of steps or a file is."""
+    """The script from a function, a list of steps or a file."""
     if callable(source):
         script: Script = source
         return script
@@ -75,7 +75,7 @@ def draft_of(step: Step, pieces: int) -> AnswerDraft:
 
 
 def _given(call: Step) -> dict[str, Any] | str:
-    """What a call passes: arguments, or the text of a free-form tool."""
+    """The input of a call: arguments, or the text of a free-form tool."""
     given = call.get("input", call.get("arguments"))
     return given if isinstance(given, str) else dict(given or {})
 

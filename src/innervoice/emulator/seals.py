@@ -1,6 +1,6 @@
 """Seals: signed claims about a piece of reasoning.
 
-A seal is what a provider puts into a block for itself alone: here the claims (which model, which account,
+A seal is a value in a block that only its provider can read: here the claims (which model, which account,
 which text, what was before it) and an HMAC of them, in base64. So the emulator can distinguish a forged seal from a genuine
 one in the wrong place, as the providers do.
 """

@@ -1,4 +1,4 @@
-"""Running the emulator behind a real port."""
+"""Runs the emulator on a real port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hosts share whose reasoning carries no seal: Mistral, Cohere, Ollama. Each accepts whatever reasoning it is sent."""
+"""What hosts share whose reasoning has no seal: Mistral, Cohere, Ollama. Each accepts any reasoning that it receives."""
 
 from __future__ import annotations
 

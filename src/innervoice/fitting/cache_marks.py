@@ -1,7 +1,7 @@
-"""Cache marks: which targets have them, and which parts carry one.
+"""Cache marks: which targets support them, and which parts carry one.
 
 A mark says that a provider may cache everything up to it. Anthropic writes it into a block (`cache_control`), as some chat hosts do;
-Bedrock's Converse has a block of its own behind what is marked (`cachePoint`). `Origin.cache_mark` holds a mark on its way from one to the other.
+Bedrock's Converse has a separate block after the marked content (`cachePoint`). `Origin.cache_mark` holds a mark on its way from one to the other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["cache_mark_of", "is_cache_point", "takes_cache_marks", "without_mark
 
 
 def takes_cache_marks(target: Target) -> bool:
-    """Whether the target has cache marks for parts of messages."""
+    """Whether the target supports cache marks on parts of messages."""
     match dialect_named(target.dialect).cache_marks:
         case "all":
             return True
@@ -30,7 +30,7 @@ def takes_cache_marks(target: Target) -> bool:
 
 
 def cache_mark_of(part: Part) -> Any:
-    """The mark on a part, as Anthropic writes it; None if it has none."""
+    """The mark on a part, in Anthropic's form; None if it has none."""
     origin = part.origin
     if origin is None:
         return None
@@ -47,5 +47,5 @@ def without_mark(tool: Tool) -> Tool:
 
 
 def is_cache_point(value: Any) -> bool:
-    """Whether a block is a mark of Converse's."""
+    """Whether a block is a Converse cache mark."""
     return isinstance(value, dict) and value.keys() == {"cachePoint"}

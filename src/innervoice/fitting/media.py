@@ -1,9 +1,9 @@
 """Files in a history -> the same history with files that the target's dialect accepts.
 
 - A file that the dialect accepts stays as it is.
-- A text file that it does not accept becomes text, noted.
-- A file in a tool result, where results hold text only, moves into a message of the user behind the results, noted.
-- Any other file is refused, with what the dialect accepts: nothing that the model should see is left out silently.
+- A text file that it does not accept becomes text, with a note.
+- A file in a tool result, where results can only have text, is moved into a user message after the results, with a note.
+- Any other file is refused, with an error that says what the dialect accepts: no file is left out silently.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MOVED = "[the file is in the next message]"
 def fit_media(
     messages: tuple[Message, ...], dialect: Dialect, notebook: Notebook
 ) -> tuple[Message, ...]:
-    """The messages with files that the dialect accepts; raises `RuleError` for what it does not."""
+    """The messages with files that the dialect accepts; raises `RuleError` for others."""
     if not any(map(_holds_files, messages)):
         return messages
     fitter = _Fitter(dialect, notebook)
@@ -72,7 +72,7 @@ class _Fitter:
             else:
                 parts.append(part)
         if self._moved and message.role != "tool":
-            # Results that stand among the user's words have their files behind them.
+            # Results in the middle of a user message have their files after them.
             parts, self._moved = [*parts, *self._moved], []
         return message.replace(parts=tuple(parts))
 
@@ -111,7 +111,9 @@ class _Fitter:
             return Text(_text_of(part))
         ways = " or ".join(_WAYS[word] for word in accepted)
         kinds = ", ".join(self._media.ACCEPTS)
-        taken = f"takes such a file {ways}" if accepted else f"takes files of these kinds: {kinds}"
+        taken = (
+            f"accepts such a file {ways}" if accepted else f"accepts files of these kinds: {kinds}"
+        )
         raise RuleError(
             "file_refused", f"{self._dialect} {taken}; not {part.mime or 'an image'} {_WAYS[way]}"
         )

@@ -1,13 +1,13 @@
-"""A request that was read in some dialect -> the same request for its target.
+"""A request that was read from some dialect -> the same request for its target.
 
-What a client wrote for its own provider goes back there as it came. Elsewhere every member goes where the target has a place for the same
-thing, and a note names each that has none:
+Members that a client wrote for its own provider are sent there unchanged. Elsewhere every member is written where the target has an
+equivalent, and a note names each member that has none:
 
-  settings     fields of `Request` that hold a dialect's own value get the nearest one that all dialects have (`ReceivedMembers.elsewhere`);
+  settings     fields of `Request` with a dialect's own value get the nearest value that all dialects have (`ReceivedMembers.elsewhere`);
                others move from the place of one dialect to that of the other (`Dialect.places`)
-  reasoning    at a chat host that has other members for it, the setting is written in the members of that host
+  reasoning    at a chat host that has other members for it, the setting is written in that host's members
   tools        free-form tools become functions with one string argument; tools that run on a provider's server are left out
-  cache marks  a mark behind the tools goes with the last one before it
+  cache marks  a mark after the tools is moved to the last tool before it
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class Received(NamedTuple):
 
     request: Request
     spelling: Spelling | None = None
-    """The reasoning setting in members that the target has, if that is how it came."""
+    """The reasoning setting in members that the target has, if it came in that form."""
 
 
 def fit_received(
     asked: Request, extra: ReceivedMembers, target: Target, notebook: Notebook
 ) -> Received:
-    """The request without what only another dialect, or another host, understands."""
+    """The request without members that only another dialect, or another host, understands."""
     fitter = _Fitter(asked, extra, target, notebook)
     return fitter.at_home() if extra.dialect == target.dialect else Received(fitter.abroad())
 
@@ -66,14 +66,14 @@ class _Fitter:
     # ---- the same dialect ----------------------------------------------------------------------
 
     def at_home(self) -> Received:
-        """The request for a host that speaks the dialect it was read in."""
+        """The request for a host that speaks the dialect it was read from."""
         asked, target = self._asked, self._target
         extra: dict[str, Any] = self._extra
         spelling = self._extra.spelling
         if spelling and asked.reasoning != spelling.setting:
             spelling = None  # the caller has changed it since
         if spelling and not target.is_known:
-            # Nobody knows what this model takes; the client may.
+            # What this model accepts is unknown here; the client may know.
             extra, spelling = {**extra, **spelling.members}, None
             asked = asked.replace(reasoning=None)
         elif spelling and not spelling.members.keys() <= MEMBERS[target.row.control]:
@@ -90,7 +90,7 @@ class _Fitter:
         return Received(asked.replace(tools=tools) if tools != asked.tools else asked, spelling)
 
     def _counted(self, asked: Request, extra: dict[str, Any]) -> tuple[Request, dict[str, Any]]:
-        """The request for a model without the switch, such as an older Claude without adaptive thinking: with a setting that says how much."""
+        """The request for a model without the switch, such as an older Claude without adaptive thinking: with a setting for the amount."""
         here, there = self._extra.elsewhere.get("reasoning", (None, None))
         if there is None or asked.reasoning != here:
             return asked, extra
@@ -106,7 +106,7 @@ class _Fitter:
         return made
 
     def _own_tools(self) -> Iterator[Tool]:
-        """The tools that the host has: another host's client may have asked for others."""
+        """The tools that the host has: another host's client may have sent others."""
         for tool in self._asked.tools:
             if tool.is_free_form and not takes_free_form(self._target):
                 yield tool.as_function()
@@ -120,7 +120,7 @@ class _Fitter:
                 yield tool
 
     def _known_members(self, extra: dict[str, Any]) -> dict[str, Any]:
-        """The members that a host has which refuses others: another host's client may have sent them."""
+        """The members that the host has, if it refuses others: another host's client may have sent them."""
         known: dict[str, Any] = {}
         for name, value in extra.items():
             if self._is_unknown(name, value):
@@ -137,7 +137,7 @@ class _Fitter:
     # ---- another dialect -----------------------------------------------------------------------
 
     def abroad(self) -> Request:
-        """The request for another dialect than the one it was read in."""
+        """The request for another dialect than the one it was read from."""
         asked, read = self._asked, self._extra
         changes = {
             name: there
@@ -155,7 +155,7 @@ class _Fitter:
         return asked.replace(**{**changes, "extra": extra, "tools": tools, "tool_choice": choice})
 
     def _is_choice(self, choice: Any, tools: tuple[Tool, ...]) -> bool:
-        """Whether a choice means something beside the tools that are sent."""
+        """Whether a tool choice is still meaningful with the tools that are sent."""
         if choice is None:
             return True
         named = isinstance(choice, str) and choice not in _WORDS
@@ -163,7 +163,7 @@ class _Fitter:
         return choice in known if named else isinstance(choice, str) and bool(tools)
 
     def _moved(self, changes: dict[str, Any]) -> dict[str, Any]:
-        """The members that the target has a place for, there; the others are noted."""
+        """The members that the target has an equivalent for; the others are noted."""
         source = dialect_named(self._extra.dialect)
         row = self._target.row
         names = {path: name for name, path in source.places.items()}
@@ -199,7 +199,7 @@ class _Fitter:
         return None
 
     def _drop(self, tool: Tool) -> None:
-        """Notes a tool that is left out; Gemini's own have no name but that of their member."""
+        """Notes a tool that is left out; Gemini's own tools have no name except that of their member."""
         own = as_dict(tool.own)
         is_named = tool.name in (own.get("name"), own.get("type")) or not own
         self._notebook.add("tool_dropped", tool.name if is_named else ", ".join(own))
@@ -219,7 +219,7 @@ def _is_cache_point(tool: Tool) -> bool:
 
 
 def _is_placeholder(tool: Tool) -> bool:
-    """Whether a function only keeps the place of tools that its client would load later."""
+    """Whether a function is only a placeholder for tools that its client would load later."""
     return bool(tool.members.get("defer_loading")) and not (tool.parameters or tool.description)
 
 
@@ -235,7 +235,7 @@ def _paths(members: dict[str, Any], dialect: Dialect) -> Iterator[tuple[tuple[st
 
 
 def _without_path(members: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
-    """The members without the one at a path, and without an object that held nothing else."""
+    """The members without the one at a path, and without an object that contained nothing else."""
     first, *rest = path
     made = {name: item for name, item in members.items() if name != first}
     if rest and (inner := _without_path(as_dict(members.get(first)), tuple(rest))):

@@ -1,6 +1,6 @@
 """Fits the settings of a request to its target.
 
-What cannot be sent as asked is changed and noted, or refused in mode "strict" by the rule it breaks.
+Settings that cannot be sent as requested are changed and noted, or refused in mode "strict" by the rule that they break.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class FittedRequest:
         return not taken and not marked
 
     def _is_foreign(self, message: Message) -> bool:
-        """Whether a message has nothing but blocks of another dialect, so that nothing of it is sent."""
+        """Whether a message has only blocks of another dialect, so that nothing of it is sent."""
         if not message.parts or type(message.parts[0]) is not Opaque:
             return False
         return all(
@@ -102,7 +102,7 @@ class FittedRequest:
 
     @property
     def report(self) -> ReasoningReport | None:
-        """What was asked for, what is sent, and why they differ."""
+        """What was requested, what is sent, and why they differ."""
         if self.asked.reasoning is None:
             return None
         effective = None
@@ -115,7 +115,7 @@ class FittedRequest:
 
     @property
     def reasoning_members(self) -> dict[str, Any]:
-        """The members of the body that set the reasoning: as they came, if that says what is to be sent."""
+        """The members of the body that set the reasoning: as received, if they express what is to be sent."""
         choice, spelling = self.choice, self._spelling
         if choice is None:
             return {}
@@ -158,7 +158,7 @@ class FittedRequest:
         self._leave_out_refused()
 
     def _fit_to_dialect(self) -> None:
-        """Leaves out what the dialect has no member for."""
+        """Leaves out settings that the dialect has no member for."""
         dialect, bend = self._dialect, self._compiler.bend
         for name in dialect.lacks:
             value = getattr(self.asked, name)
@@ -179,7 +179,7 @@ class FittedRequest:
             self._changes["tool_choice"] = "required"
 
     def _fit_cache_marks(self) -> None:
-        """Leaves out the marks of tools where the dialect has them and the model has not."""
+        """Leaves out the cache marks of tools where the dialect has them but the model does not."""
         if "cache_control" in self._dialect.tool_members and not takes_cache_marks(self.target):
             self.notebook.add("cache_mark_dropped", "tools")
             self._changes["tools"] = tuple(map(without_mark, self.asked.tools))
@@ -214,7 +214,7 @@ class FittedRequest:
         elif self.checked:
             raise RuleError(
                 "reasoning_off_for_tools",
-                "this model takes no function tools in this dialect",
+                "this model does not accept function tools in this dialect",
             )
 
     def _leave_out_refused(self) -> None:

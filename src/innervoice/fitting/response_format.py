@@ -1,9 +1,9 @@
-"""A response format -> what the target accepts for it.
+"""A response format -> the form that the target accepts.
 
 `response_format` has OpenAI's form: `{"type": "json_schema", "json_schema": {"name", "schema", "strict"}}` or
-`{"type": "json_object"}`. Where an API holds answers to a schema, the schema is rewritten into the part of JSON Schema that it
-accepts (`wire/response_schema.py`). Where it cannot (no such member, only plain JSON, a schema that refers to itself), the schema
-is written into the system prompt instead. Both are noted; no request is refused for its schema.
+`{"type": "json_object"}`. If an API can enforce a schema, the schema is rewritten into the part of JSON Schema that it
+accepts (`wire/response_schema.py`). If it cannot (no such member, only plain JSON, a schema that refers to itself), the schema
+is written into the system prompt instead. Both are noted; no request is refused because of its schema.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _with_schema(
 
 
 def _form(form: Any, name: str, schema: Any, *, strict: Any) -> dict[str, Any]:
-    """The format with another schema; what else it says stays."""
+    """The format with another schema; its other members stay."""
     inner = form.get("json_schema", form)
     kept = {key: inner[key] for key in ("description",) if key in inner}
     made = {"name": name, **kept, "schema": schema}

@@ -4,7 +4,7 @@ A message is: total length and headers length (4 bytes each, big endian), a CRC-
 the headers, the payload, and a CRC-32 of all before it. Headers are typed; the ones that matter are
 strings. https://docs.aws.amazon.com/AmazonS3/latest/API/RESTSelectObjectAppendix.html, read 2026-11-15.
 
-InvokeModel puts each message of a model's own stream into an event `chunk`, as base64 in `bytes`; it is taken out here.
+InvokeModel wraps each message of a model's own stream in an event `chunk`, as base64 in `bytes`; it is unwrapped here.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class EventStream:
         self._length = 0  # of the message that is coming, once its prelude is here
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The messages that are whole now."""
+        """The messages that are complete now."""
         self._buffer += data
         frames: list[Frame] = []
         start = 0
@@ -69,11 +69,11 @@ class EventStream:
         length, _, checksum = unpack_from(">III", self._buffer, start)
         if crc32(self._buffer[start : start + 8]) != checksum:
             raise FrameError(
-                "the checksum of an event's prelude is wrong: the stream is damaged or no event stream"
+                "the checksum of an event's prelude is wrong: the stream is damaged or not an event stream"
             )
         if not _SHORTEST <= length <= self._limit:
             raise FrameError(
-                f"an event of {length} bytes; between {_SHORTEST} and {self._limit} are expected"
+                f"an event has {length} bytes; expected between {_SHORTEST} and {self._limit}"
             )
         return int(length)
 
@@ -139,7 +139,7 @@ def _headers(data: bytes) -> dict[str, str]:
 
 
 def event_bytes(frame: Frame) -> bytes:
-    """A frame as a server writes it; this framing has no signs of life."""
+    """A frame as a server writes it; this framing has no keep-alives."""
     if frame.data is None:
         return b""
     kind = "exception" if frame.failed else "event"
@@ -162,7 +162,7 @@ def event_bytes(frame: Frame) -> bytes:
 
 
 def chunk_bytes(frame: Frame) -> bytes:
-    """A frame of a model's own stream as InvokeModel writes it; errors are events of their own."""
+    """A frame of a model's own stream as InvokeModel writes it; errors are separate events."""
     if frame.data is None or frame.failed:
         return event_bytes(frame)
     held = dump_json({"bytes": b64encode(frame.data).decode()})

@@ -1,4 +1,4 @@
-"""What every framing gives: a name, if it has one, and the bytes of one message."""
+"""The output of every framing: a name, if it has one, and the bytes of one message."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from innervoice.errors import DecodeError
 __all__ = ["LIMIT", "Frame", "FrameError", "Framer"]
 
 LIMIT = 64 * 1024 * 1024
-"""A frame larger than this ends the stream: no provider sends one, and memory is finite."""
+"""A larger frame ends the stream: no provider sends one, and memory is finite."""
 
 
 class Frame(Value, frozen=True):
-    """One message of a stream. Without data it is a sign of life."""
+    """One message of a stream. Without data it is a keep-alive."""
 
     data: bytes | None
     name: str | None = None
     """The event's name, where the framing has names."""
     failed: bool = False
-    """The framing itself says that this is an error."""
+    """Whether the framing itself marks this as an error."""
 
 
 class FrameError(DecodeError):
@@ -28,12 +28,12 @@ class FrameError(DecodeError):
 
 
 class Framer(Protocol):
-    """Cuts bytes into frames, however the bytes come."""
+    """Cuts bytes into frames, whatever the boundaries of the input."""
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The frames that are whole now."""
+        """The frames that are complete now."""
         ...
 
     def finish(self) -> list[Frame]:
-        """What the end of the stream makes whole."""
+        """The frames that the end of the stream completes."""
         ...

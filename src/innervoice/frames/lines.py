@@ -13,7 +13,7 @@ __all__ = ["JsonArray", "JsonLines", "line_bytes"]
 
 
 class JsonLines:
-    """Cuts lines of JSON into frames; every byte is looked at once."""
+    """Cuts lines of JSON into frames; every byte is examined once."""
 
     def __init__(self, *, limit: int = LIMIT) -> None:
         self._limit = limit
@@ -22,7 +22,7 @@ class JsonLines:
         self._whole: bool | None = None  # one text over several lines; None at first
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The lines that are whole now."""
+        """The lines that are complete now."""
         self._size += len(data)
         if self._size > self._limit:
             raise FrameError(f"a line is longer than {self._limit} bytes")
@@ -41,7 +41,7 @@ class JsonLines:
         return [Frame(line.strip()) for line in lines if line.strip()]
 
     def finish(self) -> list[Frame]:
-        """What stands behind the last line break."""
+        """The text after the last line break."""
         rest = b"".join(self._pending).strip()
         self._pending.clear()
         return [Frame(rest)] if rest else []
@@ -58,18 +58,18 @@ def _is_json(line: bytes) -> bool:
 
 
 def line_bytes(frame: Frame) -> bytes:
-    """A frame as a server writes it; a sign of life is a blank line."""
+    """A frame as a server writes it; a keep-alive is a blank line."""
     return (frame.data or b"") + b"\n"
 
 
 class JsonArray:
-    """Writes frames as one JSON array that grows: Gemini's stream where the client did not ask for server-sent events."""
+    """Writes frames as one JSON array that grows: Gemini's stream if the client did not request server-sent events."""
 
     def __init__(self) -> None:
         self._before = b"["
 
     def __call__(self, frame: Frame) -> bytes:
-        """The next element; a sign of life is a blank."""
+        """The next element; a keep-alive is a space."""
         if frame.data is None:
             return b"\n"
         before, self._before = self._before, b",\r\n"

@@ -11,16 +11,16 @@ __all__ = ["AnyFraming"]
 _BOM = b"\xef\xbb\xbf"
 _MOST_BLANKS = 1_000_000
 _SKIPPED = (b"\xef", b" ", b"\t", b"\n", b"\r", b"\x0b", b"\x0c")
-"""What a head to be stripped starts with: a byte order mark or a blank."""
+"""Bytes that are stripped at the start: a byte order mark or white space."""
 _BINARY = b"\x00"
 _FRAMERS: dict[bytes, type[JsonLines | ServerSentEvents]] = {b"{": JsonLines, b"[": JsonLines}
 
 
 class AnyFraming:
-    """Waits for the first byte that says what it is, then cuts frames.
+    """Waits for the first byte that shows the framing, then cuts frames.
 
     An event stream starts with the high byte of a length, which is zero for any message under 16 MB. JSON
-    starts with a bracket. Everything else is server-sent events, whose rules make nothing of garbage.
+    starts with a bracket. Everything else is read as server-sent events, whose rules ignore garbage.
     """
 
     def __init__(self, *, limit: int = LIMIT) -> None:
@@ -30,7 +30,7 @@ class AnyFraming:
         self._framer: Framer | None = None
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The frames that are whole now."""
+        """The frames that are complete now."""
         if self._framer:
             return self._framer.feed(data)
         head = self._head + data
@@ -42,7 +42,7 @@ class AnyFraming:
         return self._framer.feed(head)
 
     def finish(self) -> list[Frame]:
-        """What the end makes whole."""
+        """The frames that the end of the stream completes."""
         if not self._framer:
             self._framer = self._choose(final=True)
             head, self._head = self._head, b""
@@ -52,14 +52,14 @@ class AnyFraming:
         return self._framer.finish()
 
     def _stripped(self, head: bytes) -> bytes:
-        """The head without blanks and a byte order mark; blanks are counted and forgotten, so that each is looked at once."""
+        """The head without white space and a byte order mark; white space is counted and dropped, so that each byte is examined once."""
         text = head.removeprefix(_BOM).lstrip()
         self._blanks += len(head) - len(text)
         return text
 
     def _choose(self, *, final: bool) -> Framer | None:
         if not self._head:
-            # Blank lines may go before anything; a megabyte of them goes before nothing.
+            # Blank lines may precede anything; but not a megabyte of them.
             return ServerSentEvents(limit=self._limit) if self._blanks > _MOST_BLANKS else None
         if not final and self._head in (_BOM[:1], _BOM[:2]):
             return None

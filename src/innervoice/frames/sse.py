@@ -1,11 +1,11 @@
 """Server-sent events: bytes -> frames.
 
 After the WHATWG standard (https://html.spec.whatwg.org/multipage/server-sent-events.html, read
-2026-11-15), with what providers really do:
+2026-11-15), and the actual behaviour of providers:
 
   - Lines end in LF, CR or CRLF, and a CRLF may be cut between two chunks.
-  - Comments are signs of life (OpenRouter sends `: OPENROUTER PROCESSING`).
-  - The blank line behind the last event may be missing.
+  - Comments are keep-alives (OpenRouter sends `: OPENROUTER PROCESSING`).
+  - The blank line after the last event may be missing.
   - Gemini writes an error as plain JSON lines without `data:`. Lines that are not fields are collected, and
     make a frame when they are JSON.
 """
@@ -29,7 +29,7 @@ _TOKENS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[{}\[\]]')
 
 
 class ServerSentEvents:
-    """Cuts a stream of server-sent events into frames; every byte is looked at once."""
+    """Cuts a stream of server-sent events into frames; every byte is examined once."""
 
     def __init__(self, *, limit: int = LIMIT) -> None:
         self._limit = limit
@@ -43,8 +43,8 @@ class ServerSentEvents:
         self._between = False  # nothing of an event has come yet
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The events that are whole now."""
-        # A server that flushes sends one event at a time, and HTTP hands it over as it was sent.
+        """The events that are complete now."""
+        # A server that flushes sends one event at a time, and HTTP usually delivers it as it was sent.
         usual = self._between and len(data) <= self._limit and _CR not in data
         if usual and (whole := _WHOLE.fullmatch(data)):
             name, text = whole.groups()
@@ -71,7 +71,7 @@ class ServerSentEvents:
         if not self._started and lines:
             self._started = True
             lines[0] = lines[0].removeprefix(_BOM)
-        # By far most lines are of one of three kinds, and take no further call.
+        # By far most lines are of one of three kinds, and need no further call.
         for line in lines:
             if line[:6] == b"data: ":
                 self._data.append(line[6:])
@@ -124,7 +124,7 @@ class ServerSentEvents:
 
 
 class StrayJson:
-    """Collects the lines of JSON without a field name until their brackets are closed; every line is looked at once, and the whole text once more."""
+    """Collects the lines of JSON without a field name until their brackets are closed; every line is examined once, and the whole text once more."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -136,7 +136,7 @@ class StrayJson:
         return bool(self._lines)
 
     def feed(self, line: bytes) -> bytes | None:
-        """Takes a line; gives the JSON text that ends with it, if one does. Lines that are not JSON are dropped."""
+        """Adds a line; returns the JSON text that ends with it, if one does. Lines that are not JSON are dropped."""
         if not self._lines and line.lstrip()[:1] not in (b"{", b"["):
             return None
         self._lines.append(line)

@@ -1,1 +1,1 @@
-"""The gateway: a server that speaks every provider's API to programs, and asks any provider for them."""
+"""The gateway: a server that speaks every provider's API to programs, and calls any provider for them."""

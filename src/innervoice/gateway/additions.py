@@ -1,12 +1,12 @@
-"""What the gateway asks for that the client's own body cannot say, or says in another place.
+"""What the gateway adds to a request because the client's own body cannot express it, or has it in another place.
 
     flags      `anthropic-beta`, a header at most hosts of Claude, is a member of the body at Bedrock
-    cache key  OpenAI sends requests of one prefix and one key to the same machine; the key is made of how a conversation begins
-    errors     a tool result that failed says so in words where the API has no member for it
-    summaries  a client whose API shows reasoning, and that asks for an effort, wants to see it
+    cache key  OpenAI routes requests with the same prefix and the same key to one machine; the key is derived from the beginning of a conversation
+    errors     a failed tool result says so in its text where the API has no member for it
+    summaries  a client whose API shows reasoning, and that requests an effort, wants to see the reasoning
 
-A key that differs in every request would end prompt caches, and one for each system prompt would send all agents with the same prompt to
-one machine. So the key is the same in all requests of a conversation, and is another in the next.
+A key that differs in every request would defeat prompt caches, and one key for each system prompt would send all agents with the same
+prompt to one machine. So all requests of a conversation have the same key, and the next conversation has another.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["added_members", "moved_out", "shown_to_client", "with_marked_errors"
 _BETAS = "anthropic_beta"
 _CACHE_KEY = "prompt_cache_key"
 _KEYED_CACHES = ("openai",)
-"""Providers whose prompt cache is found by a key."""
+"""Providers that look up their prompt cache by a key."""
 
 
 def moved_out(request: Request, target: Target) -> Request:
@@ -51,7 +51,7 @@ def moved_out(request: Request, target: Target) -> Request:
 
 
 def shown_to_client(request: Request, dialect: str, target: Target, notebook: Notebook) -> Request:
-    """The request of a client whose API has no word for what to show, and shows reasoning: asks for a summary where none would come."""
+    """Asks for a summary of the reasoning, if the client's API shows reasoning but has no setting for it, and the provider would send none."""
     asked, row = request.reasoning, target.row
     if (
         not dialect_named(dialect).thinks_visibly
@@ -67,7 +67,7 @@ def shown_to_client(request: Request, dialect: str, target: Target, notebook: No
 
 
 def with_marked_errors(request: Request, target: Target) -> Request:
-    """The request whose failed results say so in words, if the target has no other way."""
+    """The request with failed tool results marked in their text, if the target has no other way."""
     results = (part for message in request.messages for part in message.parts)
     if dialect_named(target.dialect).flags_errors or not any(map(_is_error, results)):
         return request
@@ -101,7 +101,7 @@ def added_members(
     owner: tuple[str, bytes],
     notebook: Notebook,
 ) -> dict[str, Any]:
-    """What is added to a body that is written here; `owner` is the tenant and the secret that its keys are made with."""
+    """What is added to a body that is written here; `owner` is the tenant and the secret from which its cache keys are derived."""
     added: dict[str, Any] = {}
     holder = dialect_named(target.dialect).wraps_reasoning
     if betas and holder and _BETAS in dialect_named(target.dialect).claude_only:
@@ -110,7 +110,7 @@ def added_members(
         added[_BETAS] = list(betas)
     extra = request.extra
     is_translated = not isinstance(extra, ReceivedMembers) or extra.dialect != target.dialect
-    # A client of the same API may send the next request in bytes that go on as they are: the key must not come and go.
+    # A client of the same API may send the next request as bytes that are forwarded unchanged: the key must not come and go.
     if target.provider in _KEYED_CACHES and is_translated:
         key = given.get(_CACHE_KEY)
         if not isinstance(key, str):
@@ -121,7 +121,7 @@ def added_members(
 
 
 def with_members(wire: Wire, members: Mapping[str, Any]) -> Wire:
-    """The encoded request with further members, those of an object beside the ones that it has."""
+    """The encoded request with further members; members of an object are added to those that it has."""
     body = dict(wire.body)
     for name, value in members.items():
         inner = isinstance(value, dict)

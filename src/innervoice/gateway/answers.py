@@ -1,10 +1,10 @@
-"""The answer on its way back: what the client gets of it, and when.
+"""The answer on its way back: which parts of it the client gets, and when.
 
-    BytesAnswer      the upstream's own bytes; its last frames wait until the turn is stored
-    StreamedAnswer   events, as far as they are settled, in the client's dialect
+    BytesAnswer      the upstream's own bytes; the last frames wait until the turn is stored
+    StreamedAnswer   events in the client's dialect, as soon as they are settled
     WholeAnswer      nothing before the end, then one body
 
-Nothing leaves before the upstream has said something: until then the request can be sent again, or elsewhere.
+Nothing is sent to the client before the upstream has sent something: until then the request can be retried, or sent elsewhere.
 """
 
 from __future__ import annotations
@@ -45,33 +45,33 @@ class Answer(Protocol):
     media_type: str
 
     def take(self) -> bytes:
-        """What may leave now."""
+        """The bytes that can be sent now."""
         ...
 
     def last(self) -> bytes:
-        """The rest, once the answer is over and stored."""
+        """The rest, once the answer has ended and is stored."""
         ...
 
     def fail(self, failure: Failure) -> bytes:
-        """A legal end for an answer that broke off."""
+        """A valid end for an answer that was cut off."""
         ...
 
     def ping(self) -> bytes:
-        """A sign of life that may stand here; b"" where none may."""
+        """A keep-alive that is allowed at this point; b"" if none is."""
         ...
 
     def written(self) -> dict[str, Any] | None:
-        """The whole answer as the client has it, once it has its end; None if that is no answer."""
+        """The whole answer as the client has it, once it has ended; None if it is not an answer."""
         ...
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What the client's dialect had no place for."""
+        """Notes about parts that the client's dialect cannot represent."""
         ...
 
 
 def silent_ping(media_type: str, dialect: str) -> bytes:
-    """A sign of life that belongs to no answer: a comment, or white space before JSON; lines and binary frames have none."""
+    """A keep-alive outside of any answer: a comment, or white space before JSON; lines and binary frames have none."""
     if media_type == _SSE:
         return dialect_named(dialect).framing(Frame(None))
     return b"\n" if media_type == "application/json" else b""
@@ -80,18 +80,20 @@ def silent_ping(media_type: str, dialect: str) -> bytes:
 def answer_for(
     passage: AnyPassage, attempt: Attempt, exchange: GatewayExchange, estimate: int
 ) -> Answer:
-    """How the answer of an exchange goes back."""
+    """Chooses how the answer of an exchange is sent back."""
     if attempt.is_bytes:
         exchange.tap = bytearray()
         return BytesAnswer(passage, exchange)
-    assert not isinstance(passage, KnownPassage), "what is known to go on as bytes comes back so"
+    assert not isinstance(passage, KnownPassage), (
+        "a known passage is forwarded as bytes, and its answer is sent back as bytes"
+    )
     if passage.stream:
         return StreamedAnswer(passage, exchange, estimate)
     return WholeAnswer(passage, exchange)
 
 
 class StreamedAnswer:
-    """Events in the client's dialect, as far as they are settled."""
+    """Events in the client's dialect, as soon as they are settled."""
 
     def __init__(
         self, passage: TranslatedPassage, exchange: GatewayExchange, estimate: int
@@ -114,7 +116,7 @@ class StreamedAnswer:
         self.media_type = "application/json" if front.array else row.media_type
 
     def take(self) -> bytes:
-        """What may leave now; nothing before the upstream has said something."""
+        """The bytes that can be sent now; none before the upstream has sent something."""
         exchange, position = self._exchange, self._position
         events = exchange.events
         if not exchange.has_output or position.index == len(events):
@@ -136,7 +138,7 @@ class StreamedAnswer:
         return before + self._begun() + self._encoder.feed(Finish(response))
 
     def fail(self, failure: Failure) -> bytes:
-        """The end of an answer that broke off."""
+        """The end of an answer that was cut off."""
         response = self._counted(self._exchange.response)
         return self._begun() + self._encoder.feed(Finish(_broken(response, failure)))
 
@@ -144,29 +146,29 @@ class StreamedAnswer:
         """The same answer as one body."""
         try:
             return self._encoder.body
-        except UsageError:  # it has no end
+        except UsageError:  # the answer has no end
             return None
 
     def _counted(self, response: Response) -> Response:
-        """The answer with its counts; where the provider gave none, all of them are estimates, and not only the one of the beginning."""
+        """The answer with its token counts; if the provider sent none, all of them are estimates, not only the one at the beginning."""
         usage = estimated_usage(response, self._estimate.input_tokens or 0)
         self._is_estimated = usage is not response.usage
         return response.replace(usage=usage)
 
     def ping(self) -> bytes:
-        """A sign of life. Before the first event it says nothing of the answer, which may still come from elsewhere."""
+        """A keep-alive. Before the first event it contains nothing of the answer, which may still come from another upstream."""
         if self._has_begun:
             return self._encoder.ping()
         return silent_ping(self.media_type, self._dialect)
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What the client's dialect had no place for, and that counts are estimates."""
+        """Notes about parts that the client's dialect cannot represent, and about estimated counts."""
         notes = self._encoder.notes
         return (*notes, Note("tokens_estimated")) if self._is_estimated else notes
 
     def _begun(self) -> bytes:
-        """The beginning, with an estimate of the input, which clients show until the count comes."""
+        """The beginning, with an estimate of the input tokens, which clients show until the count arrives."""
         if self._has_begun:
             return b""
         self._has_begun = True
@@ -205,7 +207,7 @@ class WholeAnswer:
         return self._written
 
     def fail(self, failure: Failure) -> bytes:
-        """The body of the error, behind the white space that was sent."""
+        """The body of the error, after the white space that was already sent."""
         return _error_body(self._passage.front.dialect, failure)
 
     def ping(self) -> bytes:
@@ -214,7 +216,7 @@ class WholeAnswer:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Nothing is known of it."""
+        """No notes."""
         return ()
 
 
@@ -237,7 +239,7 @@ class BytesAnswer:
         self.media_type = row.media_type if is_stream else "application/json"
 
     def take(self) -> bytes:
-        """What has come, up to the frames that end the answer."""
+        """The bytes received so far, except the frames that end the answer."""
         exchange = self._exchange
         tap = exchange.tap
         assert tap is not None
@@ -249,7 +251,7 @@ class BytesAnswer:
         return self._taken(tap, whole_frames(tap, self.media_type))
 
     def last(self) -> bytes:
-        """The rest. An answer that broke off behind its end gets the frame that it lacks."""
+        """The rest. An answer that was cut off after its end gets the frame that it lacks."""
         tap = self._exchange.tap
         assert tap is not None
         notes = self._exchange.response.notes
@@ -263,7 +265,7 @@ class BytesAnswer:
         return data
 
     def written(self) -> dict[str, Any] | None:
-        """The upstream's own object, out of its body or of the event that ends it; of an answer that broke off, what came of it."""
+        """The upstream's own object, from its body or from the event that ends it; for an answer that was cut off, what was received of it."""
         if self._failure is not None:
             response = _broken(self._exchange.response, self._failure)
             dialect = self._passage.front.dialect
@@ -297,12 +299,12 @@ class BytesAnswer:
         return self._numbered(row.framing(error)) + done
 
     def _numbered(self, data: bytes) -> bytes:
-        """A frame of ours that goes on counting where the upstream's stopped."""
+        """A frame written by the gateway, which continues the upstream's numbering."""
         number = 0 if self._number is None else self._number + 1
         return _NUMBER.sub(b'"sequence_number":%d' % number, data)
 
     def ping(self) -> bytes:
-        """A sign of life, in the dialect's own form once the answer has begun."""
+        """A keep-alive, in the dialect's own form once the answer has begun."""
         dialect = self._passage.front.dialect
         if self._has_begun and self.media_type == _SSE:
             return StreamEncoder(dialect).ping()
@@ -310,7 +312,7 @@ class BytesAnswer:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Nothing was written, so nothing was left out."""
+        """No notes: nothing was rewritten, so nothing was left out."""
         return ()
 
     def _taken(self, tap: bytearray, end: int) -> bytes:
@@ -334,7 +336,7 @@ def _object_of(frame: Frame, member: str | None) -> dict[str, Any] | None:
 
 
 class _Sealing:
-    """Seals parts for the client, each once: a writer may ask twice."""
+    """Seals parts for the client, each once: a writer may ask for the same part twice."""
 
     def __init__(self, passage: TranslatedPassage) -> None:
         self._passage = passage
@@ -352,7 +354,7 @@ def _error_body(dialect: str, failure: Failure) -> bytes:
 
 def _refusal(failure: Failure) -> Refusal:
     status = failure.code if isinstance(failure.code, int) else 502
-    return Refusal(text=failure.message or "the answer broke off", status=status)
+    return Refusal(text=failure.message or "the answer was interrupted", status=status)
 
 
 def _broken(response: Response, failure: Failure) -> Response:

@@ -29,7 +29,9 @@ from innervoice.wire.refusals import Refusal, Refused
 __all__ = ["Application", "Gateway", "create_app"]
 
 Scope: TypeAlias = dict[str, Any]
-_MISTAKE = Refusal(text="the gateway made a mistake; GET /v1/explain/ID says which", status=500)
+_MISTAKE = Refusal(
+    text="internal error of the gateway; GET /v1/explain/ID has the details", status=500
+)
 _BODY_SECONDS = 60.0
 """How long a client may take to send its request."""
 
@@ -124,7 +126,7 @@ class Application:
             await self._look_up(incoming, front, caller)
 
     async def _look_up(self, incoming: Incoming, front: Front, caller: Caller) -> None:
-        """Answers what needs no model: lists of models, one of them, a version."""
+        """Answers requests that need no model: the list of models, one model, the version."""
         body = await _body_of(incoming, self.gateway.limits.body_bytes)
         value = checked_body(body, self.gateway.limits) if body else {}
         try:
@@ -199,7 +201,7 @@ async def _body_of(incoming: Incoming, most: int) -> bytes:
                 message = await incoming.receive()
                 body += message.get("body", b"")
                 if len(body) > most:
-                    break  # said by the limits
+                    break  # refused by the limits
     except TimeoutError:
         text = f"the body did not arrive within {_BODY_SECONDS:g} s"
         raise Refused(Refusal(text=text, status=408)) from None
@@ -207,7 +209,7 @@ async def _body_of(incoming: Incoming, most: int) -> bytes:
 
 
 async def _unless_gone(work: Coroutine[Any, Any, None], receive: Receive) -> bool:
-    """Does the work; returns whether it was done before the client left, which cancels it at once."""
+    """Runs the work; returns whether it finished before the client disconnected, which cancels it at once."""
     task = asyncio.current_task()
     assert task is not None
     is_gone = False

@@ -1,4 +1,4 @@
-"""The byte path: the client's body goes on as it came, but for the model's name."""
+"""The byte path: the client's body is forwarded unchanged, except for the model's name."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from innervoice.canon.jsontext import dump_json, split_members
 __all__ = ["whole_frames", "with_model"]
 
 _SHORTEST_FRAME = 16
-"""Of an AWS event stream: lengths and checksums."""
+"""Bytes of an AWS event stream: lengths and checksums."""
 _MODEL = re.compile(rb'"model"\s*:\s*("(?:[^"\\]|\\.)*")')
 _ESCAPED_NAME = re.compile(rb'"[^"]{0,64}\\u00[^"]{0,64}"\s*:')
 
 
 def with_model(body: bytes, value: dict[str, Any], model: str) -> bytes | None:
-    """The body with another name of the model; None if it must be written again for that.
+    """The body with another model name; None if the body must be rewritten for that.
 
-    A body that has the member twice could mean one model to us and another to the provider, so it is not passed on as it is. The same
-    holds for a member whose name is spelled with escapes. Members of that name further down, as in the schemas of Claude Code's tools, are
-    something else.
+    A body that has the member twice could name one model to the gateway and another to the provider, so it is not forwarded unchanged.
+    The same holds for a member whose name is spelled with escapes. Members of that name at deeper levels, as in the schemas of Claude Code's
+    tools, are something else.
     """
     given = value.get("model")
     if given is None:
-        return body  # the path has the name
+        return body  # the URL path has the name
     if b"\\u00" in body and _ESCAPED_NAME.search(body):
         return None
     found = _MODEL.search(body)
@@ -33,7 +33,7 @@ def with_model(body: bytes, value: dict[str, Any], model: str) -> bytes | None:
     start, end = found.span(1)
     name = dump_json(model)
     made = body[:start] + name + body[end:]
-    # The last of several counts: if it is not the one that was replaced, it still has the old name.
+    # The last of several members counts: if it is not the one that was replaced, it still has the old name.
     return made if body.count(b'"model"') == 1 or _asks_for(made, name) else None
 
 
@@ -45,7 +45,7 @@ def _asks_for(body: bytes, name: bytes) -> bool:
 
 
 def whole_frames(data: bytearray, media_type: str) -> int:
-    """How many of the bytes are whole frames; only these leave, so that a sign of life or an error can follow at any time."""
+    """How many of the bytes are whole frames; only these are sent, so that a keep-alive or an error can follow at any time."""
     if media_type == "text/event-stream":
         return max(_behind(data, b"\n\n"), _behind(data, b"\r\n\r\n"), _behind(data, b"\r\r"))
     if media_type == "application/x-ndjson":
@@ -56,7 +56,7 @@ def whole_frames(data: bytearray, media_type: str) -> int:
     while end + 4 <= len(data):
         length = int.from_bytes(data[end : end + 4], "big")
         if length < _SHORTEST_FRAME:
-            return len(data)  # no event stream at all
+            return len(data)  # not an event stream
         if end + length > len(data):
             break
         end += length

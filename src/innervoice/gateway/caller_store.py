@@ -24,10 +24,10 @@ _FILE = "sqlite:"
 async def with_caller_keys(
     state: GatewayState, work: Callable[[CallerKeys], Coroutine[Any, Any, Result]]
 ) -> Result:
-    """Opens the store, works with its keys, and closes it; raises `StoreError` if there is none, or it cannot be used."""
+    """Opens the store, calls `work` with its keys, and closes it; raises `StoreError` if there is no store, or it cannot be used."""
     store = state.open_store()
     if store is None:
-        raise StoreError("there is none")
+        raise StoreError("no store is configured")
     try:
         sealed = SealedStore(store, state.key, *state.older_keys)
         async with asyncio.timeout(_WAIT):
@@ -39,7 +39,7 @@ async def with_caller_keys(
 
 
 def has_stored_keys(state: GatewayState) -> bool | None:
-    """Whether the store has keys of callers; None if it cannot be asked, and may have some."""
+    """Whether the store has callers' keys; None if it cannot be read, and may have some."""
     if state.url is None:
         return False
     if (
@@ -47,7 +47,7 @@ def has_stored_keys(state: GatewayState) -> bool | None:
         and not Path(state.url.removeprefix(_FILE)).expanduser().exists()
     ):
         return False
-    # In a thread of its own: a reload comes while an event loop runs.
+    # In a separate thread: a reload happens while an event loop runs.
     with ThreadPoolExecutor(1) as pool:
         try:
             return pool.submit(

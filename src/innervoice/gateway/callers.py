@@ -1,10 +1,10 @@
-"""Callers' virtual keys, as they are kept in the store: whose each is, and its limits.
+"""Callers' virtual keys, as stored: the owner and the limits of each.
 
-    iv-<256 random bits, base64url>      shown once, when it is made
+    iv-<256 random bits, base64url>      shown once, when it is created
 
-The store has the full HMAC-SHA256 of a key, under a key of the gateway's for this purpose alone, and sealed facts about its caller. A key
-that is revoked stays there as revoked, so that its holder is told. What is stored never changes: revoking stores a second item, which
-counts from then on, and deletes the first.
+The store has the full HMAC-SHA256 of a key, computed with a secret of the gateway for this purpose alone, and sealed facts about its
+caller. A revoked key stays there as revoked, so that its holder gets that as the reason. Stored items never change: revoking stores a
+second item, which counts from then on, and deletes the first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["ANYBODY", "Budget", "Caller", "CallerKeys", "NewKey", "Period", "che
 Period: TypeAlias = Literal["day", "week", "month", "total"]
 
 _TENANT = "/callers"
-"""Where callers are kept. The name of no owner has a slash."""
+"""The owner under which callers are stored. No other owner's name contains a slash."""
 _KIND = "caller"
 _START = "iv-"
 _KEY = re.compile(r"iv-[A-Za-z0-9_-]{43}")
@@ -46,38 +46,38 @@ class Budget(Row, frozen=True, kw_only=True):
 
 
 class Caller(Row, frozen=True, kw_only=True):
-    """Whoever sends a key."""
+    """The owner of a key that came with a request."""
 
     id: str = ""
-    """The key's own, for people and counters; empty for keys of the configuration."""
+    """The id of the key, for people and counters; empty for keys of the configuration."""
     name: str
-    """The owner behind the key: its tenant. Several keys may have one owner."""
+    """The owner of the key: its tenant. Several keys may have one owner."""
     hint: str = ""
-    """How the key begins, so that people can tell it from others."""
+    """The beginning of the key, so that people can tell it from others."""
     models: tuple[str, ...] = ()
-    """The names that it may ask for; `*` stands for any text. Empty: all."""
+    """The model names that it may request; `*` stands for any text. Empty: all."""
     expires: float | None = None
-    """In seconds since 1970, as the other times."""
+    """In seconds since 1970, like the other times."""
     budget: Budget | None = None
     rpm: int | None = None
-    """Requests a minute."""
+    """Requests per minute."""
     tpm: int | None = None
-    """Tokens a minute, input and output."""
+    """Tokens per minute, input and output."""
     streams: int | None = None
-    """Answers under way."""
+    """Concurrent answers."""
     owns_gateway: bool = False
-    """Whether it may look at the requests of all, as whoever runs the gateway."""
+    """Whether it may view the requests of all callers, like the operator of the gateway."""
     created: float = 0.0
     revoked: float | None = None
 
     @property
     def is_counted(self) -> bool:
-        """Whether something of it is counted in the store."""
+        """Whether any of its limits is counted in the store."""
         limits = (self.rpm, self.tpm, self.streams, self.budget)
         return any(limit is not None for limit in limits)
 
     def may_ask(self, model: str) -> bool:
-        """Whether it may ask for a model by this name."""
+        """Whether it may request a model by this name."""
         if not self.models:
             return True
         names = {model, without_suffix(model)}
@@ -89,16 +89,16 @@ ANYBODY = Caller(name="local")
 
 
 def check_model(caller: Caller, model: str) -> None:
-    """Raises `Refused` for a model that a caller may not ask for."""
+    """Raises `Refused` for a model that the caller may not use."""
     if not caller.may_ask(model):
         raise Refused(model_not_allowed(model, caller.models))
 
 
 class NewKey(NamedTuple):
-    """A key that was made just now."""
+    """A newly created key."""
 
     key: str
-    """It cannot be read again."""
+    """The key itself; it cannot be read again."""
     caller: Caller
 
     def __repr__(self) -> str:
@@ -107,12 +107,12 @@ class NewKey(NamedTuple):
 
 class _Stored(Row, frozen=True, kw_only=True):
     digest: str
-    """Of the key, in hexadecimal digits."""
+    """The digest of the key, in hexadecimal digits."""
     caller: Caller
 
 
 def is_key(text: str) -> bool:
-    """Whether a text has the form of a virtual key; another need not be looked up."""
+    """Whether a text has the form of a virtual key; any other text need not be looked up."""
     return _KEY.fullmatch(text) is not None
 
 
@@ -124,19 +124,19 @@ class CallerKeys:
         self._secrets = [derived(one, "callers' keys") for one in (secret, *older)]
 
     def digests(self, key: str) -> tuple[bytes, ...]:
-        """What a key is looked up by: one digest for each key of the gateway, the current one first."""
+        """The digests under which a key is looked up: one for each key of the gateway, the current one first."""
         data = key.encode("utf-8", "surrogatepass")
         return tuple(hmac.digest(secret, data, "sha256") for secret in self._secrets)
 
     async def add(self, caller: Caller) -> NewKey:
-        """Makes a key for a caller; its `id` and `hint` are made, too."""
+        """Creates a key for a caller, with its `id` and `hint`."""
         key = _START + token_urlsafe(_BYTES)
         caller = caller.replace(id=token_hex(_ID), hint=f"{key[:_HINT]}…")
         await self._put(_Stored(digest=self.digests(key)[0].hex(), caller=caller))
         return NewKey(key, caller)
 
     async def found(self, key: str) -> Caller | None:
-        """The caller with this key, also if it is revoked or has expired."""
+        """The caller with this key, even if it is revoked or has expired."""
         digests = self.digests(key)
         items = await self._sealed.get(_TENANT, _KIND, digests)
         known = [
@@ -149,24 +149,24 @@ class CallerKeys:
         return _last(known)
 
     async def has_any(self) -> bool:
-        """Whether there is any key, also one that this gateway cannot open: then a key is needed."""
+        """Whether there is any key, including one that this gateway cannot open: then a key is needed."""
         return bool(await self._sealed.store.items(_TENANT, _KIND))
 
     async def all(self) -> list[Caller]:
-        """All callers, the oldest first; those that were revoked, too."""
+        """All callers, the oldest first, including the revoked ones."""
         callers = [stored.caller for stored in await self._all()]
         by_id = {caller.id: caller for caller in sorted(callers, key=lambda one: one.revoked or 0)}
         return sorted(by_id.values(), key=lambda one: (one.created, one.id))
 
     async def revoke(self, callers: Sequence[Caller], now: float, *, forget: bool = False) -> None:
-        """Ends the keys of these callers for good; with `forget` nothing of them stays, and their holders are told that they are unknown."""
+        """Revokes the keys of these callers for good; with `forget` nothing about them stays stored, and their holders get the error for unknown keys."""
         ids = {caller.id for caller in callers}
         for stored in await self._all():
             caller = stored.caller
             if caller.id not in ids:
                 continue
             if caller.revoked is None and not forget:
-                # First the new item: at no time the key is as good as unknown, or valid again.
+                # The new item first: at no time may the key look unknown, or be valid again.
                 await self._put(stored.replace(caller=caller.replace(revoked=now)))
             if caller.revoked is None or forget:
                 await self._sealed.delete(_TENANT, self._own_keys(caller))
@@ -183,13 +183,13 @@ class CallerKeys:
         await self._sealed.put(_TENANT, _KIND, data, keys, created=created, kept=True)
 
     def _own_keys(self, caller: Caller) -> list[bytes]:
-        """The keys of an item alone: a caller who is revoked has another item under the same digest."""
+        """The keys of this item only: a revoked caller has another item under the same digest."""
         state = "valid" if caller.revoked is None else "revoked"
         return self._sealed.keys(_TENANT, _KIND, caller.id, state)
 
 
 def _read(data: bytes) -> _Stored | None:
-    """A stored caller; None for one that cannot be read, as one of a newer version with limits that are unknown here."""
+    """A stored caller; None for one that cannot be read, such as one of a newer version with unknown limits."""
     try:
         return _Stored.from_row(load_json(data))
     except (TypeError, ValueError):
@@ -197,6 +197,6 @@ def _read(data: bytes) -> _Stored | None:
 
 
 def _last(callers: Sequence[Caller]) -> Caller | None:
-    """What counts, if a key was revoked just now."""
+    """The record that counts, if a key was revoked just now."""
     revoked = [caller for caller in callers if caller.revoked is not None]
     return next(iter((*revoked, *callers)), None)

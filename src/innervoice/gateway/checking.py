@@ -12,7 +12,7 @@ from innervoice.gateway.routes import Candidate, NotConfiguredError, Routes
 __all__ = ["report_of"]
 
 _EXAMPLE = "MODEL"
-"""Stands for what a glob matches."""
+"""Stands for the text that a glob matches."""
 
 
 def report_of(
@@ -22,9 +22,9 @@ def report_of(
     base_url_of: Callable[[str], str | None] | None = None,
     stored_keys: bool = False,
 ) -> list[str]:
-    """The lines that `serve --check` prints; those that begin with "wrong:" need work, those with "note:" may.
+    """The lines that `serve --check` prints; those that begin with "wrong:" must be fixed, those with "note:" may be fine.
 
-    `stored_keys`: the store has keys of callers.
+    `stored_keys`: the store has callers' keys.
     """
     routes = Routes(config, environ, base_url_of=base_url_of)
     lines = [_listens(config, stored_keys=stored_keys)]
@@ -35,14 +35,14 @@ def report_of(
     lines.append(f"names in the list of models: {len(routes.names())}")
     lines += _unused(config)
     if not ready:
-        lines.append("note: no provider has a key, so only servers that need none can be asked")
+        lines.append("note: no provider has a key, so only servers that need none can be called")
     return lines
 
 
 def _listens(config: GatewayConfig, *, stored_keys: bool) -> str:
     server = config.server
     host = f"[{server.host}]" if ":" in server.host else server.host
-    names = [*config.keys, *(["those with keys in the store"] if stored_keys else [])]
+    names = [*config.keys, *(["owners of keys in the store"] if stored_keys else [])]
     callers = f"callers: {', '.join(names)}" if names else "anyone on this machine"
     return f"listens on {host}:{server.port} for {callers}"
 
@@ -58,7 +58,7 @@ def _entry(model: NamedModel, routes: Routes) -> Iterator[str]:
             found = routes.candidates_of(target.replace("*", _EXAMPLE))
         except NotConfiguredError as error:
             problems += error.problems
-            yield f"  {target}: cannot be asked"
+            yield f"  {target}: cannot be called"
             continue
         reached += len(found)
         yield f"  {target}: {_described(found)}"
@@ -81,25 +81,25 @@ def _account(candidate: Candidate) -> str:
     if name == "none":
         return "without a key"
     if name.endswith(" credentials"):
-        return f"{name}, looked for when it is asked"
+        return f"{name}, looked up when it is called"
     return f"key set ({name})"
 
 
 def _doubts(target: Target, model: NamedModel) -> Iterator[str]:
-    """What may be wrong with a model that can be asked."""
+    """What may be wrong with a model that can be called."""
     name = f"{target.provider}/{target.model}"
     if target.host is not None and not is_served(target.model, target.host):
-        yield f"{name} is not a model that the catalog knows at {target.host.id}"
+        yield f"the catalog has no model {name} at {target.host.id}"
     elif target.row.guess:
-        yield f"{name} is not in the catalog; its settings are those of the newest models there"
+        yield f"{name} is not in the catalog; the settings of the newest models there are used"
     at_most = model.reasoning.at_most
     if at_most == "none" and target.row.off == "never":
         yield f'{name} always reasons; `at_most = "none"` cannot switch it off'
 
 
 def _unused(config: GatewayConfig) -> Iterator[str]:
-    """Upstreams that only a caller who knows them can reach."""
+    """Upstreams that callers can reach only if they know their name."""
     named = {target.partition("/")[0] for model in config.models for target in model.to}
     for name in config.upstreams:
         if name not in named and host_of(name) is None:
-            yield f"note: no entry of [[models]] leads to {name}; callers reach it as {name}/MODEL"
+            yield f"note: no entry of [[models]] uses {name}; callers reach it as {name}/MODEL"

@@ -1,14 +1,14 @@
-"""Which of a route's candidates is asked next: a conversation's own first, those that failed last.
+"""Which of a route's candidates is called next: the conversation's own first, those that failed last.
 
-- A conversation stays at the host and account that answered it. If that fails and another answers, it stays there: it does not return when
-  the first one has recovered, since its cache and its newest seals are at the other.
-- New conversations go to the first of the config that works. Accounts of one target take turns: by a digest of the conversation, so that
-  every process of the gateway chooses the same one without asking the others; requests without a conversation go round.
-- A 429 and a Retry-After let a candidate cool down. A conversation waits for its own candidate if that takes no longer than `longest_wait`.
-- Failures of the host, and of an account's key or credit, count. Five in a row open the circuit for 30 seconds; then one request tries.
+- A conversation stays at the host and account that answered it. If that fails and another answers, it stays with the other: it does not
+  return when the first one has recovered, since its cache and its newest seals are at the other.
+- New conversations go to the first candidate of the config that works. Accounts of one target take turns: by a digest of the conversation,
+  so that every process of the gateway chooses the same one without coordination; requests without a conversation rotate.
+- A 429 and a Retry-After start a cool-down. A conversation waits for its own candidate if that takes no longer than `longest_wait`.
+- Failures of the host, and of an account's key or credit, count. Five in a row open the circuit for 30 seconds; then one request is a probe.
 - A refusal of the request itself (400, 403, 404, 413, 422, ...) says nothing about the candidate and changes nothing.
 
-Candidates are recognized by `Candidate.key`, so that what is known here outlives another reading of the config. All memory is bounded.
+Candidates are identified by `Candidate.key`, so that this state survives a reload of the config. All memory is bounded.
 """
 
 from __future__ import annotations
@@ -32,43 +32,43 @@ _Key: TypeAlias = tuple[str, str, str, str]
 FAILURES = 5
 """How many failures in a row open a circuit."""
 OPEN_SECONDS = 30.0
-"""How long a circuit stays open, and how long one request may try it."""
+"""How long a circuit stays open, and how long one request may probe it."""
 LONGEST_COOL_DOWN = 3600.0
-"""A longer Retry-After is cut, so that a wrong header cannot switch a candidate off."""
+"""A longer Retry-After is shortened, so that a wrong header cannot disable a candidate."""
 _COUNTED = frozenset({401, 402, 408})
-"""Statuses below 500 that are about the account or the host: a wrong key, no credit, a timeout. No caller can provoke them."""
+"""Statuses below 500 that concern the account or the host: a wrong key, no credit, a timeout. No caller can provoke them."""
 _MOST_CANDIDATES = 10_000
 _MOST_HOMES = 8
-"""How many candidates are remembered of a conversation: agents use a few models in one."""
+"""How many candidates are remembered for a conversation: agents use a few models in one."""
 
 
 class CircuitState(NamedTuple):
-    """A candidate that does not take requests as usual."""
+    """A candidate that does not accept requests as usual."""
 
     name: str
     account: str
     health: Health
     seconds: float
-    """How long it will stay so, if nothing happens."""
+    """How long this will last, if nothing happens."""
 
 
 @dataclass
 class _Failing:
-    """What is known of a candidate since its last success."""
+    """The state of a candidate since its last success."""
 
     name: str
     account: str
     failures: int = 0
     limits: int = 0
-    """How many 429 without a Retry-After came."""
+    """How many 429 responses without a Retry-After were received."""
     cool_until: float = 0.0
     open_until: float = 0.0
     trying_until: float = 0.0
-    """Until when the one request that may try an open circuit is waited for."""
+    """Until when the result of the one request that probes an open circuit is awaited."""
 
 
 class Circuits:
-    """What is known of candidates and conversations in one process."""
+    """The state of candidates and conversations in one process."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Circuits:
         self._turn = 0
 
     def order(self, route: Route, conversation: bytes | None) -> list[Candidate]:
-        """All candidates of a route, each once, in the order in which they are to be asked."""
+        """All candidates of a route, each once, in the order in which they are to be called."""
         now = self._clock()
         rotated = self._rotated(route.candidates, conversation)
         home, left = self._home(rotated, conversation)
@@ -139,11 +139,11 @@ class Circuits:
         failing.trying_until = 0.0
 
     def wait(self, candidate: Candidate) -> float:
-        """Seconds until the candidate may be asked; 0 if it may be asked now."""
+        """Seconds until the candidate may be called; 0 if it may be called now."""
         return self._wait(candidate, self._clock())
 
     def states(self) -> tuple[CircuitState, ...]:
-        """The candidates that do not take requests as usual."""
+        """The candidates that do not accept requests as usual."""
         now = self._clock()
         return tuple(
             CircuitState(failing.name, failing.account, health, seconds)
@@ -166,14 +166,14 @@ class Circuits:
         found = [by_key[home] for home in homes if home in by_key]
         if found:
             return found[0], found[1:]
-        # Another model of the conversation: the host and account are the same, if the route has them.
+        # Another model of the conversation: it uses the same host and account, if the route has them.
         places = {candidate.key[:2]: candidate for candidate in reversed(candidates)}
         return next((places[home[:2]] for home in homes if home[:2] in places), None), []
 
     def _rotated(
         self, candidates: tuple[Candidate, ...], conversation: bytes | None
     ) -> list[Candidate]:
-        """The candidates with the accounts of each target in the order of this conversation."""
+        """The candidates with the accounts of each target in the order for this conversation."""
         rotated: list[Candidate] = []
         for _, group in groupby(candidates, key=lambda one: (*one.key[2:], one.base_url)):
             accounts = list(group)
@@ -197,14 +197,14 @@ class Circuits:
         return failing is not None and _health(failing, now)[0] in ("open", "trying")
 
     def _let_try(self, candidate: Candidate, now: float) -> None:
-        """If the circuit was open, this request alone tries it."""
+        """If the circuit was open, this request alone probes it."""
         failing = self._failing.get(candidate.key)
         if failing and failing.failures >= FAILURES and not _health(failing, now)[0]:
             failing.trying_until = now + OPEN_SECONDS
 
 
 def _health(failing: _Failing, now: float) -> tuple[Health | None, float]:
-    """What keeps a candidate from being asked, and for how many seconds."""
+    """What keeps a candidate from being called, and for how many seconds."""
     waits: tuple[tuple[Health, float], ...] = (
         ("open", failing.open_until - now),
         ("trying", failing.trying_until - now),

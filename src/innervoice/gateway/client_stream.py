@@ -1,4 +1,4 @@
-"""The answer to one client over ASGI: its head, its pieces, signs of life in silences, its time limits, and its end."""
+"""The answer to one client over ASGI: its head, its pieces, keep-alives during silence, its time limits, and its end."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
 Receive: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
 
 _UNBUFFERED = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
-"""Proxies between us and the client pass every piece on at once, and compress nothing."""
+"""Proxies between the gateway and the client pass every piece on at once, and compress nothing."""
 
 
 class TimeLimits(NamedTuple):
     """Limits of an answer, in seconds."""
 
     ping: float
-    """The silence after which the client gets a sign of life."""
+    """The silence after which the client gets a keep-alive."""
     first_byte: float
-    """The wait for the beginning of an answer."""
+    """The longest wait for the beginning of an answer."""
     idle: float
-    """The silence of an upstream in the middle of one."""
+    """The longest silence of an upstream in the middle of an answer."""
     total: float
 
 
@@ -39,15 +39,15 @@ async def reply(send: Send, status: int, headers: Mapping[str, str], body: bytes
 
 
 class ClientStream:
-    """Writes one answer. Its head leaves with the first piece, so that an error can still have a status of its own."""
+    """Writes one answer. Its head is sent with the first piece, so that an error can still have a status of its own."""
 
     def __init__(self, send: Send, report: Report, pings: Pings, limits: TimeLimits) -> None:
         self.has_begun = False
-        """The head was sent, with a piece of the answer or with a sign of life."""
+        """The head was sent, with a piece of the answer or with a keep-alive."""
         self.has_said = False
         """A piece of the answer was sent."""
         self.answer: Answer | None = None
-        """Whose signs of life are sent."""
+        """The answer whose keep-alives are sent."""
         self.headers: dict[str, str] = {}
         self.expired: str | None = None
         """The limit that was exceeded, in words; its task is cancelled then."""
@@ -61,21 +61,21 @@ class ClientStream:
         self._pinging: asyncio.Task[None] | None = None
 
     def open(self) -> None:
-        """The answer is waited for from now on."""
+        """Starts the time limits of the answer."""
         self._began = self._sent = self._heard = self._pings.now()
         self._task = asyncio.current_task()
         self._pings.add(self)
 
     def close(self) -> None:
-        """It is not waited for any longer."""
+        """Stops the time limits of the answer."""
         self._pings.remove(self)
 
     def ask_again(self) -> None:
-        """Another upstream is asked."""
+        """Another upstream is called."""
         self._has_heard, self._heard = False, self._pings.now()
 
     async def write(self, data: bytes) -> None:
-        """Takes what came of an answer; waits while the client is slow."""
+        """Sends bytes of an answer; waits while the client is slow."""
         self._has_heard, self._heard = True, self._pings.now()
         if not data:
             return
@@ -101,14 +101,14 @@ class ClientStream:
     # ---- silences ------------------------------------------------------------------------------
 
     def look(self, now: float) -> None:
-        """Sends a sign of life if it is time for one, and ends the waiting if there is no time left."""
+        """Sends a keep-alive if one is due, and ends the waiting if the time is up."""
         limits = self._limits
         if self._is_sending:
-            return  # it is the client that is slow
+            return  # the client is slow
         if now - self._began > limits.total:
             self._expire(f"not finished within {limits.total:g} s")
         elif self._report.stream and not self._has_heard and now - self._heard > limits.first_byte:
-            self._expire(f"nothing of an answer within {limits.first_byte:g} s")
+            self._expire(f"no answer within {limits.first_byte:g} s")
         elif self._has_heard and now - self._heard > limits.idle:
             self._expire(f"no data for {limits.idle:g} s")
         elif now - self._sent >= limits.ping:
@@ -122,7 +122,7 @@ class ClientStream:
             self._task.cancel()
 
     def _ping(self) -> None:
-        """Sends a sign of life, without waiting for a client that does not read."""
+        """Sends a keep-alive, without waiting for a client that does not read."""
         data = self.answer.ping() if self.answer else b""
         if data and (self._pinging is None or self._pinging.done()):
             self._pinging = asyncio.get_running_loop().create_task(self._write_ping(data))

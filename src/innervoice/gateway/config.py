@@ -2,14 +2,14 @@
 
     [server]                 where the gateway listens, what it keeps, its limits
     [[models]]               names that callers may ask for, and what each of them reaches
-    [upstreams.NAME]         accounts and addresses of providers, and servers of one's own
+    [upstreams.NAME]         accounts and addresses of providers, and the user's own servers
     [keys]                   the callers' keys: TENANT = "env:..."
 
-Secrets are references, `env:NAME` or `file:PATH`. They are read here once to see that they are there, and again by `routes.py`, which
-puts them into a keyring; a config holds the references alone.
+Secrets are references, `env:NAME` or `file:PATH`. They are read here once to check that they exist, and again by `routes.py`, which
+puts them into a keyring; a config holds only the references.
 
 A name of `[[models]]` may contain `*`, which stands for anything, and then `to` may contain it as well: `name = "claude-*"`, `to =
-"anthropic/claude-*"`. What `to` names is always a model at a provider or an upstream, never another entry of `[[models]]`.
+"anthropic/claude-*"`. An entry of `to` is always a model at a provider or an upstream, never another entry of `[[models]]`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Remember: TypeAlias = Literal["off", "ram", "seals", "full"]
 
 
 class ConfigError(UsageError):
-    """A configuration that cannot be used; `problems` has all that is wrong with it."""
+    """A configuration that cannot be used; `problems` lists everything that is wrong with it."""
 
     def __init__(self, source: str, problems: tuple[str, ...]) -> None:
         self.source = source
@@ -63,22 +63,22 @@ class ServerSettings(Row, frozen=True, kw_only=True):
     host: str = LOOPBACK
     port: int = 8807
     key: str | None = None
-    """A reference to the gateway's own key, which envelopes, look-ups and the store are made with, older ones behind it; None: the key file."""
+    """A reference to the gateway's own key, from which the keys for envelopes, look-ups and the store are derived, followed by older keys; None: the key file."""
     store: str | None = None
     """Where turns are kept, as `sqlite:gateway.db` or `redis://...`, or a reference to such a text; None: the embedded store."""
     remember: Remember = "seals"
-    """What is kept of turns: nothing, all in memory, what goes back to its provider, or all of it."""
+    """What is kept of turns: nothing, everything in memory, the parts that are sent back to their provider, or everything."""
     keep_days: float = 30
     """How long a turn is kept after its last use."""
     keep_most_days: float = 90
     keep_bytes: int = 1_000_000_000
-    """How much is kept of each owner's."""
+    """How much is kept for each owner."""
     log: Literal["none", "shape", "full"] = "shape"
-    """What is kept of requests for the viewer: nothing, their shape without any text, or all but seals, media and keys."""
+    """What is kept of requests for the viewer: nothing, their shape without any text, or everything except seals, media and keys."""
     log_bytes: int = 500_000_000
-    """How large the log of requests may become."""
+    """The maximum size of the request log."""
     ping_seconds: float = 10
-    """The silence after which a client gets a ping."""
+    """The silence after which a client gets a keep-alive."""
     connect_seconds: float = 5
     first_byte_seconds: float = 600
     idle_seconds: float = 300
@@ -86,24 +86,24 @@ class ServerSettings(Row, frozen=True, kw_only=True):
     total_seconds: float = 3600
     retries: int = 2
     longest_wait: float = 60
-    """The longest Retry-After, in seconds, that is waited out before another candidate is asked."""
+    """The longest Retry-After, in seconds, that the gateway waits for before it calls another candidate."""
     body_bytes: int = 32 * 1024 * 1024
     streams_per_key: int = 1000
-    """How many answers one caller's key may have under way."""
+    """How many concurrent answers one caller's key may have."""
 
 
 class ReasoningLimit(Row, frozen=True, kw_only=True):
-    """How much a model may reason, whatever a caller asks for."""
+    """How much a model may reason, whatever a caller requests."""
 
     at_most: Effort | None = None
 
 
 class NamedModel(Row, frozen=True, kw_only=True):
-    """A name that callers may ask for."""
+    """A model name that callers may request."""
 
     name: str
     to: tuple[str, ...]
-    """What is asked, the first that works."""
+    """The models that are called, the first one that works."""
     reasoning: ReasoningLimit = ReasoningLimit()
 
     @property
@@ -113,7 +113,7 @@ class NamedModel(Row, frozen=True, kw_only=True):
 
 
 class UpstreamSettings(Row, frozen=True, kw_only=True):
-    """The accounts and the address of a provider, or of a server of one's own."""
+    """The accounts and the base URL of a provider, or of the user's own server."""
 
     # Values are references or harmless; a repr need not decide which.
     hidden: ClassVar[frozenset[str]] = frozenset({"headers"})
@@ -122,7 +122,7 @@ class UpstreamSettings(Row, frozen=True, kw_only=True):
     """References to keys, one for each account."""
     base_url: str | None = None
     provider: str | None = None
-    """The provider whose row says how it behaves; by default the one with the upstream's name."""
+    """The provider whose catalog row describes it; by default the one with the upstream's name."""
     dialect: str | None = None
     headers: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Headers that are added to each request; a value may be a reference."""
@@ -147,7 +147,7 @@ def load_config(
 ) -> GatewayConfig:
     """Reads a file; None gives the defaults. Raises a `ConfigError` with every problem of the file.
 
-    With `emulated`, the keys of upstreams need not exist. With `may_have_stored_keys`, whoever calls sees to it that a gateway that other
+    With `emulated`, the keys of upstreams need not exist. With `may_have_stored_keys`, the caller makes sure that a gateway that other
     machines can reach has callers.
     """
     if path is None:

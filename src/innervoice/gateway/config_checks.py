@@ -1,6 +1,6 @@
-"""The tables of gateway.toml -> the same tables with what is right in them, and a list of what is wrong.
+"""The tables of gateway.toml -> the same tables with only their valid members, and a list of what is wrong.
 
-Each problem has its place (`models[2].to[0]`), what was expected and what came. Nothing here shows a secret.
+Each problem has its place (`models[2].to[0]`), what was expected and what was received. Nothing here shows a secret.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from innervoice.gateway.references import is_reference
 __all__ = ["LOOPBACK", "checked_tables", "exposure_problem"]
 
 LOOPBACK = "127.0.0.1"
-"""Where the gateway listens if nothing else is said."""
+"""Where the gateway listens by default."""
 
 _SHORTEST_GATEWAY_KEY = 32
 _ANY = Kind("a value", lambda _: True)
@@ -50,7 +50,7 @@ _TOP = {
     "keys": Kind("a table [keys]", lambda value: isinstance(value, dict)),
 }
 _SERVER = {
-    "host": text("a host name or an address, as '127.0.0.1'", r"[A-Za-z0-9._:-]+"),
+    "host": text("a host name or an address, such as '127.0.0.1'", r"[A-Za-z0-9._:-]+"),
     "key": text("a reference, 'env:NAME' or 'file:PATH'"),
     "port": number("a port from 0 to 65535", least=0, most=65535, whole=True),
     "store": text("'ram', 'sqlite:FILE', 'redis://...', 'postgresql://...' or a reference", _STORE),
@@ -91,7 +91,7 @@ def checked_tables(
 ) -> dict[str, Any]:
     """The tables, in the form of a `GatewayConfig` if no problem was found.
 
-    With `may_have_stored_keys` it is not a problem yet if other machines can reach a gateway that has no [keys].
+    With `may_have_stored_keys` it is not yet a problem if other machines can reach a gateway that has no [keys].
     """
     top = problems.members(tables, "", _TOP)
     server = _server(top.get("server", {}), environ, problems)
@@ -121,24 +121,24 @@ def _server(value: Any, environ: Mapping[str, str], problems: Problems) -> dict[
         check_secret(store, environ, "server.store", problems)
     elif _has_password(store):
         problems.add(
-            "server.store", "expected an address without a password; write 'env:NAME' for one with"
+            "server.store", "expected a URL without a password; write 'env:NAME' for a URL with one"
         )
     return server
 
 
 def _check_key(reference: str, environ: Mapping[str, str], problems: Problems) -> None:
-    """The gateway's own key, older ones on the lines behind it. Callers hold envelopes, so a short one could be guessed without asking the gateway."""
+    """The gateway's own key, with older ones on the following lines. Callers hold envelopes, so a short key could be guessed offline."""
     found = check_secret(reference, environ, "server.key", problems)
     lines = [line.strip() for line in (found or "").splitlines()]
     if any(0 < len(line) < _SHORTEST_GATEWAY_KEY for line in lines):
         problems.add(
             "server.key",
-            f"expected {_SHORTEST_GATEWAY_KEY} characters or more, as `openssl rand -base64 32` writes",
+            f"expected {_SHORTEST_GATEWAY_KEY} characters or more, for example from `openssl rand -base64 32`",
         )
 
 
 def _has_password(url: str) -> bool:
-    """Whether an address has a password; the name of a user alone is none."""
+    """Whether a URL has a password; a user name alone is not one."""
     try:
         address = urlsplit(url)
         check_base_url(address._replace(netloc=address.netloc.rpartition("@")[2]).geturl())
@@ -148,11 +148,11 @@ def _has_password(url: str) -> bool:
 
 
 def exposure_problem(host: str, keys: Mapping[str, str]) -> str | None:
-    """What is wrong with listening at a host, if there are no keys of callers in a store; None if nothing is."""
+    """What is wrong with listening at a host, if the store has no callers' keys; None if nothing is."""
     if keys or _is_loopback(host):
         return None
     return (
-        f"{host!r} can be reached from other machines, and without keys everyone there could use your providers' keys;"
+        f"other machines can reach {host!r}, and without callers' keys everyone there could use your providers' keys;"
         " add a caller with `innervoice keys add` or to [keys], or listen on 127.0.0.1"
     )
 
@@ -178,7 +178,7 @@ def _models(
         if name in names:
             what = "this glob can never match" if "*" in name else "the name is not unique"
             problems.add(
-                f"models[{index}].name", f"{what}: models[{names[name]}] is {shown(name)} as well"
+                f"models[{index}].name", f"{what}: models[{names[name]}] is also {shown(name)}"
             )
         names.setdefault(name, index)
     return [
@@ -214,12 +214,12 @@ def _model(
 def _target_problem(
     target: Any, name: str | None, names: Mapping[str, int], upstreams: Mapping[str, Any]
 ) -> str | None:
-    """What is wrong with one of `to`; None if nothing is."""
+    """What is wrong with an entry of `to`; None if nothing is."""
     if not isinstance(target, str):
         return f"expected 'provider/model', got {shown(target)}"
     if target in names and target != name:
         return (
-            f"{shown(target)} is models[{names[target]}]; an entry cannot lead to another one,"
+            f"{shown(target)} is models[{names[target]}]; an entry cannot point to another one;"
             " write the provider and the model"
         )
     parsed = split_name(target)

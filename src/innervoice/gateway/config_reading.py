@@ -1,7 +1,7 @@
 """Tables of a TOML file -> checked members, with every problem of the file in one list.
 
-A member that is wrong is left out and its problem is noted, so that reading goes on and all problems are said at once. A problem has the
-place of the member, what was expected, and what came; a value that may be a secret is described, never shown.
+An invalid member is left out and its problem is noted, so that reading continues and all problems are reported at once. A problem has the
+place of the member, what was expected, and what was received; a value that may be a secret is described, never shown.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class Kind(NamedTuple):
     expected: str
     fits: Callable[[Any], bool]
     words: tuple[str, ...] = ()
-    """The words that are allowed, if they are few."""
+    """The allowed words, if there are few."""
 
 
 def text(expected: str = "a text", pattern: str = r".+") -> Kind:
-    """A text that a pattern matches."""
+    """A text that matches a pattern."""
     compiled = re.compile(pattern)
     return Kind(expected, lambda value: isinstance(value, str) and bool(compiled.fullmatch(value)))
 
@@ -53,13 +53,13 @@ class Problems:
     found: list[str] = field(default_factory=list)
 
     def add(self, place: str, problem: str) -> None:
-        """Notes a problem; the place is written as in `models[2].to[0]`."""
+        """Adds a problem; the place is written as in `models[2].to[0]`."""
         self.found.append(f"{place}: {problem}" if place else problem)
 
     def members(
         self, value: Any, place: str, kinds: Mapping[str, Kind], required: Iterable[str] = ()
     ) -> dict[str, Any]:
-        """The members of a table that are as they must be."""
+        """The valid members of a table."""
         if not isinstance(value, dict):
             self.add(place, f"expected a table, got {shown(value)}")
             return {}
@@ -73,7 +73,7 @@ class Problems:
             if kind is None:
                 known = ", ".join(kinds)
                 hint = did_you_mean(name, kinds)
-                self.add(where, f"there is no such setting{hint or f'; expected one of {known}'}")
+                self.add(where, f"unknown setting{hint or f'; expected one of {known}'}")
             elif not kind.fits(member):
                 hint = did_you_mean(member, kind.words) if isinstance(member, str) else ""
                 self.add(where, f"expected {kind.expected}, got {shown(member)}{hint}")
@@ -83,7 +83,7 @@ class Problems:
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """A question with the nearest of the known words; empty if none is near."""
+    """A suggestion with the nearest of the known words; empty if none is near."""
     close = get_close_matches(given.lower()[:200], list(known), 1)
     return f"; did you mean {close[0]!r}?" if close else ""
 

@@ -35,16 +35,16 @@ __all__ = [
 ]
 
 OWNER_NAME = "a caller's name of letters, digits, '.', '_', '@' and '-'"
-"""What `is_owner` lets through, in words."""
+"""What `is_owner` accepts, in words."""
 SHORTEST_KEY = 16
 """How many characters a caller's key needs where other machines can reach the gateway."""
 
 _UPSTREAM = {
     "keys": Kind(
-        "a list of references, as ['env:NAME']",
+        "a list of references, such as ['env:NAME']",
         lambda value: isinstance(value, list) and bool(value),
     ),
-    "base_url": text("an address, as 'https://host/v1'"),
+    "base_url": text("a URL, such as 'https://host/v1'"),
     "provider": text("a provider's name"),
     "dialect": word(*DIALECTS),
     "headers": Kind("a table of headers", lambda value: isinstance(value, dict)),
@@ -74,7 +74,7 @@ def checked_upstream(
     elif host_of(name) is None and not {"base_url", "provider"} & set(value):
         problems.add(
             f"{place}.base_url",
-            f"expected an address, since {shown(name)} is not a provider{did_you_mean(name, provider_ids())}",
+            f"expected a URL, since {shown(name)} is not a provider{did_you_mean(name, provider_ids())}",
         )
     keys = upstream.get("keys", [])
     for index, reference in enumerate(keys):
@@ -89,7 +89,7 @@ def checked_upstream(
 
 
 def _check_provider(name: str, provider: str | None, place: str, problems: Problems) -> None:
-    """The row that an upstream behaves like."""
+    """The catalog row that describes an upstream."""
     if provider is None:
         return
     if host_of(provider) is None:
@@ -100,7 +100,7 @@ def _check_provider(name: str, provider: str | None, place: str, problems: Probl
     elif host_of(name) not in (None, host_of(provider)):
         problems.add(
             place,
-            f"{name!r} is the name of a provider, so it cannot stand for {provider!r}; take another name",
+            f"{name!r} is the name of a provider, so it cannot stand for {provider!r}; choose another name",
         )
 
 
@@ -109,13 +109,13 @@ def _base_url_problem(url: str) -> str | None:
         check_base_url(url)
         address = urlsplit(url)
         is_address = address.scheme in ("http", "https") and bool(address.hostname)
-        _ = address.port  # raises if it is no number
+        _ = address.port  # raises if it is not a number
     except UsageError:
-        return "expected an address without a key or a password; put the key into `keys`"
+        return "expected a URL without a key or a password; put the key into `keys`"
     except ValueError:
         is_address = False
     if not is_address or re.search(r"[\s{}]", url):
-        return f"expected an address, as 'https://host/v1', got {shown(url)}"
+        return f"expected a URL, such as 'https://host/v1', got {shown(url)}"
     return None
 
 
@@ -127,7 +127,7 @@ def check_secret(
     *,
     only_form: bool = False,
 ) -> str | None:
-    """The secret, if the reference is right and leads to one."""
+    """The secret, if the reference is valid and leads to one."""
     if not isinstance(reference, str):
         problems.add(
             place, f"expected a reference, 'env:NAME' or 'file:PATH', got {shown(reference)}"
@@ -154,13 +154,13 @@ def _check_headers(
     *,
     emulated: bool,
 ) -> None:
-    """Headers are texts; those whose names speak of secrets are references."""
+    """Checks headers: values are texts; those whose names suggest a secret must be references."""
     for name, value in headers.items():
         at = f"{place}.{name if _HEADER_NAME.fullmatch(name) else shown(name)}"
         if not _HEADER_NAME.fullmatch(name):
-            problems.add(at, "expected the name of a header")
+            problems.add(at, "expected a valid header name")
         elif name.lower() in _BODY_HEADERS:
-            problems.add(at, "this header is written by the gateway and cannot be set")
+            problems.add(at, "the gateway sets this header itself; it cannot be configured")
         is_secret = name.lower() in key_headers() or _SECRET_NAME.search(name)
         if is_secret or (isinstance(value, str) and is_reference(value)):
             check_secret(value, environ, at, problems, only_form=emulated)
@@ -169,7 +169,7 @@ def _check_headers(
 
 
 def check_upstream_names(upstreams: Mapping[str, Any], problems: Problems) -> None:
-    """A provider has one table, whichever of its names is used."""
+    """Checks that a provider has only one table, whichever of its names is used."""
     seen: dict[str, str] = {}
     for name in upstreams:
         host = host_of(name)
@@ -177,20 +177,20 @@ def check_upstream_names(upstreams: Mapping[str, Any], problems: Problems) -> No
             continue
         if host.id in seen:
             problems.add(
-                f"upstreams.{name}", f"this provider has a table already: upstreams.{seen[host.id]}"
+                f"upstreams.{name}", f"this provider already has a table: upstreams.{seen[host.id]}"
             )
         seen.setdefault(host.id, name)
 
 
 def is_owner(name: str) -> bool:
-    """Whether a name can be that of a caller."""
+    """Whether a name is valid for a caller."""
     return bool(_TENANT.fullmatch(name)) and is_shown(name.replace("@", ""))
 
 
 def check_keys(
     keys: Mapping[str, Any], environ: Mapping[str, str], problems: Problems, *, exposed: bool
 ) -> None:
-    """The callers' keys: each leads to a secret, and no two to the same."""
+    """Checks the callers' keys: each leads to a secret, and no two to the same."""
     owners: dict[str, str] = {}
     for tenant, reference in keys.items():
         is_name = is_owner(tenant)
@@ -211,5 +211,5 @@ def check_keys(
 
 
 def provider_ids() -> list[str]:
-    """The ids of all providers with a row."""
+    """The ids of all providers in the catalog."""
     return [host.id for host in all_hosts()]

@@ -1,6 +1,6 @@
-"""Counts of tokens: the provider's own, where it has a counter; an estimate elsewhere, marked as one.
+"""Token counts: the provider's own, where it has an endpoint for that; elsewhere an estimate, marked as one.
 
-Clients count often, and some treat a failure as a broken model. So a counter that fails or is slow is replaced by the estimate.
+Clients count often, and some treat a failure as a broken model. So an endpoint that fails or is slow is replaced by the estimate.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _SECONDS = 5.0
 
 
 class _Counter(NamedTuple):
-    """How a provider counts: what stands in the URL in place of what, which members it reads, and the member that holds the count."""
+    """How a provider counts tokens: what replaces which part of the URL, which members are sent, and the member that holds the count."""
 
     replaced: str
     by: str
     members: tuple[str, ...]
-    """Empty: the whole body, as the request that would be sent."""
+    """Empty: the whole body, like the request that would be sent."""
     member: str
 
 
@@ -47,13 +47,13 @@ _COUNTERS = {
     ),
     "gemini": _Counter(":generateContent", ":countTokens", (), "totalTokens"),
 }
-"""Providers that count."""
+"""Providers that count tokens."""
 
 
 async def counted(
     gateway: Gateway, front: Front, body: bytes, value: dict[str, Any], caller: Caller
 ) -> tuple[Mapping[str, str], dict[str, Any]]:
-    """The headers and the body of the reply."""
+    """The headers and the body of the response."""
     inner = value.get("generateContentRequest")
     value = as_dict(inner) if isinstance(inner, dict) else value
     report = gateway.new_report(caller, front.dialect)
@@ -80,7 +80,7 @@ async def counted(
 async def _asked(
     gateway: Gateway, candidate: Candidate, counter: _Counter, wire: Wire
 ) -> int | None:
-    """What the provider counts; None if it does not answer."""
+    """The provider's count; None if it does not answer."""
     model = candidate.target.model
     url = with_quoted_model(wire.url, candidate.target).replace(counter.replaced, counter.by)
     named = {"model": f"models/{model}", **wire.body}

@@ -1,4 +1,4 @@
-"""Counters that all processes share, in the store; those of this process alone while the store cannot be asked."""
+"""Counters that all processes share, in the store; only those of this process while the store cannot be reached."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _MOST = 50_000
 
 
 class Sums(NamedTuple):
-    """What counters have come to."""
+    """The current values of counters."""
 
     values: dict[str, float]
     is_shared: bool
-    """Whether other processes are counted, too."""
+    """Whether other processes are counted as well."""
 
 
 class SharedCounts:
-    """Adds to counters. It never fails: without the store it goes on from what it has seen there, and books what it owes later."""
+    """Adds to counters. It never fails: without the store it continues from the last known values, and adds the outstanding amounts later."""
 
     def __init__(self, store: Store, calls: StoreCalls | None = None) -> None:
         self._store = store
@@ -33,7 +33,7 @@ class SharedCounts:
         self._owed: OrderedDict[str, float] = OrderedDict()
 
     async def add(self, amounts: Mapping[str, float], seconds: float) -> Sums:
-        """Adds amounts to counters that are gone `seconds` after they were made; returns their sums. An amount of 0 reads one."""
+        """Adds amounts to counters that expire `seconds` after they were created; returns their sums. An amount of 0 reads a counter."""
         due = {
             name: amount + self._owed.get(name, 0) if amount else 0
             for name, amount in amounts.items()

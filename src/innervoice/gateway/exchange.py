@@ -1,4 +1,4 @@
-"""One exchange with an upstream, whose bytes can be passed on."""
+"""One exchange with an upstream, whose bytes can be forwarded."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from innervoice.gateway.refused_turns import seals_in
 __all__ = ["GatewayExchange"]
 
 _BATCH = 16 * 1024
-"""How much of an answer is read at once where nobody waits for its events."""
+"""How much of an answer is read at once where no one waits for its events."""
 
 
 class GatewayExchange(Exchange):
-    """An exchange whose bytes can be passed on. On the byte path they are read in batches: nobody waits for the events."""
+    """An exchange whose bytes can be forwarded. On the byte path they are read in batches: no one waits for the events."""
 
     tap: bytearray | None = None
-    """What has come and was not passed on; None where nobody passes bytes on."""
+    """Bytes that were received and not yet forwarded; None where bytes are not forwarded."""
     added: Mapping[str, Any] = MappingProxyType({})
     """What the gateway added to the body."""
     on_refused: Callable[[frozenset[str]], None] | None = None
-    """Is told which seals are left out after a refusal."""
+    """Called with the seals that are left out after a refusal."""
     is_reduced = False
-    """Whether it was sent again with less, after a refusal."""
+    """Whether the request was sent again with less, after a refusal."""
     batch = _BATCH
     """How much of an answer is read at once, in bytes."""
     _unread = b""
 
     def rewritten(self, request: Request) -> Wire:
-        """The request as it is sent after a refusal, with what was added before."""
+        """The request as it is sent after a refusal, with the members that were added before."""
         self.is_reduced = True
         if self.on_refused:
             self.on_refused(seals_in(self._request.messages) - seals_in(request.messages))
         return with_members(super().rewritten(request), self.added)
 
     def started(self, status: int, headers: Any) -> bool:
-        """Takes the head of an answer; what came of an earlier one was shown to nobody."""
+        """Handles the head of an answer; nothing of an earlier one was sent to the client."""
         if self.tap is not None:
             self.tap.clear()
         self._unread = b""
@@ -48,7 +48,7 @@ class GatewayExchange(Exchange):
         return super().started(status, headers)
 
     def feed(self, chunk: bytes) -> bool:
-        """Takes bytes of the answer; returns whether to read on."""
+        """Handles bytes of the answer; returns whether to continue reading."""
         if self.tap is None:
             return super().feed(chunk)
         self.tap += chunk

@@ -1,7 +1,7 @@
-"""Method and path of a request -> the front that it came to: which dialect, what is asked for, and of which model.
+"""Method and path of a request -> its front: which dialect, what is requested, and of which model.
 
-The rows are facts of the dialects (`path`, `verbs` and `endpoints` in `wire/dialect.py`); only the gateway's own are here. A base URL may
-have a version or none, so versions are no part of a row. Nothing but the raw path decides, never the header `host`.
+The rows are facts of the dialects (`path`, `verbs` and `endpoints` in `wire/dialect.py`); only the gateway's own rows are here. A base URL
+may have a version or none, so versions are not part of a row. Only the raw path decides, never the header `host`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Verb: TypeAlias = Literal[
     "answer", "count", "models", "model", "stored", "delete", "cancel", "input_items", "version", "show", "hello",
     "live", "ready", "metrics", "explain",
 ]  # fmt: skip
-"""What is asked for."""
+"""What a request asks for."""
 
 _OWN: dict[str, str] = {
     "GET /health/live": "live",
@@ -29,20 +29,20 @@ _OWN: dict[str, str] = {
     "GET /metrics": "metrics",
     "GET /explain/{report}": "explain",
 }
-"""What the gateway offers in no dialect."""
+"""The gateway's own endpoints, which belong to no dialect."""
 _PLACES = {
     "model": r"(?P<model>.+)",
-    # A word is another path: responses/compact.
+    # A word here is another path: responses/compact.
     "id": r"(?P<id>(?![a-z]+(?:/|$))[^/]+)",
     "report": r"(?P<report>[^/]+)",
 }
 _LONGEST_PATH = 4096
 _REMEMBERED = 256
-"""Longer paths are looked up anew each time."""
+"""Longer paths are looked up each time."""
 _MOST_VERSIONS = 2
 """A base URL that ends in /v1, and a client that adds it once more."""
 _VERB_OF_A_MODEL = re.compile(r".*(?::|%3[Aa])[a-z]+[A-Z][A-Za-z]*")
-"""A name that ends like models/M:embedContent is a verb that is not served, and no model."""
+"""A name that ends like models/M:embedContent is a verb that is not served, not a model."""
 _KEY_HEADERS = ("x-api-key", "authorization", "x-goog-api-key", "api-key")
 
 
@@ -58,11 +58,11 @@ class Front(NamedTuple):
     id: str | None = None
     """The id in the path: of a stored response, or of a request."""
     array: bool = False
-    """The stream is one JSON array."""
+    """Whether the stream is one JSON array."""
 
 
 class Missing(NamedTuple):
-    """A path or a method that is not served, with words for it in the dialect that the path looks like."""
+    """A path or a method that is not served, with an error message in the dialect that the path looks like."""
 
     dialect: str
     refusal: Refusal
@@ -74,7 +74,7 @@ class _Row(NamedTuple):
     pattern: re.Pattern[str]
     verb: Verb
     dialects: tuple[str, ...]
-    """Those that share the path; the first is meant where nothing tells them apart. Empty: the gateway's own."""
+    """The dialects that share the path; the first is used where nothing tells them apart. Empty: the gateway's own."""
     stream: bool | None
 
     @property
@@ -83,17 +83,17 @@ class _Row(NamedTuple):
 
 
 class _Path(NamedTuple):
-    """A path in its pieces."""
+    """A path, divided into its pieces."""
 
     prefix: str | None
-    """The dialect that it begins with."""
+    """The dialect that the path begins with."""
     version: str | None
     rest: str
-    """What is left, without slashes around it."""
+    """The rest, without slashes around it."""
 
 
 def front_of(method: str, path: str, query: str, headers: Headers) -> Front | Missing:
-    """The front of a request; `path` is the raw one, percent-encoded as it came, and the names of headers are in lower case."""
+    """The front of a request; `path` is the raw one, percent-encoded as received, and the names of headers are in lower case."""
     telling = _telling_headers()
     told = tuple((name, headers[name]) for name in telling if name in headers)
     if len(path) + len(query) > _REMEMBERED or any(len(value) > _REMEMBERED for _, value in told):
@@ -103,7 +103,7 @@ def front_of(method: str, path: str, query: str, headers: Headers) -> Front | Mi
 
 @cache
 def _telling_headers() -> tuple[str, ...]:
-    """The headers that tell dialects apart, or a WebSocket."""
+    """The headers that tell dialects apart, or announce a WebSocket."""
     dialects = [dialect_named(name) for name in DIALECTS]
     names = [own for dialect in dialects for own in (dialect.key_header, *dialect.headers) if own]
     return tuple(dict.fromkeys((*names, "upgrade")))
@@ -127,7 +127,7 @@ def _found(method: str, path: str, query: str, headers: Headers) -> Front | Miss
         return _not_found(method, path, pieces, headers)
     _, dialect, _ = found[0]
     if headers.get("upgrade", "").lower() == "websocket":
-        # Codex goes on over HTTP when it reads this status, and gives up at others.
+        # Codex continues over HTTP when it gets this status, and gives up at others.
         text = f"{_shown(path)} is not served over WebSocket; send an HTTP {found[0][0].method}"
         refusal = Refusal(text=text, status=426, headers={"upgrade": "HTTP/1.1"})
         return Missing(dialect, refusal)
@@ -142,7 +142,7 @@ def _found(method: str, path: str, query: str, headers: Headers) -> Front | Miss
 def given_key(headers: Headers, query: str) -> str | None:
     """The key that a caller sent, in a header or as `?key=`; None if there is none.
 
-    A signature of AWS is none: it proves a secret that only AWS knows. Converse's clients send a bearer token all the same, if
+    An AWS signature is not a key: it proves a secret that only AWS knows. Converse's clients send a bearer token instead if
     AWS_BEARER_TOKEN_BEDROCK is set.
     """
     for name in _KEY_HEADERS:
@@ -160,7 +160,7 @@ def given_key(headers: Headers, query: str) -> str | None:
 
 @cache
 def _rows() -> tuple[_Row, ...]:
-    """Every row; answers come first."""
+    """Every row; those for answers come first."""
     shared: dict[tuple[str, str, str, bool | None], list[str]] = {}
     answers = ((name, *row) for name in DIALECTS for row in _answers(name))
     others = (
@@ -179,7 +179,7 @@ def _rows() -> tuple[_Row, ...]:
 
 
 def _answers(name: str) -> Iterator[tuple[str, str, str, bool | None]]:
-    """The rows at which a dialect answers."""
+    """The rows for answers in a dialect."""
     dialect = dialect_named(name)
     path = _pieces(dialect.path).rest
     if not any(dialect.verbs):
@@ -210,7 +210,7 @@ def _versions() -> frozenset[str]:
 
 
 def _pieces(path: str) -> _Path:
-    """A path without empty segments, its dialect and its versions apart."""
+    """A path without empty segments, with its dialect and its versions split off."""
     segments = [segment for segment in path.split("/") if segment]
     prefix = segments.pop(0) if segments and segments[0] in DIALECTS else None
     version = None
@@ -236,12 +236,12 @@ def _matches(path: _Path, headers: Headers) -> Iterator[tuple[_Row, str, Mapping
 
 
 def _is_name(name: str) -> bool:
-    """Whether it can be a name: it may stand in the URL of an upstream, so it must not climb in a path."""
+    """Whether it can be a name: it may become part of an upstream's URL, so it must not contain path traversal."""
     return name.isprintable() and not {"", ".", ".."} & set(name.split("/"))
 
 
 def _told(dialects: tuple[str, ...], version: str | None, headers: Headers) -> str | None:
-    """Which of the dialects that share a path is meant: told by a version that the first has not, or by headers."""
+    """Chooses among the dialects that share a path: by a version that the first does not have, or by headers."""
     usual = dialects[0] if dialects else None
     if usual is None or len(dialects) == 1:
         return usual
@@ -275,12 +275,12 @@ def _not_found(method: str, path: str, pieces: _Path, headers: Headers) -> Missi
     rows = (row for row in _rows() if dialect in row.dialects)
     served = ", ".join(f"{row.method} /{row.path}" for row in rows)
     versions = " or ".join(f"/{version}" for version in dialect_named(dialect).versions)
-    text = f"{method} {_shown(path)} is not served here; for {dialect} there are {served}, also behind {versions}"
+    text = f"{method} {_shown(path)} is not served here; for {dialect} there are {served}, also with the prefix {versions}"
     return Missing(dialect, Refusal(text=text, status=404))
 
 
 def _near(path: _Path, headers: Headers) -> str:
-    """The dialect that a path without a front looks like: told by its version, by headers, or by its first word."""
+    """The dialect that a path without a front looks like, by its version, by headers, or by its first word."""
     told = _told(DIALECTS, path.version, headers)
     if told not in (None, DEFAULT):
         return told

@@ -1,4 +1,4 @@
-"""What all requests of one process share: names, upstreams, the store, the journal."""
+"""What all requests of one process share: model names, upstreams, the store, the journal."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ _RAM_BYTES = 64_000_000
 
 
 class Gateway:
-    """The gateway of one process. `http` sends in place of aiohttp, and `base_url_of` says where providers are; tests and
-    `--emulated` pass both. `key` is what envelopes,
-    look-ups and the store are keyed with: processes that share it can read each other's; `older_keys` only open what they made before."""
+    """The gateway of one process. `http` replaces aiohttp as the HTTP client, and `base_url_of` returns the base URLs of providers; tests and
+    `--emulated` pass both. Envelopes, look-ups and the store are keyed with `key`: processes that share it can read each other's data;
+    `older_keys` only open data that was written with them."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Gateway:
         assume_keys: bool = False,
         request_log: GatewayLog | None = None,
     ) -> None:
-        """`assume_keys`: the store may have keys of callers, so nobody is let in without one before it was asked. `request_log` keeps requests for the viewer; without it nothing is kept."""
+        """`assume_keys`: the store may have callers' keys, so requests without a key are refused until it was read. `request_log` keeps requests for the viewer."""
         key = key or token_bytes(32)
         self._environ = environ
         self._base_url_of = base_url_of
@@ -104,7 +104,7 @@ class Gateway:
         self.reload(config)
 
     def reload(self, config: GatewayConfig) -> None:
-        """Takes a new configuration; requests that are under way keep the old one."""
+        """Applies a new configuration; running requests keep the old one."""
         self.known.clear()
         self.grown.clear()
         self.routes = Routes(config, self._environ, base_url_of=self._base_url_of)
@@ -126,7 +126,7 @@ class Gateway:
         )
 
     def new_report(self, caller: Caller, dialect: str) -> Report:
-        """The report of a request that has just come."""
+        """The report of a request that has just arrived."""
         return Report(
             id=f"iv_{token_hex(12)}",
             tenant=caller.name,
@@ -136,27 +136,27 @@ class Gateway:
         )
 
     async def explained(self, id: str, tenant: str) -> dict[str, Any]:  # noqa: A002 - as in the path
-        """What became of a request; raises `Refused` for one that is unknown here."""
+        """What happened to a request; raises `Refused` for one that is unknown here."""
         found = self.journal.explained(id, tenant)
         for seconds in _EXPLAIN_AGAIN if self.journal.is_shared else ():
             if found is None:
-                # The worker that answered writes it down when the client has the answer already.
+                # The worker that answered writes the report only after the client has the answer.
                 await asyncio.sleep(seconds)
                 found = self.journal.explained(id, tenant)
         if found is None:
-            text = f"no request {id[:80]!r} is known here; the last ones are kept"
+            text = f"unknown request {id[:80]!r}; only the last ones are kept"
             raise Refused(Refusal(text=text, status=404))
         return found
 
     def readiness(self) -> dict[str, Any]:
-        """Whether requests can be served, and in which state the upstreams are."""
+        """Whether requests can be served, and the state of the upstreams."""
         states = [
             {"upstream": state.name, "state": state.health} for state in self.circuits.states()
         ]
         return {"status": "ready", "upstreams": states}
 
     def done(self, report: Report) -> None:
-        """A request is over."""
+        """Handles the end of a request."""
         report.total = time.time() - report.begun
         self.metrics.add(report)
         self.journal.add(report)
@@ -188,14 +188,14 @@ class Gateway:
             report.notes.append(Note("turn_not_stored"))
 
     def keeps(self, report: Report) -> Remember:
-        """What is kept of a request's turns: what the configuration says, or less if the client wants that."""
+        """What is kept of a request's turns: what the configuration says, or less if the client requests that."""
         usual = self.config.server.remember
         return usual if usual == "off" or report.keeps is None else report.keeps
 
     # ---- upstreams -----------------------------------------------------------------------------
 
     async def posted(self, outgoing: Outgoing) -> tuple[int, bytes]:
-        """Sends a request that is not one for an answer; returns the status and the body."""
+        """Sends a request other than one for an answer; returns the status and the body."""
         request = self.http.build_request(
             outgoing.method,
             outgoing.url,

@@ -1,13 +1,14 @@
-"""Translated requests that grow: an agent sends the same conversation again, with the answer and the results of its tools behind it.
+"""Translated requests that grow: an agent sends the same conversation again, followed by the answer and the results of its tools.
 
-What was read, planned and written of a conversation stays as it was sent; of the next request only what is new is read and written, and is
-appended to the same bytes. So a step of an agent costs its new messages, and the prefix that the provider gets is the one that it got
-last time, byte for byte, which prompt caches and bound reasoning ask for.
+What was read, planned and written of a conversation stays as it was sent; only the new part of the next request is read and written, and
+appended to the same bytes. So a step of an agent costs only its new messages, and the provider gets the same prefix as last time, byte for
+byte, as prompt caches and bound reasoning require.
 
-    body ──► members and messages, unread ──► same settings, same beginning? ──► read what is new ──► the bytes of last time, and the new ones
+    body ──► members and messages, unread ──► same settings, same beginning? ──► read the new messages ──► the bytes of last time, and the new ones
 
-It is done where nothing before can change by what is new: the client shows the answer as it got it, and only results of its calls follow. A
-new question moves the place where the open turn begins, on which rules depend: it takes the long way (`passage.py`), once.
+This is done where the new messages cannot change anything before them: the client sends the answer as it got it, and only results of its
+calls follow. A new question moves the place where the open turn begins, on which rules depend: then the whole request is read
+(`passage.py`), once.
 """
 
 from __future__ import annotations
@@ -46,24 +47,24 @@ __all__ = ["Frame", "GrownRequests", "GrownWay", "first_way", "framed"]
 
 _MOST_BYTES = 256_000_000
 _MOST_SECONDS = 900.0
-"""What was not used for so long is forgotten."""
+"""Entries that were not used for so long are forgotten."""
 _BYTES_A_TOKEN = 4
 _RESTORED = "thinking_restored"
 _MARKS = (b'"cache_control"', b'"cachePoint"')
-"""Cache marks move with every request, so bytes that have them do not stay."""
+"""Cache marks move with every request, so bytes that contain them do not stay the same."""
 
 
 class Frame(NamedTuple):
-    """The bytes of a body: its pieces up to the end of its last message, and what is behind it."""
+    """The bytes of a body: its pieces up to the end of its last message, and the rest."""
 
     before: tuple[bytes, ...]
     after: bytes
     size: int
-    """Of all."""
+    """The size of all pieces."""
 
     @property
     def body(self) -> bytes:
-        """All of it."""
+        """The whole body."""
         return b"".join((*self.before, self.after))
 
     def grown(self, messages: list[Any]) -> Frame:
@@ -73,7 +74,7 @@ class Frame(NamedTuple):
 
 
 def framed(wire: Wire) -> Frame | None:
-    """The frame of a body; None for one whose messages are not where they usually are."""
+    """The frame of a body; None for one whose messages are not in their usual place."""
     history = dialect_named(wire.dialect).history
     messages = wire.body.get(history)
     if not isinstance(messages, list) or not messages:
@@ -98,19 +99,19 @@ class _Sent:
     betas: tuple[str, ...]
     prefix: Prefix
     digest: ConversationDigest
-    """The conversation as the client shows it, without the answer."""
+    """The conversation as the client sends it, without the answer."""
     answer: Message
     counts: ReasoningCounts
     notes: tuple[Note, ...]
     estimate: int
     is_settled: bool
-    """Nothing that was sent depends on where the open turn begins."""
+    """Whether nothing that was sent depends on where the open turn begins."""
     used: float
 
 
 @dataclass(frozen=True, slots=True)
 class GrownWay:
-    """A request that goes on from what was sent last time."""
+    """A request that continues what was sent last time."""
 
     frame: Frame
     request: Request
@@ -125,7 +126,7 @@ class GrownWay:
 
 
 class GrownRequests:
-    """What was sent of conversations that may go on, in one process."""
+    """What was sent of conversations that may continue, in one process."""
 
     def __init__(
         self, most_bytes: int = _MOST_BYTES, now: Callable[[], float] = time.monotonic
@@ -145,7 +146,7 @@ class GrownRequests:
     def find(
         self, split: SplitRequest, candidate: Candidate, betas: tuple[str, ...], opened: Opened
     ) -> GrownWay | None:
-        """The way of a request to a candidate; None for one that must be read as a whole."""
+        """How a request continues at a candidate; None for one that must be read as a whole."""
         end, count = _end(split, candidate), len(split.messages)
         for number, digest in reversed(split.digests().items()):
             sent = self._sent.get(digest + end) if number < count else None
@@ -164,9 +165,9 @@ class GrownRequests:
         answer: Message,
         estimate: int,
     ) -> None:
-        """A conversation was sent this way, and has an answer."""
+        """Remembers a conversation that was sent this way and was answered."""
         way, digest = attempt.grown, split.digests().get(len(split.messages))
-        # Pieces before the last one were looked at when they were new.
+        # Pieces before the last one were checked when they were new.
         if way is None or digest is None or any(mark in way.frame.before[-1] for mark in _MARKS):
             return
         sent = _Sent(
@@ -186,7 +187,7 @@ class GrownRequests:
         self._keep(digest + _end(split, attempt.candidate), sent)
 
     def forget(self, split: SplitRequest, candidate: Candidate) -> None:
-        """A request that went on from here was refused."""
+        """Handles the refusal of a request that continued from here."""
         end = _end(split, candidate)
         for digest in split.digests().values():
             self._drop(digest + end)
@@ -209,12 +210,12 @@ class GrownRequests:
 
 
 def _end(split: SplitRequest, candidate: Candidate) -> bytes:
-    """What a conversation was sent with: its settings, and where to."""
+    """The settings and the destination of a conversation."""
     return split.settings(candidate)
 
 
 class _Growth:
-    """Writes what is new in a request."""
+    """Writes the new part of a request."""
 
     def __init__(
         self, split: SplitRequest, sent: _Sent, candidate: Candidate, opened: Opened
@@ -224,11 +225,11 @@ class _Growth:
         self._carried: list[Part] = []
 
     def way(self, new: list[Any]) -> GrownWay | None:
-        """The whole request; None if something else than the end may have to change."""
+        """The whole request; None if anything but the end may have to change."""
         try:
             turn, *rest = self._split.read([load_json(item) for item in new]).messages
         except (InnervoiceError, ValueError, TypeError, KeyError, AttributeError):
-            return None  # the long way says what is wrong
+            return None  # reading the whole request reports what is wrong
         if not self._is_answer(turn) or not self._is_continued(turn, rest):
             return None
         sent = self._sent
@@ -257,7 +258,7 @@ class _Growth:
         )
 
     def _is_answer(self, turn: Message) -> bool:
-        """Whether a message is the answer as the client got it, with all of its reasoning, some of it or none."""
+        """Whether a message is the answer as the client got it, with all, some or none of its reasoning."""
         answer = self._sent.answer
         if turn.role != "assistant" or shown_turn(turn).data != shown_turn(answer).data:
             return False
@@ -277,7 +278,7 @@ class _Growth:
         return True
 
     def _is_continued(self, turn: Message, rest: list[Message]) -> bool:
-        """Whether only words and results follow, one result for each call; words only if nothing depends on where the open turn begins."""
+        """Whether only texts and results follow, one result for each call; texts only if nothing depends on where the open turn begins."""
         if not rest or not all(map(is_simple, rest)):
             return False
         parts = [part for message in rest for part in message.parts]
@@ -287,7 +288,7 @@ class _Growth:
         return is_answered and (self._sent.is_settled or not has_words)
 
     def _request(self, turn: Message, rest: list[Message]) -> Request:
-        """What is new, behind a question that stands for all before."""
+        """The new messages, after a question that stands for everything before."""
         answer, ids = self._sent.answer, RenamedCalls()
         ids.add(call_ids((turn,)), call_ids((answer,)))
         messages = (user("."), _unbound(answer), *map(ids.with_own, rest))
@@ -304,7 +305,7 @@ class _Growth:
 def first_way(
     planned: Planned, wire: Wire, request: Request, digest: ConversationDigest, report: Report
 ) -> GrownWay | None:
-    """What was planned and written of a whole request, for the next one to go on from; None if that may change what is before."""
+    """What was planned and written of a whole request, for the next one to continue; None if the next one may change earlier parts."""
     plan = planned.plan
     frame = framed(wire)
     if (
@@ -323,7 +324,7 @@ def first_way(
 
 
 def _moves(decision: Decision) -> bool:
-    """Whether a decision may be another one in the next request, or depends on what is before."""
+    """Whether a decision may differ in the next request, or depends on earlier messages."""
     return decision.part is None or decision.action == "converted"
 
 
@@ -332,7 +333,7 @@ def _is_filled(decision: Decision) -> bool:
 
 
 def _unbound(answer: Message) -> Message:
-    """The answer without what binds it to all before, which is what it is bound to."""
+    """The answer without the data that binds it to everything before, since that is what it is bound to."""
     parts = tuple(
         part.replace(origin=part.origin.replace(prefix=None))
         if part.origin and part.origin.prefix
@@ -343,7 +344,7 @@ def _unbound(answer: Message) -> Message:
 
 
 def _recounted(notes: Sequence[Note], restored: int) -> tuple[Note, ...]:
-    """The notes of a conversation that went on: each once, and as many restored thoughts as there are now."""
+    """The notes of a conversation that was continued: each once, with the current number of restored thoughts."""
     once = {(note.code, note.detail): note for note in notes if note.code != _RESTORED}
     told = (Note(_RESTORED, count=restored),) if restored else ()
     return (*once.values(), *told)

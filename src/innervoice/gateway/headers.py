@@ -1,4 +1,4 @@
-"""Headers between a client, the gateway and an upstream. Nothing is passed on that no row names: a caller's key least of all."""
+"""Headers between a client, the gateway and an upstream. Only headers with a row here are forwarded: a caller's key never is."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from innervoice.wire.json_access import as_dict, as_list
 __all__ = ["AFFINITY", "STORE", "asked_betas", "known_betas", "passed_back", "passed_on"]
 
 STORE = "x-innervoice-store"
-"""With which a client says how little may be kept of its turns: "off" or "ram"."""
+"""The header in which a client says how little may be kept of its turns: "off" or "ram"."""
 _BETA = "anthropic-beta"
 _IN_BODY = (("additionalModelRequestFields", "anthropic_beta"), ("anthropic_beta",))
-"""Where clients of Bedrock write the flags: those of Converse, and those that were made for InvokeModel."""
+"""Where clients of Bedrock write the flags: those of Converse, and those made for InvokeModel."""
 
 _EVERYWHERE = (
     "computer-use-2025-01-24",
@@ -47,18 +47,18 @@ _BETAS: dict[str, frozenset[str]] = {
     }),
     "bedrock": _AT_BEDROCK,
     "bedrock-invoke": _AT_BEDROCK,
-    # Vertex refuses flags that it does not know, stale ones too (vercel/ai, packages/anthropic, e5c4f40).
+    # Vertex refuses flags that it does not know, including outdated ones (vercel/ai, packages/anthropic, e5c4f40).
     "vertex": frozenset({
         *_EVERYWHERE, "compact-2026-01-12", "compact-2026-09-04", "context-management-2025-06-27", "dangerous-tool-use-2026-09-03",
         "interleaved-thinking-2025-05-14", "per-turn-control-2026-07-01", "thinking-binding-controls-2026-08-01",
         "tool-search-tool-2025-10-19", "web-search-2025-03-05",
     }),
 }  # fmt: skip
-"""Hosts of Claude -> the flags of `anthropic-beta` that they know; one that is in no row gets none. No flag is added that a client did
+"""Hosts of Claude -> the flags of `anthropic-beta` that they know; a host without a row gets none. No flag is added that a client did
 not send. Source: anthropic_beta_headers_config.json of litellm, commit 030dd40, read 2026-11-16."""
 
 _BYTES_ONLY = ("anthropic-version",)
-"""Sent as the client sent it where its body is, too: the version decides what the body may hold."""
+"""Forwarded where the client's body is forwarded: the version decides what the body may contain."""
 
 _BACK = frozenset({"request-id", "x-request-id", "retry-after", "openai-processing-ms"})
 _BACK_STARTS = ("anthropic-ratelimit-", "x-ratelimit-")
@@ -77,7 +77,7 @@ def asked_betas(given: Mapping[str, str], body: Mapping[str, Any]) -> tuple[str,
 
 
 def known_betas(flags: Sequence[str], target: Target, notebook: Notebook) -> tuple[str, ...]:
-    """Those of the flags that an upstream knows; the others are noted."""
+    """The flags that an upstream knows; the others are noted."""
     takes = _has_headers(target) or is_claude(target.row)
     known = _BETAS.get(target.provider or "", frozenset()) if takes else frozenset()
     kept = tuple(flag for flag in flags if "*" in known or flag in known)
@@ -90,7 +90,7 @@ def known_betas(flags: Sequence[str], target: Target, notebook: Notebook) -> tup
 def passed_on(
     given: Mapping[str, str], target: Target, betas: Sequence[str], *, is_bytes: bool
 ) -> dict[str, str]:
-    """The client's headers that go to an upstream, and the flags that it knows."""
+    """The client's headers that go to an upstream, and the flags that the upstream knows."""
     if not _has_headers(target):
         return {}
     passed = {_BETA: ",".join(betas)} if betas else {}
@@ -100,14 +100,14 @@ def passed_on(
 
 
 def _has_headers(target: Target) -> bool:
-    """Whether the target's API has these headers at all; in an envelope, what they say is in the body."""
+    """Whether the target's API has these headers at all; in an envelope, the body has their content."""
     if target.host and target.host.envelope:
         return False
     return bool(dialect_named(target.dialect).headers.keys() & set(_BYTES_ONLY))
 
 
 def passed_back(given: Mapping[str, str]) -> dict[str, str]:
-    """The upstream's headers that go to the client: its id of the request, and how much one may still ask."""
+    """The upstream's headers that go to the client: the request id, and the remaining rate limits."""
     lowered = {name.lower(): value for name, value in given.items()}
     return {
         name: value

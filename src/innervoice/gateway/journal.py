@@ -1,10 +1,10 @@
 """The last reports, for `/v1/explain`, and one line for each request: for people or for programs.
 
 A report has no field for keys and seals. A caller may still send one as the name of a model, and a provider may repeat one in an error that
-a note quotes: so every text is searched for what looks like one before it is shown, shortened, and freed of control characters.
+a note quotes: so every text is searched for anything that looks like one before it is shown, shortened, and stripped of control characters.
 
-With several workers, each also writes what it has explained to files of its own in one folder, of a bounded size, so that any of them
-can tell about the requests of all.
+With several workers, each also writes its explanations to files of its own in one folder, of a bounded size, so that any of them
+can explain the requests of all.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _NEWER, _OLDER = ".lines", ".older"
 _SHARED_BYTES = 1 << 20
 _LONGEST = 200
 _LOOKED_AT = 4000
-"""Characters of a text that are looked at; the rest could not be shown."""
+"""How many characters of a text are examined; the rest could not be shown."""
 
 
 class Journal:
-    """Keeps the last reports, and tells each to whoever listens."""
+    """Keeps the last reports, and passes each to the listeners."""
 
     def __init__(self, *, most: int = 10_000, line: Callable[[Report], None] | None = None) -> None:
         self._most = most
@@ -51,7 +51,7 @@ class Journal:
 
     @property
     def is_shared(self) -> bool:
-        """Whether other workers write, too."""
+        """Whether other workers write as well."""
         return self._shared is not None
 
     def listen(self, listener: Callable[[Report], None]) -> None:
@@ -63,7 +63,7 @@ class Journal:
         for listener in self._listeners:
             listener(report)
         if len(report.notes) > _MOST_NOTES or report.usage.raw is not None:
-            # What is not shown is not kept.
+            # Only what can be shown is kept.
             usage = report.usage.replace(raw=None)
             report = copy(report)
             report.notes, report.usage = report.notes[:_MOST_NOTES], usage
@@ -76,11 +76,11 @@ class Journal:
             self._shared.write(json_line(report))
 
     def get(self, id: str, tenant: str) -> Report | None:  # noqa: A002 - the plain word
-        """The report of a request, if it was this tenant's and is still kept."""
+        """The report of a request, if it belongs to this tenant and is still kept."""
         return self._reports.get((tenant, id))
 
     def explained(self, id: str, tenant: str) -> dict[str, Any] | None:  # noqa: A002 - the plain word
-        """All that is known of a request of this tenant's, whichever worker answered it."""
+        """Everything that is known about a request of this tenant, whichever worker answered it."""
         if report := self.get(id, tenant):
             return explain(report)
         return self._shared.find(id, tenant) if self._shared else None
@@ -96,12 +96,12 @@ class _SharedLines:
         self._size = 0
 
     def write(self, line: str) -> None:
-        """Adds a line. A disk that is full costs the explanation, not the request."""
+        """Adds a line. If the disk is full, the explanation is lost, not the request."""
         with contextlib.suppress(OSError):
             if self._file is None:
                 flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
                 self._file, self._size = os.open(self._name, flags, 0o600), 0
-            # The file is opened once, and a whole line is there or none.
+            # The file is opened once, and a line is written completely or not at all.
             self._size += os.write(self._file, line.encode("utf-8", "replace") + b"\n")
             if self._size > _SHARED_BYTES:
                 os.close(self._file)
@@ -115,22 +115,22 @@ class _SharedLines:
             for file in self._directory.glob(f"*{suffix}"):
                 with contextlib.suppress(OSError):
                     data = file.read_bytes()
-                    found = data.rfind(start)  # no text has it: there quotes are escaped
+                    found = data.rfind(start)  # no text contains it: quotes in texts are escaped
                     end = data.find(b"\n", found)
-                    if found >= 0 and end >= 0:  # else it is still being written
+                    if found >= 0 and end >= 0:  # otherwise it is still being written
                         explained: dict[str, Any] = load_json(data[found:end])
                         return explained
         return None
 
 
 def forget(directory: Path, process: int) -> None:
-    """Removes the lines of a process that has ended: many that end must not fill a disk."""
+    """Removes the lines of a process that has ended: otherwise many ended processes would fill the disk."""
     for suffix in (_NEWER, _OLDER):
         (directory / f"{process}{suffix}").unlink(missing_ok=True)
 
 
 def explain(report: Report) -> dict[str, Any]:
-    """All that is known of a request, as JSON."""
+    """Everything that is known about a request, as JSON."""
     usage = report.usage
     return {
         "id": _plain(report.id),
@@ -169,7 +169,7 @@ def explain(report: Report) -> dict[str, Any]:
 
 
 def _planned(item: Decision) -> dict[str, Any]:
-    """What happened to a part that was not sent as it came."""
+    """What happened to a part that was not sent unchanged."""
     return {
         "message": item.message,
         "part": item.part,
@@ -239,13 +239,13 @@ _CUT_RUN = re.compile(r"(?<![A-Za-z0-9+/=_.~-])[A-Za-z0-9+/=_.~-]*\Z")
 
 
 def _shown(text: str) -> str:
-    """A text of somebody else's: without what looks like a key or a seal, without control characters, and short."""
+    """A text from somebody else: without anything that looks like a key or a seal, without control characters, and short."""
     # The same few names come with every request.
     return _shown_name(text) if len(text) <= _LONGEST else _made_showable(text)
 
 
 def _made_showable(text: str) -> str:
-    # Scrubbed before it is cut: half a key is no longer recognized.
+    # Scrubbed before it is shortened: half a key is not recognized any more.
     if len(text) > _LOOKED_AT:
         text = _CUT_RUN.sub("…", text[:_LOOKED_AT])
     text = _plain(redacted(text, wary=True))

@@ -1,11 +1,11 @@
-"""A key that came with a request -> its caller. What the store said is kept for a few seconds, so that most requests do not ask it.
+"""A key that came with a request -> its caller. Results of the store are cached for a few seconds, so that most requests need not ask it.
 
     no key is needed ──► anybody
-    a key ──► of the configuration? ──► asked for a moment ago? ──► the store
+    a key ──► in the configuration? ──► looked up a moment ago? ──► the store
 
-A key is needed as soon as there is one, in the configuration or in the store, and wherever other machines can reach the gateway. A key that
-is revoked stops working in all processes within `FRESH_SECONDS`. While the store cannot be asked, callers who are known go on for
-`STALE_SECONDS`, and whether another key is good cannot be said.
+A key is needed as soon as there is one, in the configuration or in the store, and wherever other machines can reach the gateway. A revoked
+key stops working in all processes within `FRESH_SECONDS`. While the store cannot be reached, known callers are served for
+`STALE_SECONDS`, and other keys cannot be checked.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ __all__ = ["FRESH_SECONDS", "STALE_SECONDS", "KnownCallers", "digest_of"]
 FRESH_SECONDS = 5.0
 STALE_SECONDS = 600.0
 _FIRST_WAIT = 2.0
-"""How long a key that is not known yet may take; without it the request is refused."""
+"""How long the look-up of an unknown key may take; after that the request is refused."""
 _NEXT_WAIT = 0.25
 _MOST_KNOWN = 10_000
 _MOST_UNKNOWN = 1_000
 
 
 class _Known:
-    """What the store said of a key."""
+    """What the store returned for a key."""
 
     __slots__ = ("asked", "caller", "said")
 
@@ -55,7 +55,7 @@ class KnownCallers:
         assume_keys: bool = False,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """`assume_keys`: until the store has been asked, there may be keys in it."""
+        """`assume_keys`: until the store has been read, there may be keys in it."""
         self._keys = keys
         self._calls = calls or StoreCalls()
         self.now = now
@@ -68,7 +68,7 @@ class KnownCallers:
         self._unknown: OrderedDict[bytes, _Known] = OrderedDict()
 
     def configure(self, secrets: Mapping[str, str], *, exposed: bool) -> None:
-        """Takes the keys of a configuration, by their owners; `exposed` if other machines can reach the gateway."""
+        """Sets the keys of a configuration, by their owners; `exposed` if other machines can reach the gateway."""
         self._configured = {
             digest_of(secret): Caller(name=name) for name, secret in secrets.items()
         }
@@ -80,7 +80,7 @@ class KnownCallers:
         return bool(self._configured or self._is_exposed or self._has_stored)
 
     async def of(self, key: str | None) -> Caller:
-        """Whose key this is; raises `Refused` for one that is not good."""
+        """The caller with this key; raises `Refused` for a key that is not valid."""
         if not self.is_key_needed and await self._is_open():
             return ANYBODY
         if key is None:
@@ -103,7 +103,7 @@ class KnownCallers:
         if self._keys is None:
             return True
         if self._calls.clock() >= self._look_again:
-            # Others need not ask at the same time, unless nothing is known yet.
+            # Other requests need not ask at the same time, unless nothing is known yet.
             is_decisive = self._has_stored is None and self._assume_keys
             if self._has_stored is not None:
                 self._look_again = self._calls.clock() + FRESH_SECONDS
@@ -116,7 +116,7 @@ class KnownCallers:
             self._look_again = self._calls.clock() + FRESH_SECONDS
         return not self._has_stored
 
-    # ---- whose it is -----------------------------------------------------------------------------
+    # ---- the owner of a key -----------------------------------------------------------------------
 
     def _configured_caller(self, key: str) -> Caller | None:
         given, found = digest_of(key), None
@@ -126,7 +126,7 @@ class KnownCallers:
         return found
 
     async def _looked_up(self, key: str) -> Caller | None:
-        """The caller of a virtual key; raises `Refused` if that cannot be said."""
+        """The caller of a virtual key; raises `Refused` if it cannot be determined."""
         assert self._keys is not None
         keys, clock = self._keys, self._calls.clock
         digest = keys.digests(key)[0]
@@ -135,7 +135,7 @@ class KnownCallers:
             return known.caller
         is_known = known is not None and known.caller is not None
         if known is not None and is_known:
-            known.asked = clock()  # others go on with what is known while this one asks
+            known.asked = clock()  # others use the cached result while this one asks
         try:
             wait = _NEXT_WAIT if is_known else _FIRST_WAIT
             caller = await self._calls.wait(lambda: keys.found(key), wait)
@@ -147,7 +147,7 @@ class KnownCallers:
         return caller
 
     def _keep(self, digest: bytes, known: _Known) -> None:
-        """Keeps what the store said. Guesses of strangers never push out what is known."""
+        """Caches a result of the store. Guessed keys never push out known ones."""
         kept, other, most = self._known, self._unknown, _MOST_KNOWN
         if known.caller is None:
             kept, other, most = self._unknown, self._known, _MOST_UNKNOWN
@@ -159,7 +159,7 @@ class KnownCallers:
 
 
 def digest_of(key: str) -> bytes:
-    """What is compared in place of a key of the configuration."""
+    """The value that is compared instead of a key of the configuration."""
     return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=32).digest()
 
 

@@ -1,12 +1,12 @@
-"""Requests that go on as they came without being read: an agent sends the same settings and the same beginning again and again.
+"""Requests that are forwarded unchanged without being read: an agent sends the same settings and the same beginning again and again.
 
 When a request went through on the byte path, its settings are known to need no change, and so is its conversation up to its end. The next
-request of the conversation has the answer behind it, and something new. Only these are read: if the answer is all there, as the client
-got it, and the rest needs no change either, the whole body goes on. Anything else takes the long way (`passage.py`).
+request of the conversation adds the answer and something new. Only these are read: if the answer is complete, as the client got it, and
+the rest needs no change either, the whole body is forwarded. In any other case the whole request is read (`passage.py`).
 
-    body ──► members and messages, unread ──► settings known? beginning known? ──► read what is new ──► the same bytes
+    body ──► members and messages, unread ──► settings known? beginning known? ──► read the new messages ──► the same bytes
 
-Cache marks move with every request and say nothing; digests leave them out.
+Cache marks move with every request and carry no content; digests leave them out.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["KnownRequests", "KnownWay", "SplitRequest", "is_simple"]
 _SIZE = 16
 _MARK = re.compile(rb',\s*"cache_control"\s*:\s*\{[^{}]*\}')
 _NEW = 24
-"""How many messages at the end may be new; with more, the long way is as good."""
+"""How many messages at the end may be new; with more, reading the whole request costs no more."""
 _MOST = 20_000
 
 Key = TypeVar("Key")
@@ -44,10 +44,10 @@ Value = TypeVar("Value")
 
 
 class SplitRequest:
-    """A body in its members and messages, unread."""
+    """A body, divided into members and messages that are not read."""
 
     def __init__(self, front: Front, body: bytes, tenant: str) -> None:
-        """Raises ValueError for a body that has none."""
+        """Raises ValueError for a body without messages."""
         self.front, self.body, self.tenant = front, body, tenant
         self.history = dialect_named(front.dialect).history
         self.members = split_members(body)
@@ -85,7 +85,7 @@ class SplitRequest:
             if b"cache_control" in self.body:
                 messages = [_MARK.sub(b"", bytes(message)) for message in messages]
             first = max(0, len(messages) - _NEW)
-            # No JSON has the byte 0, so it tells where a message begins; most of them at once, because a history may be long.
+            # No JSON contains the byte 0, so it separates messages; most of them are digested at once, because a history may be long.
             made = sha256(b"\0".join((self._settings, *messages[:first])))
             self._digests = {}
             for number, message in enumerate(messages[first:], first + 1):
@@ -115,18 +115,18 @@ class _Turn:
     """A conversation that needs no change, with the answer to it."""
 
     behind: ConversationDigest
-    """The conversation, the answer included."""
+    """The conversation, including the answer."""
     calls: tuple[str, ...]
     """The ids of the calls in the answer."""
     proof: bytes
-    """A digest of all that the client has to bring back of the answer."""
+    """A digest of everything in the answer that the client has to send back."""
     kept: int
     """Pieces of reasoning in the conversation and in the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownWay:
-    """How a request goes on as it came."""
+    """How a request is forwarded unchanged."""
 
     body: bytes
     request: Request
@@ -152,23 +152,23 @@ class _Recent(OrderedDict[Key, Value], Generic[Key, Value]):
 
 
 class KnownRequests:
-    """What is known of requests that went on as they came, in one process."""
+    """What is known about requests that were forwarded unchanged, in one process."""
 
     def __init__(self) -> None:
         self._settings: _Recent[bytes, _Settings] = _Recent()
         self._turns: _Recent[bytes, _Turn] = _Recent()
 
     def clear(self) -> None:
-        """Forgets everything: another configuration may change what goes on as it came."""
+        """Forgets everything: another configuration may change which requests are forwarded unchanged."""
         self._settings.clear()
         self._turns.clear()
 
     def forget(self, split: SplitRequest, candidate: Candidate) -> None:
-        """A request of these settings was refused: they are learned anew."""
+        """Handles the refusal of a request with these settings: they are learned anew."""
         self._settings.pop(split.settings(candidate), None)
 
     def find(self, split: SplitRequest, candidate: Candidate) -> KnownWay | None:
-        """The way of a request to a candidate; None for one that must be read."""
+        """How a request is forwarded to a candidate; None for one that must be read."""
         settings = self._settings.found(split.settings(candidate))
         if settings is None:
             return None
@@ -186,11 +186,11 @@ class KnownRequests:
     def _beginning(
         self, split: SplitRequest, candidate: Candidate
     ) -> tuple[_Turn | None, list[Any]]:
-        """The longest beginning that is known, and the messages behind it."""
+        """The longest known beginning, and the messages after it."""
         end = candidate.target.model.encode()
         count = len(split.messages)
         for number, digest in reversed(split.digests().items()):
-            # Behind a conversation that is known stands its answer; without one, the request is sent once more.
+            # A known conversation is followed by its answer; without one, the same request is sent once more.
             if number < count and (turn := self._turns.found(digest + end)):
                 return turn, split.messages[number:]
         return None, split.messages
@@ -203,7 +203,7 @@ class KnownRequests:
         wire: Wire,
         start: ConversationDigest,
     ) -> None:
-        """The settings of a request needed no change."""
+        """Remembers that the settings of a request needed no change."""
         bare = request.replace(messages=())
         made = _Settings(bare, wire.replace(body={}, notes=(), prefix=None), start)
         self._settings.keep(split.settings(candidate), made)
@@ -216,7 +216,7 @@ class KnownRequests:
         answer: Message,
         kept: int,
     ) -> None:
-        """A conversation needed no change, and has an answer."""
+        """Remembers a conversation that needed no change and was answered."""
         end = split.digests().get(len(split.messages))
         if end is None:
             return
@@ -228,7 +228,7 @@ class KnownRequests:
 
 
 class _Reading:
-    """Reads what is new in a request."""
+    """Reads the new messages of a request."""
 
     def __init__(self, split: SplitRequest, settings: _Settings, turn: _Turn | None) -> None:
         self._split = split
@@ -259,7 +259,7 @@ class _Reading:
         return self._turn is not None and sorted(self._turn.calls) == sorted(results)
 
     def _is_plain(self, message: Any) -> bool:
-        """Whether a message is nothing but words of the user, or of who set the system up."""
+        """Whether a message is only text, of the user or of the system prompt."""
         role: Role = "user"
         match message:
             case {"role": "user", "content": str(text), **rest} if not rest:
@@ -277,7 +277,7 @@ class _Reading:
 
 
 def _proof(turn: Message) -> bytes:
-    """A digest of what a turn shows, and of its reasoning, in order."""
+    """A digest of the visible content of a turn, and of its reasoning, in order."""
     kept = [
         [part.text if isinstance(part, Thinking) else "", *seals_of(part)]
         for part in turn.parts
@@ -292,7 +292,7 @@ def _is_reasoning(part: Part) -> bool:
 
 
 def is_simple(message: Message) -> bool:
-    """Whether a message of the user holds texts and results of texts alone, which go to every model as they are."""
+    """Whether a user message has only texts and text results, which go to every model unchanged."""
     return message.role in ("user", "tool") and all(map(_is_words, message.parts))
 
 

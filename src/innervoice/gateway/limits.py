@@ -1,4 +1,4 @@
-"""How much of a request the gateway takes on, and what it must look like: checked before any work is done with it."""
+"""Limits on the size and shape of a request, checked before any work is done with it."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from innervoice.wire.refusals import Headers, Refusal, Refused
 __all__ = ["Limits", "check_head", "check_host", "checked_body"]
 
 _ODD_TYPES = frozenset({"", "text/plain", "application/x-www-form-urlencoded", "application/octet-stream"})  # fmt: skip
-"""What programs send with JSON that do not say so: nothing, curl -d, HTTP libraries with their default."""
+"""What programs send with JSON if they do not set the type: nothing, curl -d, HTTP libraries with their default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What is larger is refused."""
+    """The largest accepted sizes."""
 
     body_bytes: int = MOST_BYTES
     depth: int = DEEPEST
-    """Objects and lists inside each other."""
+    """The depth of nested objects and lists."""
     messages: int = 10_000
     header_bytes: int = 64 * 1024
 
 
 def check_head(headers: Headers, limits: Limits) -> None:
-    """Raises `Refused` for a request with a body whose headers say already that it cannot be served; their names are in lower case."""
+    """Raises `Refused` for a request with a body whose headers already show that it cannot be served; header names are in lower case."""
     size = sum(len(name) + len(value) for name, value in headers.items())
     if size > limits.header_bytes:
         text = f"the headers have {size} bytes; at most {limits.header_bytes} are accepted"
@@ -42,13 +42,13 @@ def check_head(headers: Headers, limits: Limits) -> None:
     length = headers.get("content-length", "0").strip()
     if not (length.isascii() and length.isdecimal()):
         raise Refused(Refusal(text="content-length must be a number"))
-    # The number is compared by its digits first: one of many is not worth reading.
+    # The number is first compared by its count of digits: a very long one is not worth parsing.
     if len(length.lstrip("0")) > 18 or int(length) > limits.body_bytes:
         raise _too_large(limits)
     _check_type(headers)
     encoding = headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("", "identity"):
-        # A small body may become a huge one.
+        # A small body may decompress to a huge one.
         text = f"the body must not be compressed; content-encoding is {_quoted(encoding)}"
         raise Refused(Refusal(text=text, status=415, headers={"accept-encoding": "identity"}))
 
@@ -63,14 +63,14 @@ def _is_this_machine(host: str) -> bool:
 
 
 def check_host(host: str) -> None:
-    """Raises `Refused` for a request that does not name this machine. Where no key is needed, a web page whose name is made to point here could
-    otherwise use the gateway with its reader's keys (DNS rebinding)."""
+    """Raises `Refused` for a request that does not name this machine. Where no key is needed, a web page whose host name was made to resolve
+    to this machine could otherwise use the gateway with the user's keys (DNS rebinding)."""
     try:
         is_here = not host or _is_this_machine(host)
     except ValueError:
         is_here = False
     if not is_here:
-        text = f"expected localhost or an address of loopback in the header host, got {_quoted(host)}; with keys for callers (innervoice keys add) any name is served"
+        text = f"expected localhost or a loopback address in the host header, got {_quoted(host)}; with callers' keys (innervoice keys add) any host name is accepted"
         raise Refused(Refusal(text=text, status=403))
 
 
@@ -83,13 +83,13 @@ def _check_type(headers: Headers) -> None:
         text = f"content-type must be application/json, not {_quoted(given)}"
         raise Refused(Refusal(text=text, status=415))
     if "origin" in headers:
-        # A web page may send these types to any address without asking it first, also to the reader's own computer.
+        # A web page may send these types to any address without a preflight request, also to the user's own computer.
         text = "content-type must be application/json in a request from a web page"
         raise Refused(Refusal(text=text, status=415))
 
 
 def checked_body(body: bytes, limits: Limits) -> dict[str, Any]:
-    """The JSON object of a body; raises `Refused` with the place where it is none, or for one that is larger than the limits."""
+    """The JSON object of a body; raises `Refused` with the position of a syntax error, or for a body that exceeds the limits."""
     if len(body) > limits.body_bytes:
         raise _too_large(limits)
     if not body.strip():
@@ -124,7 +124,7 @@ def _too_large(limits: Limits) -> Refused:
 
 
 def _place(error: ValueError) -> str:
-    """What is wrong and where: line, column and character, or the byte that is no UTF-8. Nothing of the body itself is said."""
+    """What is wrong and where: line, column and character, or the byte that is not UTF-8. Nothing of the body itself is quoted."""
     if isinstance(error, UnicodeDecodeError):
         return f"byte {error.start} is not UTF-8"
     return str(error)

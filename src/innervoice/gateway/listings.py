@@ -1,7 +1,7 @@
-"""What clients ask beside answers: lists of models, one model, counts of tokens, a version; in the dialect of the front.
+"""What clients request besides answers: lists of models, one model, token counts, a version; in the dialect of the front.
 
-For an estimate, a token is taken for four bytes of text: four letters of English and code, and fewer of other scripts, which cost more
-tokens, too. Where the truth is unknown it is rather too high: a client then shortens its history a little early, and not too late.
+An estimate counts one token for four bytes of text: four letters of English and code, and fewer of other scripts, which also cost more
+tokens. Where the true count is unknown, the estimate is rather too high: a client then shortens its history a little early, not too late.
 """
 
 from __future__ import annotations
@@ -25,39 +25,39 @@ __all__ = ["ESTIMATED", "count_body", "estimate", "estimated_usage", "model_body
 
 _NOWHERE: Mapping[str, str] = MappingProxyType({})
 _OWNER = "innervoice"
-"""Who owns a name that is the gateway's own."""
+"""The owner of the gateway's own model names."""
 
 
 def models_body(
     front: Front, names: Sequence[str], reaches: Mapping[str, str] = _NOWHERE
 ) -> dict[str, Any]:
-    """The list of models; `reaches` says of names of the gateway's own which `provider/model` answers for them."""
+    """The list of models; `reaches` maps the gateway's own names to the `provider/model` that answers for them."""
     facts = [_facts(name, reaches) for name in names]
     return dialect_named(front.dialect).listing.model_list(facts)
 
 
 def model_body(front: Front, name: str, reaches: Mapping[str, str] = _NOWHERE) -> dict[str, Any]:
-    """What there is to say of one model."""
+    """The description of one model."""
     return dialect_named(front.dialect).listing.model_card(_facts(name, reaches))
 
 
 def shown_model(body: Mapping[str, Any]) -> str | None:
-    """The model that a request of the verb "show" asks about; older clients call it `name`."""
+    """The model that a request of the verb "show" asks about; older clients call the member `name`."""
     return as_text(body.get("model")) or as_text(body.get("name"))
 
 
 def count_body(front: Front, tokens: int) -> dict[str, Any]:
-    """The reply to a request that counts tokens."""
+    """The response to a request that counts tokens."""
     return {dialect_named(front.dialect).counts or "tokens": tokens}
 
 
 def version_body(front: Front) -> dict[str, Any]:
-    """What the server says of itself."""
+    """The server's description of itself."""
     return dict(dialect_named(front.dialect).about)
 
 
 def _facts(name: str, reaches: Mapping[str, str]) -> ModelFacts:
-    """What the catalog knows of the model that a name reaches."""
+    """The catalog's facts about the model that a name reaches."""
     try:
         target = resolved(reaches.get(name, name))
     except UsageError:
@@ -77,14 +77,14 @@ def _facts(name: str, reaches: Mapping[str, str]) -> ModelFacts:
 # ---- counts ---------------------------------------------------------------------------------------------
 
 ESTIMATED = {"x-innervoice-count": "estimate"}
-"""The header of a count that no provider made."""
+"""The header that marks an estimated count."""
 
 _BYTES_PER_TOKEN = 4
 _FILE_TOKENS = 1600
 """An image or another file. The largest image costs about 1,600 tokens at Anthropic, 1,100 at OpenAI (high detail, 1024 pixels) and
 1,120 at Gemini; the size of a file in bytes says nothing of this, and the pages of a PDF cannot be counted without reading it."""
 _MESSAGE_TOKENS = 4
-"""What stands around a message: its role, where it begins and where it ends."""
+"""The tokens around a message: its role, its beginning and its end."""
 
 _SAID = (
     "system", "systemInstruction", "system_instruction", "instructions", "messages", "contents", "input", "prompt", "tools",
@@ -96,27 +96,27 @@ _UNREAD = frozenset({
     "id", "call_id", "tool_use_id", "tool_call_id", "toolUseId", "tool_plan_id", "image_url", "file_data", "fileUri", "file_uri",
     "file_id", "url", "bytes", "media_type", "mimeType", "mime_type", "role", "type",
 })  # fmt: skip
-"""Members that are seals, marks, names of calls, files, or words of the wire: a model reads none of their characters."""
+"""Members that hold seals, marks, names of calls, files, or constants of the API: a model reads none of their characters."""
 _JSON = frozenset({
     "args", "arguments", "parameters", "parametersJsonSchema", "parameters_json_schema", "input_schema", "inputSchema", "schema",
     "response", "json", "custom",
 })  # fmt: skip
-"""Members whose names a model reads, too: schemas, arguments and results."""
+"""Members whose names a model reads as well: schemas, arguments and results."""
 _FILES = frozenset({"image", "image_url", "input_image", "document", "file", "input_file", "input_audio", "video", "audio"})  # fmt: skip
-"""Kinds of blocks that hold a file, as their type or as the name of their member."""
+"""Types of blocks that hold a file, as their type or as the name of their member."""
 _FILE_MEMBERS = frozenset({"inlineData", "inline_data", "fileData", "file_data", "image", "video", "audio", "document"})  # fmt: skip
 _BINARY_TYPES = frozenset({"base64", "redacted_thinking", "reasoning.encrypted"})
 _BINARY_SIGNS = frozenset({"mimeType", "mime_type", "format"})
 
 
 def estimate(body: Mapping[str, Any]) -> int:
-    """About how many tokens a request has: its system prompt, tools and messages, in any dialect. Never 0; more text is never fewer."""
+    """About how many tokens a request has: its system prompt, tools and messages, in any dialect. Never 0; more text never counts as fewer tokens."""
     size = sum(_size(body[name], name) for name in _SAID if name in body)
     return max(1, -(-size // _BYTES_PER_TOKEN))
 
 
 def estimated_usage(response: Response, asked: int) -> Usage:
-    """The counts of an answer; estimates where its provider gave none. `asked` is the estimate of the request."""
+    """The token counts of an answer; estimates where its provider sent none. `asked` is the estimate for the request."""
     usage = response.usage
     if usage.total_tokens is not None:
         return usage
@@ -129,7 +129,7 @@ def estimated_usage(response: Response, asked: int) -> Usage:
 
 
 def unfinished_usage(response: Response, asked: int) -> Usage:
-    """The counts of an answer that broke off: no fewer than what came of it, though some providers count only the beginning until the end."""
+    """The counts of an answer that was cut off: at least the tokens that were received, though some providers count only the beginning until the end."""
     usage, said = estimated_usage(response, asked), _said_tokens(response)
     return usage.replace(output_tokens=said) if said > (usage.output_tokens or 0) else usage
 
@@ -150,14 +150,14 @@ def _said(part: Part) -> str:
 
 
 def _size(value: Any, name: str) -> int:  # noqa: PLR0911 - one for each kind of value
-    """The bytes that a model reads of a value, by the member that holds it; a file counts as the text that costs as much."""
+    """The bytes of a value that a model reads, by the member that holds it; a file counts as text of the same cost."""
     match value:
         case None:
             return 0
         case str():
             return len(value.encode("utf-8", "surrogatepass"))
         case dict() | list() if name in _JSON or (name == "input" and isinstance(value, dict)):
-            # `input` are the arguments of a call; the conversation of that name is a list or a text.
+            # `input` holds the arguments of a call; the conversation of that name is a list or a text.
             return len(dump_json(value))
         case list() if name == "images":
             return len(value) * _FILE_TOKENS * _BYTES_PER_TOKEN

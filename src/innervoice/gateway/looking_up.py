@@ -1,4 +1,4 @@
-"""What needs no model: the list of models, one of them, a version."""
+"""Requests that need no model: the list of models, one model, the version."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["looked_up"]
 def looked_up(
     front: Front, value: Mapping[str, Any], routes: Routes, caller: Caller
 ) -> dict[str, Any]:
-    """The reply; raises `Refused` for what is not there. A caller sees only the models that it may ask for."""
+    """The response; raises `Refused` for anything that does not exist. A caller sees only the models that it may use."""
     if front.verb == "models":
         names = tuple(name for name in routes.names() if caller.may_ask(name))
         return models_body(front, names, {name: _reached(name, routes) for name in names})

@@ -1,9 +1,9 @@
-"""Counts of the gateway as a page in the text format of Prometheus (0.0.4).
+"""The gateway's counts as a page in the text format of Prometheus (0.0.4).
 
-A worker counts in memory. With several, each also writes its counts to a file of its own in one folder, at most once a second, and the
-worker that is asked for the page adds up all of them. The counts of a worker that has ended stay in the sum; its gauges do not.
+A worker counts in memory. With several workers, each also writes its counts to a file of its own in one folder, at most once a second, and
+the worker that serves the page adds up all of them. The counts of a worker that has ended stay in the sum; its gauges do not.
 
-A label's value never comes from a caller as it is: names of models are no labels, and each label has a bounded number of values.
+A label's value is never a caller's text: model names are not labels, and each label has a bounded number of values.
 """
 
 from __future__ import annotations
@@ -31,38 +31,38 @@ class _Family(NamedTuple):
     labels: tuple[str, ...]
     help: str
     bounds: tuple[float, ...] = ()
-    """The upper bounds of the buckets, but for the last one."""
+    """The upper bounds of the buckets, except the last one."""
 
 
-# Reasoning models take from a tenth of a second to many minutes until the first piece; whole answers up to an hour.
+# Reasoning models take from a tenth of a second to many minutes until the first piece; whole answers take up to an hour.
 _FIRST = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600)
 _TOTAL = (0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600)
 
 _FAMILIES = (
-    _Family("innervoice_requests_total", "counter", ("dialect", "provider", "status", "way"), "Requests that were answered, by the client's dialect, the provider that was asked, the class of the status and the way: bytes as they came, or read and written again."),
-    _Family("innervoice_errors_total", "counter", ("provider", "kind"), "Requests that ended in an error; provider none: before one was asked."),
-    _Family("innervoice_attempts_total", "counter", ("provider",), "Requests that were sent to providers, retries included, by the provider that was asked last."),
-    _Family("innervoice_first_piece_seconds", "histogram", ("provider",), "Seconds until the first piece of the answer left for the client.", _FIRST),
-    _Family("innervoice_request_seconds", "histogram", ("provider",), "Seconds until the answer was over.", _TOTAL),
-    _Family("innervoice_tokens_total", "counter", ("provider", "kind"), "Tokens as providers counted them; output includes reasoning, input includes cached."),
-    _Family("innervoice_limited_total", "counter", ("limit",), "Requests that were refused for a limit of their caller's: requests, tokens, streams or budget."),
-    _Family("innervoice_reasoning_total", "counter", ("provider", "outcome"), "Pieces of reasoning in histories: kept, among them restored, and omitted."),
+    _Family("innervoice_requests_total", "counter", ("dialect", "provider", "status", "way"), "Requests that were answered, by the client's dialect, the provider that was called, the status class and the way: bytes forwarded unchanged, or read and rewritten."),
+    _Family("innervoice_errors_total", "counter", ("provider", "kind"), "Requests that ended in an error; provider none: before one was called."),
+    _Family("innervoice_attempts_total", "counter", ("provider",), "Requests that were sent to providers, retries included, by the provider that was called last."),
+    _Family("innervoice_first_piece_seconds", "histogram", ("provider",), "Seconds until the first piece of the answer was sent to the client.", _FIRST),
+    _Family("innervoice_request_seconds", "histogram", ("provider",), "Seconds until the answer ended.", _TOTAL),
+    _Family("innervoice_tokens_total", "counter", ("provider", "kind"), "Tokens as providers counted them; output includes reasoning, input includes cached tokens."),
+    _Family("innervoice_limited_total", "counter", ("limit",), "Requests that were refused because of a limit of their caller: requests, tokens, streams or budget."),
+    _Family("innervoice_reasoning_total", "counter", ("provider", "outcome"), "Pieces of reasoning in histories: kept, restored (which are also kept), and omitted."),
     _Family("innervoice_store_total", "counter", ("state",), "Requests by the state of the store: ok, off or degraded."),
-    _Family("innervoice_store_degraded", "gauge", (), "Workers whose last request could not ask the store."),
-    _Family("innervoice_open_streams", "gauge", (), "Answers that are being streamed now."),
-    _Family("innervoice_workers", "gauge", (), "Processes that answer."),
+    _Family("innervoice_store_degraded", "gauge", (), "Workers whose last request could not reach the store."),
+    _Family("innervoice_open_streams", "gauge", (), "Open streams."),
+    _Family("innervoice_workers", "gauge", (), "Processes that serve requests."),
 )  # fmt: skip
 _FAMILY = {family.name: family for family in _FAMILIES}
 
 _MOST_VALUES = 200
-"""Values of one label; more of them are counted as one."""
+"""The maximum number of values of one label; further values are counted as one."""
 _LONGEST = 64
 _OTHER, _NONE = "other", "none"
 
 Key: TypeAlias = tuple[str, tuple[str, ...]]
 """The name of a family, and the values of its labels."""
 Series: TypeAlias = list[float]
-"""One number; of a histogram its buckets, from the lowest, then the sum."""
+"""One number; for a histogram its buckets, from the lowest, then the sum."""
 
 
 class Metrics:
@@ -116,17 +116,17 @@ class Metrics:
         self._changed()
 
     def stream_opened(self) -> None:
-        """An answer begins to be streamed."""
+        """Counts a stream that begins."""
         self._series["innervoice_open_streams", ()][0] += 1
         self._changed()
 
     def stream_closed(self) -> None:
-        """A streamed answer is over, however it ended."""
+        """Counts a stream that ended, in whatever way."""
         self._series["innervoice_open_streams", ()][0] -= 1
         self._changed()
 
     def page(self) -> str:
-        """The page, over all workers."""
+        """The page, with the sums of all workers."""
         total: dict[Key, Series] = {}
         if self._directory is None:
             _add(total, self._series.items())
@@ -136,7 +136,7 @@ class Metrics:
         return "".join(_lines(total))
 
     def write(self) -> None:
-        """Writes the counts for other workers, now; without other workers there is nothing to do."""
+        """Writes the counts for other workers, now; does nothing if there are none."""
         if self._timer:
             self._timer.cancel()
             self._timer = None
@@ -144,8 +144,8 @@ class Metrics:
             return
         rows = [[name, labels, series] for (name, labels), series in self._series.items()]
         process = os.getpid()
-        self._directory.mkdir(mode=0o700, exist_ok=True)  # who cleans /tmp may have found it old
-        # Replaced as a whole: who reads never sees a half.
+        self._directory.mkdir(mode=0o700, exist_ok=True)  # a cleaner of /tmp may have removed it
+        # Replaced as a whole: a reader never sees half of it.
         draft = self._directory / f"{process}.draft"
         draft.write_bytes(dump_json(rows))
         draft.replace(self._directory / f"{process}.json")
@@ -184,7 +184,7 @@ class Metrics:
         return value
 
     def _changed(self) -> None:
-        """Sees to it that the file is written within a second."""
+        """Makes sure that the file is written within a second."""
         if self._directory is None or self._timer:
             return
         try:
@@ -198,7 +198,7 @@ def retire(directory: Path, process: int) -> None:
     (directory / f"{process}.draft").unlink(missing_ok=True)
     name = directory / f"{process}.json"
     if name.exists():
-        # A number of a process may come again.
+        # A process number may be used again.
         ended = sum(1 for _ in directory.glob("*.ended"))
         name.replace(directory / f"{ended}.ended")
 
@@ -213,9 +213,9 @@ def _status_class(status: int) -> str:
 
 
 def _stored(directory: Path) -> list[tuple[Key, Series]]:
-    """What all workers have written, those that have ended too."""
+    """The counts that all workers have written, including those that have ended."""
     for _ in range(10):
-        # If a worker has just ended, its file has another name now.
+        # If a worker has just ended, its file has been renamed.
         with contextlib.suppress(FileNotFoundError):
             return [row for file in sorted(directory.iterdir()) for row in _rows(file)]
     return []
@@ -270,7 +270,7 @@ def _braces(labels: list[tuple[str, str]]) -> str:
 
 
 def _escaped(value: str) -> str:
-    # A lone half of a surrogate pair has no UTF-8.
+    # A lone surrogate has no UTF-8.
     whole = value.encode("utf-8", "replace").decode("utf-8")
     return whole.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 

@@ -1,7 +1,7 @@
-"""Names of models, as callers and the config write them.
+"""Model names, as callers and the config write them.
 
-What a caller writes reaches the URL of some APIs, so only names with the characters of real models are let through: a name with an address,
-a query or `..` in it is unknown. The slash alone divides `provider/model`: `qwen:7b` is a name that Ollama gives to a model.
+A caller's text becomes part of the URL of some APIs, so only names with the characters of real models are accepted: a name with an address,
+a query or `..` in it is unknown. Only the slash divides `provider/model`: `qwen:7b` is the name of a model in Ollama.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+~=,\[\]-]{0,254}")
 _UNSAFE = re.compile(r"//|(?:^|/)\.\.?(?:/|\Z)")
 _SUFFIX = re.compile(r"\[[A-Za-z0-9_-]{1,16}\]\Z")
 
-MODEL_NAME = "a model's name of letters, digits and ._:/@+~=,-"
-"""What `is_safe` lets through, in words."""
+MODEL_NAME = "a model name of letters, digits and ._:/@+~=,-"
+"""What `is_safe` accepts, in words."""
 
 
 class ModelName(NamedTuple):
@@ -44,19 +44,19 @@ def split_name(name: str) -> ModelName | None:
 
 
 def is_safe(name: str) -> bool:
-    """Whether a name may go on to an upstream."""
+    """Whether a name may be sent to an upstream."""
     return bool(_SAFE.fullmatch(name)) and not _UNSAFE.search(name)
 
 
 def without_suffix(name: str) -> str:
-    """The name without a word in brackets at its end: Claude Code appends `[1m]` for a larger context window, which no API knows."""
+    """The name without a word in brackets at its end: Claude Code appends `[1m]` for a larger context window, which no API accepts."""
     return _SUFFIX.sub("", name)
 
 
 def matched(glob: str, name: str) -> tuple[str, ...] | None:
     """The texts that each `*` of a glob stands for in a name; None if the name does not match.
 
-    Takes time in proportion to the name's length, because each piece is taken at its leftmost place.
+    Takes time in proportion to the name's length, because each piece is matched at its leftmost position.
     """
     first, *others = glob.split("*")
     if not others:

@@ -1,9 +1,9 @@
-"""One request on its way through the gateway, without input and output.
+"""One request on its way through the gateway, without I/O.
 
     body ──► read ──► restore ──► for each candidate: plan ──► bytes or canon ──► an exchange
 
-The request goes on as the bytes that came if the client speaks the upstream's dialect and nothing has to change: no reasoning was put
-back, and neither the settings nor the history had to be fitted. Every change that the library makes has a note, so a request without
+The request is forwarded as the bytes that came if the client speaks the upstream's dialect and nothing has to change: no reasoning was
+restored, and neither the settings nor the history had to be fitted. Every change that the library makes has a note, so a request without
 notes is one without changes.
 """
 
@@ -51,19 +51,19 @@ __all__ = ["Attempt", "Passage", "sealed_for"]
 _WARNINGS = frozenset(
     {"control_unknown", "reasoning_missing", "stop_in_reasoning", "unknown_model"}
 )
-"""Notes about something that is sent as it came."""
+"""Notes about something that is sent unchanged."""
 _SPELLED = frozenset[str]().union(*MEMBERS.values())
-"""Members that hosts of one dialect ask for reasoning with, each in its own."""
+"""The members in which hosts of one dialect accept reasoning settings, each in its own."""
 _EFFORTS = get_args(Effort)
 _BILLING = "x-anthropic-billing-header:"
-"""How the first line of Claude Code's system prompt begins; its number differs in every request, which ends prompt caches."""
+"""How the first line of Claude Code's system prompt begins; its number differs in every request, which defeats prompt caches."""
 _BILLED_BY = "anthropic"
 _SETTINGS = ("thinking", "output_config", "additionalModelRequestFields")
-"""Members in which a client may combine what a model does not take together: off and an effort, on and no budget."""
+"""Members in which a client may combine settings that a model does not accept together: off and an effort, on and no budget."""
 _MOST_TOLD = 50
-"""How many decisions about parts are kept for whoever asks what became of a request."""
+"""How many decisions about parts are kept for `/v1/explain`."""
 _WORTH_KEEPING = 4096
-"""Bytes of a request below which reading all of it again costs no more than remembering it."""
+"""Size of a request in bytes below which reading all of it again costs no more than remembering it."""
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -76,20 +76,20 @@ class Attempt(NamedTuple):
     body: bytes | None
     """The client's own bytes, on the byte path."""
     betas: tuple[str, ...] = ()
-    """The flags of the client that the upstream knows."""
+    """The client's flags that the upstream knows."""
     members: Mapping[str, Any] = MappingProxyType({})
     """What the gateway added to the body."""
     grown: GrownWay | None = None
-    """What was written, for the next request to go on from."""
+    """What was written, for the next request to continue."""
 
     @property
     def sent(self) -> bytes | None:
-        """The body that is sent, if it is written already."""
+        """The body that is sent, if it is already written."""
         return self.grown.frame.body if self.grown else self.body
 
     @property
     def is_bytes(self) -> bool:
-        """Whether the client's bytes go on, and the answer's bytes come back."""
+        """Whether the client's bytes are forwarded, and the answer's bytes sent back."""
         return self.body is not None
 
 
@@ -110,7 +110,7 @@ class Passage:
         turns: Sequence[Message] = (),
         refused: RefusedTurns | None = None,
     ) -> None:
-        """`turns` are turns of the request as their providers gave them, where they are known."""
+        """`turns` are turns of the request as their providers sent them, where they are known."""
         self.front = front
         self.report = report
         self.name = front.model or str(value.get("model") or "")
@@ -132,9 +132,9 @@ class Passage:
         self._places: frozenset[tuple[int, int]] = frozenset()
         self._restored = self.request
         self.is_restored = False
-        """Whether a store was asked."""
+        """Whether the store was read."""
         self.echo: Mapping[str, Any] = {}
-        """What the answer repeats of the request, where the client's API has that."""
+        """What the answer repeats of the request, where the client's API does that."""
         self.turn_keys: Sequence[bytes] = ()
         """Further keys of the answer's turn, by which it can be deleted."""
 
@@ -145,7 +145,7 @@ class Passage:
 
     @property
     def stores_nothing(self) -> bool:
-        """Whether the client asks that nothing is stored."""
+        """Whether the client asks for nothing to be stored."""
         return self._value.get("store") is False
 
     # ---- what was lost -------------------------------------------------------------------------
@@ -156,7 +156,7 @@ class Passage:
         return self._restorer.wanted
 
     def restore(self, found: FoundTurns) -> None:
-        """Puts back what a store found under these keys."""
+        """Restores the turns that a store returned for these keys."""
         self.is_restored = True
         self._restored, self._places = self._restorer.restored(found)
 
@@ -173,7 +173,7 @@ class Passage:
         return self._restorer.digest
 
     def seal(self, part: Part) -> str | None:
-        """What the client carries for us in the opaque slot of a foreign part."""
+        """The envelope that the client carries for the gateway in the opaque member of a part of its own dialect."""
         return sealed_for(part, self._sealer, self.front, self.report)
 
     def _opened(self, text: str, slot: str) -> Part | Handle | None:
@@ -182,7 +182,7 @@ class Passage:
     # ---- sending -------------------------------------------------------------------------------
 
     def attempt(self, candidate: Candidate, route: Route) -> Attempt:
-        """The request as it is sent to a candidate; raises `UsageError` if it cannot be."""
+        """The request as it is sent to a candidate; raises `UsageError` if it cannot be sent."""
         target = candidate.target
         request, changes = self._fitted(candidate, route.at_most)
         request = request.replace(
@@ -199,7 +199,7 @@ class Passage:
             and not self._places
             and not self._is_changed(wire, changes, target)
             and request.stream == self.stream
-            # Reasoning in the text must be taken out of it.
+            # Reasoning in the text must be split out of it.
             and not is_searched(target)
         )
         body = with_model(self._body, self._value, target.model) if is_same else None
@@ -219,11 +219,11 @@ class Passage:
         return Attempt(candidate, request, wire, body, betas, members, grown)
 
     def _is_changed(self, wire: Wire, changes: tuple[Note, ...], target: Target) -> bool:
-        """Whether the body that is sent says something else than the one that came."""
+        """Whether the body that is sent differs in meaning from the one that came."""
         notes = (*changes, *self._restorer.notebook.notes(), *wire.notes)
         if any(note.code not in _WARNINGS for note in notes):
             return True
-        # What is asked for so that reasoning comes back at all, what only this host wants, and what it spells otherwise.
+        # Settings that make reasoning come back at all, settings that only this host needs, and settings that it spells differently.
         unstored = dialect_named(wire.dialect).unstored
         own = target.host.members.get(wire.dialect, {}) if target.host else {}
         names = (*unstored, *own, *_SETTINGS, *_SPELLED)
@@ -233,10 +233,10 @@ class Passage:
         return ("model" in wire.body) != ("model" in self._value)
 
     def refuse(self, candidate: Candidate, seals: frozenset[str]) -> None:
-        """A candidate has refused these seals: where they stand now, they are not sent to it again."""
+        """Handles a candidate's refusal of these seals: at their place in the history, they are not sent to it again."""
         messages = self._restored.messages
         if len(messages) != len(self.request.messages):
-            messages = self.request.messages  # turns were rejoined, and stand elsewhere
+            messages = self.request.messages  # turns were rejoined, and have other positions
         self._refused.add(repr(candidate.key).encode(), self._restorer.turns, messages, seals)
         places = [
             (number, position)
@@ -259,7 +259,7 @@ class Passage:
     def _fitted(
         self, candidate: Candidate, at_most: Effort | None
     ) -> tuple[Request, tuple[Note, ...]]:
-        """The request without what only its client's own provider understands, and with what the configuration limits."""
+        """The request without content that only its client's own provider understands, and with the limits of the configuration."""
         target, notebook = candidate.target, Notebook()
         request = self._accepted(candidate, notebook)
         if target.provider != _BILLED_BY and (messages := _unbilled(request.messages)):
@@ -288,12 +288,12 @@ class Passage:
 
 
 def sealed_for(part: Part, sealer: EnvelopeSealer, front: Front, report: Report) -> str:
-    """What a client carries for us; all of the part where nothing is stored."""
+    """What a client carries for the gateway; the whole part where nothing is stored."""
     return sealer.seal(part, report.tenant, front.dialect, whole=report.keeps == "off")
 
 
 def _is_above(asked: Reasoning, limit: Effort) -> bool:
-    """Whether more is asked for; a budget may be any effort, so the limit replaces it."""
+    """Whether more than the limit is requested; a budget may be any effort, so the limit replaces it."""
     if asked.effort is None:
         return asked.budget is not None
     return _EFFORTS.index(asked.effort) > _EFFORTS.index(limit)

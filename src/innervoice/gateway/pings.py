@@ -1,4 +1,4 @@
-"""One timer for all open answers: it looks at each of them, and they send their signs of life and see whether their time is up."""
+"""One timer for all open answers: it checks each of them, and they send their keep-alives and check their time limits."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Protocol
 __all__ = ["Pings", "Watched"]
 
 _STEP = 0.5
-"""How often the timer looks, in seconds."""
+"""How often the timer checks, in seconds."""
 
 
 class Watched(Protocol):
-    """An answer that is under way."""
+    """An open answer."""
 
     def look(self, now: float) -> None:
         """Does what is due, without waiting."""
@@ -32,13 +32,13 @@ class Pings:
         return asyncio.get_running_loop().time()
 
     def add(self, answer: Watched) -> None:
-        """Looks at this answer from now on."""
+        """Starts checking this answer."""
         self._open.add(answer)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._step, self._look)
 
     def remove(self, answer: Watched) -> None:
-        """Looks at it no longer."""
+        """Stops checking it."""
         self._open.discard(answer)
 
     def __len__(self) -> int:

@@ -1,10 +1,10 @@
-"""The parent of several workers: it starts them, starts them again, tells them what to do, and is not in the path of a request.
+"""The parent of several workers: it starts and restarts them, sends them commands, and is not in the path of a request.
 
-Workers share nothing but the address: each binds it with SO_REUSEPORT, and the kernel deals out the connections. The parent holds the port
-with a socket that does not listen. It tells workers what to do through a pipe each, not by signals: a terminal's Ctrl+C and many
+Workers share only the address: each binds it with SO_REUSEPORT, and the kernel distributes the connections. The parent holds the port
+with a socket that does not listen. It sends commands to each worker through a pipe, not by signals: a terminal's Ctrl+C and many
 supervisors signal the whole group, and a worker could not tell that signal from the parent's. A worker whose parent is gone sees the
-end of that pipe, and stops. A new configuration is read once, by the parent, and goes through it too: a file that changes meanwhile
-cannot give workers different ones.
+end of that pipe, and stops. A new configuration is read once, by the parent, and goes through the pipe as well: so a file that changes
+meanwhile cannot give workers different configurations.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ __all__ = [
 ]
 
 STOP, CUT, READY = "stop", "cut", "ready"
-"""What the parent says to a worker, else a `NewConfiguration`; the last one is the worker's word."""
+"""The parent's commands to a worker, besides a `NewConfiguration`; the last one is sent by the worker."""
 
 Pipe: TypeAlias = "Connection[Any, Any]"
 
 _MOST_RESTARTS = 5
 _RESTART_SECONDS = 60.0
-"""A worker's place is filled again at once, but at most so often in so many seconds."""
+"""A worker is replaced at once, but at most so often in so many seconds."""
 _TICK = 1.0
 _KILL_SECONDS = 5.0
-"""How long a worker may take to end after it should have."""
+"""How long a worker may take to end after it was told to."""
 
 
 class WatchedFile:
-    """Whether a file has changed; asked about once a second."""
+    """Detects whether a file has changed; called about once a second."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._known = self._seen = self._state()
 
     def changed(self) -> bool:
-        """Whether it is another one than before, and no longer being written: the same twice in a row."""
+        """Whether the file differs from before and is no longer being written: it was the same twice in a row."""
         if self._path is None:
             return False
         state, before = self._state(), self._seen
@@ -71,19 +71,19 @@ class WatchedFile:
     def _state(self) -> tuple[int, int, int] | None:
         try:
             found = self._path.stat() if self._path else None
-        except OSError:  # an editor may have moved it away for a moment
+        except OSError:  # an editor may have moved it for a moment
             return None
         return (found.st_mtime_ns, found.st_size, found.st_ino) if found else None
 
 
 class NewConfiguration(NamedTuple):
-    """A configuration that was read again."""
+    """A configuration that was reloaded."""
 
     value: Any
 
 
 class Reloader:
-    """Reads the configuration again; whatever is wrong with it is said, and the old one stays."""
+    """Reloads the configuration; if it is invalid, the error is printed and the old one stays."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Reloader:
         """Whether SIGHUP was ignored before, as by nohup."""
 
     def reload(self) -> NewConfiguration | None:
-        """Reads and takes the configuration, and says so."""
+        """Reads and applies the configuration, and prints a message."""
         if self._load is None:
             return None
         try:
@@ -109,11 +109,11 @@ class Reloader:
             return None
         if not self.take(found):
             return None
-        self.say("The configuration was read again.")
+        self.say("The configuration was reloaded.")
         return found
 
     def take(self, configuration: NewConfiguration) -> bool:
-        """Whether it could be taken; only a failure is said."""
+        """Whether the configuration could be applied; only a failure is printed."""
         try:
             self._on_reload(configuration.value)
         except Exception as error:  # noqa: BLE001 - see above
@@ -122,10 +122,10 @@ class Reloader:
         return True
 
     def _refuse(self, error: Exception) -> None:
-        self.say(f"The new configuration is refused, the old one stays: {error}")
+        self.say(f"The new configuration is invalid, the old one stays in use: {error}")
 
     def hung_up(self) -> bool:
-        """Whether SIGHUP says that the terminal was closed, and not that somebody wants a reload."""
+        """Whether SIGHUP means that the terminal was closed, and not that a reload is requested."""
         return self._had_terminal and not self.was_ignored and not _has_terminal()
 
 
@@ -167,7 +167,7 @@ class Parent:
         on_lost: Callable[[int], None],
     ) -> None:
         if not (hasattr(socket, "SO_REUSEPORT") and hasattr(os, "fork")):
-            raise UsageError("this system can run one worker only")
+            raise UsageError("this system supports only one worker")
         self._run_worker = run_worker
         self._host = host
         self._port = port
@@ -177,7 +177,7 @@ class Parent:
         self._watched = watched
         self._on_listening = on_listening
         self._on_lost = on_lost
-        # Forked: what was loaded is shared, and functions need not be pickled. The parent has no threads and no event loop.
+        # Forked: loaded modules are shared, and functions need not be pickled. The parent has no threads and no event loop.
         self._context = multiprocessing.get_context("fork")
         self._children: list[_Child] = []
         self._starts: deque[float] = deque(maxlen=workers * (_MOST_RESTARTS + 1))
@@ -187,8 +187,8 @@ class Parent:
         self._deadline: float | None = None
 
     def run(self) -> int:
-        """Runs until a signal stops it; gives that signal."""
-        # Without SO_REUSEPORT first: with it, another server of this user at that port would not be noticed.
+        """Runs until a signal stops it; returns that signal."""
+        # Without SO_REUSEPORT first: with it, another server of this user at that port would go unnoticed.
         with bound_socket(self._host, self._port) as probe:
             self._port = probe.getsockname()[1]
         with (
@@ -196,7 +196,7 @@ class Parent:
             self._signals() as signals,
         ):
             gc.collect()
-            gc.freeze()  # pages that the collector does not touch stay shared with the workers
+            gc.freeze()  # pages that the garbage collector does not touch stay shared with the workers
             while self._deadline is None or self._children:
                 self._start_missing()
                 self._wait(signals)
@@ -212,7 +212,7 @@ class Parent:
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[socket.socket]:
-        """A socket that has a byte for each signal."""
+        """A socket that receives a byte for each signal."""
         reading, writing = socket.socketpair()
         numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         before = {number: signal.signal(number, lambda *_: None) for number in numbers}
@@ -278,7 +278,7 @@ class Parent:
         """The whole life of a worker, in its own process."""
         signal.set_wakeup_fd(-1)
         for end in (ours, *(child.commands for child in self._children)):
-            end.close()  # else the others would not see the parent's end
+            end.close()  # otherwise the others would not see the parent end
         try:
             with bound_socket(self._host, self._port, shared=True) as listening:
                 self._run_worker(listening, theirs)
@@ -292,7 +292,7 @@ class Parent:
         wait([signals, *unready, *ended], timeout=_TICK)
 
     def _look_after(self) -> None:
-        """Notes which workers have started, and which have ended."""
+        """Records which workers have started, and which have ended."""
         for child in list(self._children):
             if not child.ready:
                 with contextlib.suppress(OSError, EOFError):
@@ -316,7 +316,7 @@ class Parent:
             self._stop()
             return
         self._reloader.say(
-            f"Worker {process.pid} ended ({_reason(process.exitcode)}); another one takes its place."
+            f"Worker {process.pid} ended ({_reason(process.exitcode)}); a new one replaces it."
         )
 
     def _tick(self) -> None:

@@ -1,11 +1,11 @@
-"""The limits of callers: requests and tokens a minute, answers under way, and a budget.
+"""The limits of callers: requests and tokens per minute, concurrent answers, and a budget.
 
-One call of the store at the start of a request reads and counts, one at its end books what it took. So a request that starts under its
-limits runs to its end, and several that run at once may exceed a limit on tokens or money by what they take together.
+One call of the store at the start of a request reads and counts, one at its end adds what it used. So a request that starts within its
+limits runs to its end, and several concurrent ones may exceed a limit on tokens or money by what they use together.
 
-A rate is looked at over the last sixty seconds: the count of this minute, and that of the one before by the share of it that still counts.
+A rate is measured over the last sixty seconds: the count of this minute, and that of the previous one in proportion to the part that still counts.
 
-Answers under way are counted in this minute and the next, and once a minute anew: what a process that crashed has counted is gone after two.
+Concurrent answers are counted in this minute and the next, and renewed once a minute: the counts of a crashed process are gone after two.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MINUTE = 60.0
 _KEPT = 4 * _MINUTE
 """How long a counter of a minute is kept: it is read in the next one, and clocks differ."""
 _ROOM = 0.001
-"""A rate must be below its limit, by any amount: then one request more makes no more than the limit in any minute."""
+"""A rate must be below its limit, by any amount: then one more request does not exceed the limit in any minute."""
 _LATER = 86_400.0
 _EVER = 100 * 366 * 86_400.0
 
@@ -46,7 +46,7 @@ class PeriodOfTime(NamedTuple):
 
 
 def period_at(period: Period, now: float) -> PeriodOfTime:
-    """The period that a moment is in."""
+    """The period that contains a moment."""
     today = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     match period:
         case "day":
@@ -62,9 +62,9 @@ def period_at(period: Period, now: float) -> PeriodOfTime:
 
 
 def seconds_until(before: float, current: float, elapsed: float, room: float) -> float:
-    """The seconds until a rate is down to `room`, if nothing is added.
+    """The seconds until a rate has fallen to `room`, if nothing is added.
 
-    `before` and `current` are the counts of the last minute and of this one, of which `elapsed` seconds are over.
+    `before` and `current` are the counts of the previous minute and of this one, of which `elapsed` seconds have passed.
     """
     if current <= room:
         over = before * (1 - elapsed / _MINUTE) + current - room
@@ -78,11 +78,11 @@ class Underway:
 
     caller: Caller
     counted_until: int = 0
-    """The last minute in which it is counted as an answer under way; 0 if it is not."""
+    """The last minute in which it is counted as a concurrent answer; 0 if it is not."""
 
 
 class Quotas:
-    """Keeps the limits of callers in one process, together with the others that share its store."""
+    """Enforces the limits of callers in one process, together with the others that share its store."""
 
     def __init__(self, counts: SharedCounts, *, now: Callable[[], float] = time.time) -> None:
         self._counts = counts
@@ -113,7 +113,7 @@ class Quotas:
         return underway
 
     async def end(self, underway: Underway, report: Report) -> None:
-        """Books what a request took."""
+        """Counts what a request used."""
         caller, now = underway.caller, self.now()
         self._close(underway)
         if not caller.is_counted:
@@ -149,7 +149,7 @@ class Quotas:
         sums = await self._add({**dict.fromkeys(read, 0), **added}, _KEPT, report)
         refusal = self._refusal(caller, sums, now, report)
         if refusal is not None:
-            # What is refused does not count: a client that asks again and again must get in some time.
+            # A refused request does not count: a client that retries again and again must succeed eventually.
             if added:
                 await self._add({name: -amount for name, amount in added.items()}, _KEPT, report)
             raise Refused(refusal)
@@ -162,7 +162,7 @@ class Quotas:
     def _refusal(
         self, caller: Caller, sums: dict[str, float], now: float, report: Report
     ) -> Refusal | None:
-        """Why a request is refused, with what it has been counted itself; None if it is not."""
+        """Why a request is refused, given the counts that include it; None if it is not."""
         minute, elapsed = _minute(now), now % _MINUTE
         if caller.budget is not None:
             period = period_at(caller.budget.period, now)
@@ -197,14 +197,14 @@ class Quotas:
         return {_name(underway.caller, "streams", minute): -1.0 for minute in minutes}
 
     async def _renew(self) -> None:
-        """Counts the answers under way in the minutes to come, as long as there are any."""
+        """Counts the concurrent answers in the following minutes, as long as there are any."""
         while self._counted:
             now = self.now()
             await asyncio.sleep(_MINUTE - now % _MINUTE)
             await self.renew()
 
     async def renew(self) -> None:
-        """Counts each answer under way in this minute and the next, where it is not counted yet."""
+        """Counts each concurrent answer in this minute and the next, where it is not counted yet."""
         minute = _minute(self.now())
         amounts: dict[str, float] = {}
         for underway in self._counted:
@@ -216,7 +216,7 @@ class Quotas:
             await self._counts.add(amounts, _KEPT)
 
     def close(self) -> None:
-        """Nothing is counted any longer."""
+        """Stops counting."""
         if self._renewing is not None:
             self._renewing.cancel()
 
@@ -230,7 +230,7 @@ class Quotas:
 
 
 def _own(caller: Caller) -> str:
-    """What tells keys apart: two owners of the configuration have no ids."""
+    """What tells keys apart: owners of the configuration have no ids."""
     return caller.id or f"/{caller.name}"
 
 
@@ -248,7 +248,7 @@ def _tokens(report: Report) -> int:
 
 
 def _cost(report: Report) -> float | None:
-    """What a request cost in dollars; None, with a note, if that is not known."""
+    """What a request cost in dollars; None, with a note, if that is unknown."""
     if not _tokens(report):
         return 0.0
     try:

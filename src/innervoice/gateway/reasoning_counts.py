@@ -1,4 +1,4 @@
-"""How many pieces of reasoning of a conversation went on, and where they came from."""
+"""How many pieces of reasoning of a conversation were sent, and where they came from."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ __all__ = ["ReasoningCounts", "counted"]
 
 
 class ReasoningCounts(NamedTuple):
-    """What became of the reasoning in a conversation."""
+    """What happened to the reasoning in a conversation."""
 
     kept: int = 0
     carried: int = 0
     restored: int = 0
     omitted: int = 0
     rules: tuple[str, ...] = ()
-    """By which pieces were left out."""
+    """The rules by which pieces were left out."""
 
     def and_more(self, more: ReasoningCounts) -> ReasoningCounts:
-        """Both together."""
+        """The sum of both."""
         return ReasoningCounts(
             self.kept + more.kept,
             self.carried + more.carried,
@@ -43,7 +43,7 @@ def counted(
     restored: Collection[tuple[int, int]],
     carried: Iterable[Part],
 ) -> ReasoningCounts:
-    """Counts what a plan does; `restored` are the places that were put back, `carried` the parts that came in envelopes."""
+    """Counts what a plan does; `restored` are the positions that were restored, `carried` the parts that came in envelopes."""
     thoughts = [item for item in plan.decisions if item.kind == "thinking"]
     kept = [(item.message, item.part or 0) for item in thoughts if item.action == "kept"]
     # Gemini seals its calls and texts.
@@ -66,5 +66,5 @@ def counted(
 
 
 def _mark(part: Part) -> tuple[str, ...]:
-    """What tells a piece of reasoning from others: its seals, else its words."""
+    """What identifies a piece of reasoning: its seals, or else its text."""
     return tuple(seals_of(part)) or (part.text if isinstance(part, (Thinking, Text)) else "",)

@@ -25,7 +25,7 @@ def is_reference(value: str) -> bool:
 
 
 def secret(reference: str, environ: Mapping[str, str]) -> str:
-    """The secret that a reference names. Blanks and line ends around it are cut.
+    """The secret that a reference names. White space around it is removed.
 
     Raises a `UsageError` if it is not a reference, or leads to nothing.
     """
@@ -44,7 +44,7 @@ def secret(reference: str, environ: Mapping[str, str]) -> str:
 def _variable(name: str, environ: Mapping[str, str]) -> str:
     if name in environ:
         return environ[name].strip()
-    # Someone may have written the key itself behind `env:`.
+    # Someone may have written the key itself after `env:`.
     if not _VARIABLE.fullmatch(name) or not is_shown(name):
         raise UsageError("expected the name of an environment variable after 'env:'")
     raise UsageError(f"the environment variable {name} is not set")
@@ -62,12 +62,12 @@ def _content(path: Path) -> str:
 
 
 def text_or_secret(value: str, environ: Mapping[str, str]) -> str:
-    """A setting that may be a reference, as `store` and the values of `headers`."""
+    """A setting that may be a reference, like `store` and the values of `headers`."""
     return secret(value, environ) if is_reference(value) else value
 
 
 def key_bytes_of(text: str) -> bytes:
-    """A key of the gateway: 32 bytes in base64 as they are, any other text as its digest."""
+    """A key of the gateway: 32 bytes in base64 are used directly, any other text through its digest."""
     try:
         given = b64decode(text, validate=True)
     except (Base64Error, ValueError):

@@ -1,7 +1,7 @@
 """Errors as the client's own API would write them: status, headers and body.
 
-What a provider said goes on word for word, with its status: programs read it (Claude Code shortens a request by the numbers in "input
-length and `max_tokens` exceed context limit"). Only the word for the kind of error is the client's dialect's own.
+A provider's message is passed on word for word, with its status: programs read it (Claude Code shortens a request by the numbers in "input
+length and `max_tokens` exceed context limit"). Only the word for the type of error is that of the client's dialect.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ __all__ = [
 
 _CHALLENGE = {"www-authenticate": "Bearer"}
 NO_KEY = Refusal(
-    text="no key was sent; send one of this gateway in x-api-key, Authorization (Bearer), x-goog-api-key or ?key=",
+    text="no key was sent; send a key of this gateway in x-api-key, Authorization (Bearer), x-goog-api-key or ?key=",
     status=401,
     headers=_CHALLENGE,
 )
 WRONG_KEY = Refusal(
-    text="the key is not one of this gateway, has expired, or was revoked",
+    text="the key is unknown to this gateway, has expired, or was revoked",
     status=401,
     code="invalid_api_key",
     headers=_CHALLENGE,
 )
 KEYS_AWAY = Refusal(
-    text="the store with this gateway's keys does not answer, so this request cannot be let in; try again in a moment",
+    text="the store with this gateway's keys does not respond, so the key cannot be checked; try again in a moment",
     status=503,
     headers={"retry-after": "5"},
 )
 NO_STORE = Refusal(
-    text="the store of this gateway cannot be asked at the moment; try again",
+    text="the store of this gateway cannot be reached at the moment; try again",
     status=503,
     headers={"retry-after": "1"},
 )
@@ -61,11 +61,11 @@ _KINDS: tuple[tuple[type[InnervoiceError], int, str], ...] = (
     (TransportError, 502, ""),
     (DecodeError, 502, "the answer cannot be read: "),
 )
-"""Errors that are no provider's words -> the status, and what is said before the message; the first that fits."""
+"""Errors that no provider sent -> the status, and the prefix of the message; the first that matches."""
 
 
 class ErrorReply(NamedTuple):
-    """An error as it is sent."""
+    """An error as it is sent to the client."""
 
     status: int
     headers: dict[str, str]
@@ -73,7 +73,7 @@ class ErrorReply(NamedTuple):
 
 
 def refused(dialect: str, refusal: Refusal) -> ErrorReply:
-    """A refusal in the shape of a dialect."""
+    """A refusal in the format of a dialect."""
     spoken = dialect_named(dialect)
     headers = {"content-type": "application/json", **spoken.error_headers(refusal)}
     return ErrorReply(refusal.status, headers, dump_json(spoken.server.write_error(refusal)))
@@ -85,7 +85,7 @@ def refused(dialect: str, refusal: Refusal) -> ErrorReply:
 def unknown_model(
     dialect: str, name: str, nearest: Sequence[str] = (), *, looked_up: bool = False
 ) -> Refusal:
-    """What the dialect says of a model that is not there, with the nearest names; `looked_up` if the model itself was asked for."""
+    """The dialect's error for an unknown model, with the nearest names; `looked_up` if the model itself was requested."""
     refusal = dialect_named(dialect).listing.UNKNOWN_MODEL
     shown = name[:_LONGEST_NAME]
     text = refusal.text.replace("{model}", shown)
@@ -93,38 +93,40 @@ def unknown_model(
         text = f"{text} There is no model {shown!r} here."
     if nearest:
         text = f"{text} (did you mean {' or '.join(nearest)}?)"
-    # Some APIs call it an invalid request when a model is to answer; a look-up is a 404 in all of them.
+    # Some APIs call it an invalid request when the model is to answer; a look-up is a 404 in all of them.
     return refusal.replace(text=text, **({"status": 404, "type": None} if looked_up else {}))
 
 
 def no_model(dialect: str) -> Refusal:
-    """What the dialect says of a request that names no model."""
+    """The dialect's error for a request that names no model."""
     return dialect_named(dialect).listing.NO_MODEL
 
 
 def no_upstream(name: str) -> Refusal:
-    """Nothing is configured that could answer for a model."""
+    """No configured provider can answer for a model."""
     shown = name[:_LONGEST_NAME]
-    text = f"no provider with a key can be asked for {shown}; `innervoice serve --check` says what is missing"
+    text = f"no provider with a key is configured for {shown}; `innervoice serve --check` says what is missing"
     return Refusal(text=text, status=503)
 
 
 def too_many_streams(most: int) -> Refusal:
-    """One key has as many answers under way as it may have."""
-    text = f"this key has {most} answers under way, which is its limit; wait for one of them to end"
+    """A key has reached its limit of concurrent answers."""
+    text = (
+        f"this key has {most} concurrent answers, which is its limit; wait for one of them to end"
+    )
     return Refusal(text=text, status=429, headers={"retry-after": "1"})
 
 
 def too_many_in_a_minute(kind: str, most: int, wait: float, dialect: str) -> Refusal:
-    """One key has had as many requests or tokens, which `kind` says, in a minute as it may have; `wait` are the seconds until it may ask again."""
+    """A key has reached its limit of requests or tokens per minute, which `kind` says; `wait` is the number of seconds until it may send again."""
     seconds = _whole(wait)
-    text = f"this key has reached its limit of {most:,} {kind} a minute; try again in {seconds} s"
+    text = f"this key has reached its limit of {most:,} {kind} per minute; try again in {seconds} s"
     words = {"type": kind, "code": "rate_limit_exceeded"} if _is_openai(dialect) else {}
     return Refusal(text=text, status=429, headers={"retry-after": str(seconds)}, **words)
 
 
 def budget_spent(amount: float, period: str, ends: str | None, wait: float | None, dialect: str) -> Refusal:  # fmt: skip
-    """One key has cost as much in a period as it may cost; `ends` says when the next one begins, and `wait` in how many seconds."""
+    """A key has spent its budget for a period; `ends` says when the next one begins, and `wait` in how many seconds."""
     spent = f"${amount:,.2f}" if amount >= 0.01 else f"${amount:g}"
     when = f" a {period} is spent; the next {period} begins on {ends}" if ends else " is spent"
     text = f"this key's budget of {spent}{when}"
@@ -137,30 +139,30 @@ _NO_QUOTA = "insufficient_quota"
 
 
 def _is_openai(dialect: str) -> bool:
-    """Whether the dialect has OpenAI's words for limits."""
+    """Whether the dialect uses OpenAI's terms for limits."""
     return dialect_named(dialect).home == "openai"
 
 
 def _whole(seconds: float) -> int:
-    """Whole seconds, for not every client reads others; a client that comes back in time is not too early."""
+    """Whole seconds, because not every client reads fractions; rounded up, so that a client that returns in time is not too early."""
     return max(1, math.ceil(seconds))
 
 
 def model_not_allowed(name: str, allowed: Sequence[str]) -> Refusal:
-    """A key is good, and not for this model."""
+    """A key is valid, but not for this model."""
     more = f" and {len(allowed) - _MOST_NAMES} more" if len(allowed) > _MOST_NAMES else ""
     names = ", ".join(allowed[:_MOST_NAMES])
-    text = f"this key may not ask for {name[:_LONGEST_NAME]!r}; its models are {names}{more}"
+    text = f"this key may not use {name[:_LONGEST_NAME]!r}; its models are {names}{more}"
     return Refusal(text=text, status=403)
 
 
 def key_expired(when: str) -> Refusal:
-    """A key that was good."""
+    """A key has expired."""
     return WRONG_KEY.replace(text=f"the key has expired: it was valid until {when}")
 
 
 def key_revoked(when: str) -> Refusal:
-    """A key that somebody has ended."""
+    """A key was revoked."""
     return WRONG_KEY.replace(text=f"the key was revoked on {when}")
 
 
@@ -168,7 +170,7 @@ def key_revoked(when: str) -> Refusal:
 
 
 def refusal_of(error: InnervoiceError, dialect: str, upstream: str | None = None) -> Refusal:
-    """The refusal for an error, as a client of `dialect` gets it; `upstream` is the dialect that the provider was asked in."""
+    """The refusal for an error, as a client of `dialect` gets it; `upstream` is the dialect in which the provider was called."""
     if isinstance(error, ProviderError):
         return _of_provider(error, dialect, upstream)
     text = str(error.args[0]) if error.args else type(error).__name__
@@ -184,10 +186,10 @@ def refusal_of(error: InnervoiceError, dialect: str, upstream: str | None = None
 def _of_provider(error: ProviderError, dialect: str, upstream: str | None) -> Refusal:
     failure = Failure(type=error.type, code=error.code, message=error.message)
     status = error.status or status_of(failure)
-    text = error.message or error.type or "the provider answered with an error"
+    text = error.message or error.type or "the provider returned an error"
     refusal = Refusal(
         text=text,
-        # No status of an error: a redirect, which is not followed, or none at all.
+        # Not an error status: a redirect, which is not followed, or no status at all.
         status=status if 400 <= status < 600 else 502,
         headers=_waiting(error.retry_after),
     )
@@ -197,13 +199,13 @@ def _of_provider(error: ProviderError, dialect: str, upstream: str | None) -> Re
 
 
 def _share_words(dialect: str, upstream: str) -> bool:
-    """Whether two dialects have the same words for kinds of errors: they are of one provider."""
+    """Whether two dialects have the same types of errors: they belong to one provider."""
     one, other = dialect_named(dialect), dialect_named(upstream)
     return one.home == other.home
 
 
 def _param(body: str | None) -> str | None:
-    """The member that a provider complains about, where it says so."""
+    """The member that a provider's error names, if any."""
     try:
         value: Any = load_json(body or "null")
     except ValueError:
@@ -212,5 +214,5 @@ def _param(body: str | None) -> str | None:
 
 
 def _waiting(seconds: float | None) -> dict[str, str]:
-    """The header that says when to come back; whole seconds, for not every client reads others."""
+    """The header that says when to retry; whole seconds, because not every client reads fractions."""
     return {} if seconds is None else {"retry-after": str(math.ceil(seconds))}

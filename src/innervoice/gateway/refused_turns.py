@@ -1,8 +1,8 @@
 """Turns whose reasoning a host refused, so that it is not sent there again.
 
-After a compaction Claude Code keeps its last turn with a signature that is bound to what is no longer there. The first request with it is
-refused, and sent again without it (H8). Without this memory so would be every request that follows, and what the model thought in between
-would be bound to a history that is never sent again.
+After a compaction Claude Code keeps its last turn with a signature that is bound to messages that no longer exist. The first request with
+it is refused, and sent again without it (H8). Without this memory every following request would be refused as well, and the reasoning in
+between would be bound to a history that is never sent again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MOST = 20_000
 
 
 class RefusedTurns:
-    """The turns of which reasoning was refused, each behind its conversation and at one upstream; the last of one process."""
+    """The turns whose reasoning was refused, each at its place in its conversation and at one upstream; the last ones of one process."""
 
     def __init__(self) -> None:
         self._seals: OrderedDict[bytes, frozenset[str]] = OrderedDict()
@@ -29,7 +29,7 @@ class RefusedTurns:
     def add(
         self, upstream: bytes, turns: Mapping[int, TurnKeys], messages: Sequence[Message], seals: frozenset[str]
     ) -> None:  # fmt: skip
-        """Takes seals that an upstream refused in these messages."""
+        """Adds seals that an upstream refused in these messages."""
         for number, keys in turns.items():
             if found := seals_in(messages[number : number + 1]) & seals:
                 self._seals[upstream + keys.place] = found
@@ -38,7 +38,7 @@ class RefusedTurns:
             self._seals.popitem(last=False)
 
     def among(self, upstream: bytes, turns: Mapping[int, TurnKeys]) -> frozenset[str]:
-        """The seals that were refused where these turns stand."""
+        """The seals that were refused at the places of these turns."""
         if not self._seals:
             return frozenset()
         known = (self._seals.get(upstream + keys.place) for keys in turns.values())

@@ -1,4 +1,4 @@
-"""What became of one request: for the log, the metrics, the headers and `/v1/explain`. It holds no text, no key and no seal."""
+"""What happened to one request: for the log, the metrics, the headers and `/v1/explain`. It holds no text, no key and no seal."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from innervoice.history.decisions import Decision
 __all__ = ["Report", "Way"]
 
 Way: TypeAlias = Literal["bytes", "canon"]
-"""How a request went on: as the bytes that came, or read and written again."""
+"""How a request was forwarded: as the bytes that came, or read and rewritten."""
 
 
 @dataclass(slots=True)
 class Report:
-    """What became of one request; filled while it is served."""
+    """What happened to one request; filled in while it is served."""
 
     id: str
     tenant: str
@@ -28,51 +28,51 @@ class Report:
     """The model's name as the client wrote it."""
     provider: str = ""
     model: str = ""
-    """The model that was asked at last, as its host spells it."""
+    """The model that was called last, as its host spells it."""
     account: str = ""
     """The name of the upstream account, never its key."""
     way: Way = "canon"
     stream: bool = False
     status: int = 0
-    """The HTTP status that the client got; 0 while there is none, 499 if it left before."""
+    """The HTTP status that the client got; 0 while there is none, 499 if it disconnected before."""
     error: str | None = None
-    """The kind of error that the answer ended in."""
+    """The type of error that the answer ended in."""
     attempts: int = 0
     kept: int = 0
-    """Pieces of reasoning in the history that went upstream as they came."""
+    """Pieces of reasoning in the history that were sent upstream unchanged."""
     carried: int = 0
-    """Those among them that the client carried in envelopes."""
+    """Those of them that the client carried in envelopes."""
     restored: int = 0
-    """Those among them that the client had lost, and the gateway put back."""
+    """Those of them that the client had lost, and the gateway restored."""
     omitted: int = 0
     """Pieces of reasoning that were left out."""
     rules: tuple[str, ...] = ()
-    """The rules by which they were left out, as H2."""
+    """The rules by which they were left out, such as H2."""
     plan: tuple[Decision, ...] = ()
-    """What was not sent as it came, and why."""
+    """What was not sent unchanged, and why."""
     keeps: Literal["off", "ram"] | None = None
-    """What the client allows to be kept of it; None: what the configuration says."""
+    """What the client allows to be kept of the request; None: what the configuration says."""
     store: str = "ok"
-    """"ok", "off", or "degraded" if the store could not be asked."""
+    """"ok", "off", or "degraded" if the store could not be reached."""
     caller: str = ""
     """The id of the caller's virtual key, never the key."""
     limited: str | None = None
-    """The limit of the caller's that the request was refused for: requests, tokens, streams or budget."""
+    """The caller's limit because of which the request was refused: requests, tokens, streams or budget."""
     needs_usage: bool = False
-    """Whether a limit of the caller's counts tokens: they are estimated if the provider does not tell."""
+    """Whether a limit of the caller counts tokens: they are estimated if the provider does not report them."""
     cost: float | None = None
-    """In US dollars at list prices; only known of callers with a budget."""
+    """In US dollars at list prices; only known for callers with a budget."""
     notes: list[Note] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     begun: float = 0.0
-    """When the request came, in seconds since 1970."""
+    """When the request arrived, in seconds since 1970."""
     first_byte: float | None = None
-    """Seconds until the first piece of the answer left for the client."""
+    """Seconds until the first piece of the answer was sent to the client."""
     total: float | None = None
-    """Seconds until the answer was over."""
+    """Seconds until the answer ended."""
 
     def count(self, counts: ReasoningCounts) -> None:
-        """Takes what became of the reasoning."""
+        """Adds the counts of the reasoning."""
         self.kept, self.carried, self.restored, self.omitted, self.rules = counts
 
     def leave_out(self, count: int, restored: int) -> None:

@@ -1,7 +1,7 @@
-"""What the gateway keeps of requests for the viewer: hands them to the log (`sources/request_log_writer.py`), which has a thread of its own.
+"""Keeps requests of the gateway for the viewer: passes them to the log (`sources/request_log_writer.py`), which has its own thread.
 
-A request costs three hand-overs, however long its answer is: while answers come, one timer looks at all of them and passes on what is
-new. Shape is told once a second, texts ten times.
+A request costs three hand-overs, however long its answer is: while answers arrive, one timer checks all of them and passes on what is
+new. The shape is updated once a second, texts ten times.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from innervoice.sources.request_records import Level
 __all__ = ["FollowedRequest", "GatewayLog"]
 
 _STEPS: dict[Level, float] = {"full": 0.1, "shape": 1.0}
-"""How often an answer that comes is looked at, in seconds."""
+"""How often an arriving answer is checked, in seconds."""
 _LIVE_BATCH = 512
-"""How much of an answer is read at once where somebody may look at it, in bytes."""
+"""How much of an answer is read at once where somebody may watch it, in bytes."""
 
 
 class FollowedRequest:
-    """A request whose answer is looked at while it comes."""
+    """A request whose answer is logged while it arrives."""
 
     def __init__(self, log: GatewayLog, logged: LoggedRequest) -> None:
         self._log, self._logged = log, logged
@@ -52,7 +52,7 @@ class FollowedRequest:
         self._log.watch(self)
 
     def look(self) -> None:
-        """Passes on what came since."""
+        """Passes on what arrived since."""
         exchange, position = self._exchange, self._position
         if exchange is None or not exchange.has_output or position.index >= len(exchange.events):
             return
@@ -61,7 +61,7 @@ class FollowedRequest:
         self._logged.grow(events)
 
     def end(self, report: Report) -> None:
-        """The request is over."""
+        """Handles the end of the request."""
         self._log.leave(self)
         response = self._exchange.response if self._exchange else None
         if response is not None and not (response.parts or response.ended):
@@ -88,8 +88,8 @@ class GatewayLog:
     def begin(
         self, report: Report, body: bytes, headers: Mapping[str, str]
     ) -> FollowedRequest | None:
-        """A request came; None if nothing is kept of it."""
-        # A client's header counts here. `store: false` in a body is about responses that can be retrieved, and many programs send it always.
+        """Begins a request; None if nothing is kept of it."""
+        # Only the client's header counts here. `store: false` in a body is about responses that can be retrieved, and many programs always send it.
         allowed = headers.get(STORE)
         if self.level == "none" or allowed == "off":
             return None
@@ -108,14 +108,14 @@ class GatewayLog:
         return FollowedRequest(self, logged) if logged else None
 
     def watch(self, request: FollowedRequest) -> None:
-        """Looks at an answer from now on."""
+        """Starts checking an answer."""
         self._open.add(request)
         if self._timer is None:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(_STEPS[request.level], self._look, loop)
 
     def leave(self, request: FollowedRequest) -> None:
-        """Looks at it no longer."""
+        """Stops checking it."""
         self._open.discard(request)
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:

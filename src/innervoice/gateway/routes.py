@@ -1,4 +1,4 @@
-"""A model's name, as a caller writes it -> the candidates that can answer, in the order of the config.
+"""A model name, as a caller writes it -> the candidates that can answer, in the order of the config.
 
 A name is, in this order:
 
@@ -6,11 +6,11 @@ A name is, in this order:
 2. `provider/model`, for providers with a row and for `[upstreams]`;
 3. a bare name that belongs to one provider (`catalog/makers.py` has the rule).
 
-Claude Code appends words as `[1m]` to a name. They are cut, unless `[[models]]` has the name with them.
+Claude Code appends words such as `[1m]` to a name. They are removed, unless `[[models]]` has the name with them.
 
 A caller names a model and never a host: addresses come from the config and from the providers' rows, and a name with an address in it is
-unknown. Servers at the gateway's own machine, as Ollama, must be listed in `[upstreams]` as soon as other machines can reach the gateway.
-With `base_url` in an upstream only the keys listed there are sent to it, not those of the environment.
+unknown. Servers on the gateway's own machine, such as Ollama, must be listed in `[upstreams]` as soon as other machines can reach the
+gateway. To an upstream with `base_url` only the keys listed there are sent, not those of the environment.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Route:
 
 
 class UnknownModelError(UsageError):
-    """A caller asked for a model that nobody here has; `nearest` has names that do exist."""
+    """A caller requested a model that does not exist here; `nearest` has names that do exist."""
 
     def __init__(self, model: str, nearest: tuple[str, ...] = ()) -> None:
         self.model = model
@@ -71,13 +71,13 @@ class UnknownModelError(UsageError):
 
 
 class AmbiguousModelError(UsageError):
-    """A caller asked by a bare name for a model that several providers have; `names` has some of them in full."""
+    """A caller requested a model that several providers have by its bare name; `names` has some of the full names."""
 
     def __init__(self, model: str, names: tuple[str, ...]) -> None:
         self.model = model
         self.names = names
         super().__init__(
-            f"several providers have the model {_short(model)!r}; name one, as {', '.join(names)}"
+            f"several providers have the model {_short(model)!r}; name one of them, for example {', '.join(names)}"
         )
 
     def __reduce__(self) -> tuple[type, tuple[str, tuple[str, ...]]]:
@@ -85,7 +85,7 @@ class AmbiguousModelError(UsageError):
 
 
 class Routes:
-    """The names of a gateway. Made once for a config; another config needs another one."""
+    """The names of a gateway. Created once for a config; another config needs another one."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class Routes:
         *,
         base_url_of: Callable[[str], str | None] | None = None,
     ) -> None:
-        """`base_url_of` says where the emulator answers for a provider; no key is needed there."""
+        """`base_url_of` returns the emulator's base URL for a provider; no key is needed there."""
         self._exact = {model.name: model for model in config.models if not model.is_glob}
         globs = (model for model in config.models if model.is_glob)
         self._globs = sorted(globs, key=lambda model: -len(model.name.replace("*", "")))
@@ -105,18 +105,18 @@ class Routes:
             _id_of(name): Upstream.of_settings(_id_of(name), settings, environ, base_url_of)
             for name, settings in config.upstreams.items()
         }
-        # Callers choose the names, so what is remembered of them is bounded.
+        # Callers choose the names, so the memory for them is bounded.
         self._cached = lru_cache(maxsize=1024)(self._found)
 
     def route(self, name: str) -> Route:
         """The candidates for a name.
 
-        Raises an `UnknownModelError`, an `AmbiguousModelError`, or a `NotConfiguredError` if no candidate has a key and an address.
+        Raises an `UnknownModelError`, an `AmbiguousModelError`, or a `NotConfiguredError` if no candidate has a key and a base URL.
         """
         return self._cached(name)
 
     def names(self) -> tuple[str, ...]:
-        """The names that a list of models shows: those of `[[models]]` without globs, and the own models of providers with a key.
+        """The names in the list of models: those of `[[models]]` without globs, and the own models of providers with a key.
 
         The same for an upstream whose address the config has.
         """
@@ -134,16 +134,16 @@ class Routes:
         return tuple(upstream.name for upstream in self._all() if upstream.has_key)
 
     def candidates_of(self, target: str) -> tuple[Candidate, ...]:
-        """The candidates of one `provider/model`, one for each account; raises as `route` does."""
+        """The candidates of one `provider/model`, one for each account; raises like `route`."""
         parsed = split_name(target)
         upstream = self._upstream(parsed.provider) if parsed else None
-        # What a glob matched may be safe in the name and not at its place in the target.
+        # The text that a glob matched may be safe in the name but not at its place in the target.
         if parsed is None or upstream is None or not is_safe(parsed.model):
             raise UnknownModelError(target)
         if self._is_exposed and upstream.is_own_machine and upstream.name not in self._upstreams:
             raise NotConfiguredError(
                 (
-                    f"{upstream.name} is a server at the gateway's machine: list it as [upstreams.{upstream.name}]",
+                    f"{upstream.name} is a server on the gateway's machine: list it as [upstreams.{upstream.name}]",
                 )
             )
         return upstream.candidates(parsed.model)
@@ -166,7 +166,7 @@ class Routes:
     def _route(
         self, asked: str, targets: tuple[str, ...], entry: NamedModel | None = None
     ) -> Route:
-        """The candidates of all targets; one that cannot be asked is left out as long as another can."""
+        """The candidates of all targets; one that cannot be called is left out as long as another can."""
         candidates: list[Candidate] = []
         problems: list[str] = []
         for target in targets:
@@ -198,7 +198,7 @@ class Routes:
     # ---- upstreams -------------------------------------------------------------------------------
 
     def _upstream(self, provider: str) -> Upstream | None:
-        """An upstream of the config, else one out of a provider's row."""
+        """An upstream of the config, or else one from a provider's row."""
         found = self._upstreams.get(_id_of(provider))
         host = host_of(provider)
         if found is not None or host is None:
@@ -214,9 +214,9 @@ class Routes:
     # ---- names that are near ---------------------------------------------------------------------
 
     def _nearest(self, asked: str) -> tuple[str, ...]:
-        """Names that look like a name: of those that can be asked, else of all that the catalog has.
+        """Names that are similar to a name: of the models that can be called, or else of the whole catalog.
 
-        The last is the name at its maker: it may be newer than the catalog.
+        The last one is the name at its maker: it may be newer than the catalog.
         """
         name = asked[:100].lower()
         maker = maker_of(name) if is_safe(name) else None

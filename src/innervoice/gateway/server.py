@@ -1,4 +1,4 @@
-"""The gateway behind a real port: one process a core, an end that lets streams finish, new configurations without a stop.
+"""The gateway at a real port: one process per core, a shutdown that lets streams finish, new configurations without a restart.
 
 serve ──► one worker:  in this process                     SIGTERM, SIGINT   streams finish, then it ends; the second cuts
       └─► several:     `processes.Parent` ──► a `Worker`   SIGHUP            the configuration is read again
@@ -46,12 +46,12 @@ _HEAD_SECONDS = 30.0
 """Seconds that a client may take to send the head of a request."""
 _HEAD_BYTES = 65_536
 _FAREWELL = 1.0
-"""Seconds that a stream which is cut has to write its last event."""
+"""Seconds that a stream has to write its last event when it is cut off."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Served:
-    """What a worker serves, and whom it tells."""
+    """What a worker serves, and its callbacks."""
 
     create_app: Callable[[], ASGIApplication]
     reloader: Reloader
@@ -76,12 +76,12 @@ def serve(
     on_lost: Callable[[int], None] = lambda _: None,
     say: Callable[[str], None] = print,
 ) -> int:
-    """Serves until a signal, and gives its number; an address that cannot be had raises `OSError`.
+    """Serves until a signal, and returns its number; raises `OSError` if the address cannot be used.
 
-    `create_app`, `on_stopping` (when it begins to stop) and `on_stop` are called in each worker, in its event loop. After SIGHUP, and when the file `watched` has changed, `load`
-    reads the configuration, or raises an error if it is bad; `on_reload` takes it: with several workers first in the parent, which starts lost
-    workers with it, then in each worker, so it must be picklable. `on_listening` gets the port once requests are accepted, `on_lost`
-    the number of a worker's process that has ended.
+    `create_app`, `on_stopping` (when it begins to stop) and `on_stop` are called in each worker, in its event loop. After SIGHUP, and when the
+    file `watched` has changed, `load` reads the configuration, or raises an error if it is invalid; `on_reload` applies it: with several
+    workers first in the parent, which starts replacements with it, then in each worker, so it must be picklable. `on_listening` gets the port
+    once requests are accepted, `on_lost` the process number of a worker that has ended.
     """
     reloader = Reloader(load, on_reload, say)
     served = _Served(create_app, reloader, stop_seconds, on_stop, on_stopping)
@@ -110,7 +110,7 @@ def serve(
 
 
 class Worker:
-    """One process that answers; without `commands` it is alone, and signals are for it."""
+    """One process that answers; without `commands` it is the only one, and handles signals itself."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class Worker:
         self._stopped_by = 0
 
     def run(self, listening: socket.socket) -> int:
-        """Serves until it is told to stop; gives the signal that stopped it, or 0."""
+        """Serves until it is stopped; returns the signal that stopped it, or 0."""
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(self._serve(listening))
         return self._stopped_by
@@ -146,10 +146,10 @@ class Worker:
 
     def started(self) -> None:
         """Called once requests are accepted."""
-        # What is alive now stays alive: the collector need not look at it again.
+        # Objects that are alive now stay alive: the garbage collector need not check them again.
         gc.collect()
         gc.freeze()
-        # A request makes thousands of objects, and hardly any in circles: a quarter of the time went into looking for those.
+        # A request creates thousands of objects, and hardly any cycles: a quarter of the time went into looking for those.
         gc.set_threshold(20_000, 20, 20)
         # Large requests are read in threads: streams need not wait longer than this for their turn.
         sys.setswitchinterval(0.001)
@@ -160,11 +160,11 @@ class Worker:
         if self._watched.changed():
             self._served.reloader.reload()
 
-    # ---- told from outside -----------------------------------------------------------------------
+    # ---- commands from outside --------------------------------------------------------------------
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
-        """Handlers for the time of a block; before it and after it signals do what they did."""
+        """Handlers for the time of a block; before and after it signals do what they did."""
         numbers = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if _HAS_HANGUP else [])]
         before = {number: signal.signal(number, self._signalled) for number in numbers}
         if _HAS_HANGUP and before[signal.SIGHUP] is signal.SIG_IGN:
@@ -180,17 +180,17 @@ class Worker:
 
     def _handle(self, number: int) -> None:
         if _HAS_HANGUP and number == signal.SIGHUP and not self._served.reloader.hung_up():
-            if self._commands is None:  # else the parent says it, once for all
+            if self._commands is None:  # otherwise the parent prints it, once for all
                 self._served.reloader.reload()
             return
-        # A worker gets Ctrl+C of a terminal, or a supervisor's signal to the whole group, beside the parent's command: not twice.
+        # A worker gets Ctrl+C of a terminal, or a supervisor's signal to the whole group, in addition to the parent's command: not twice.
         if self._server.should_exit and self._commands is None:
             self._cut()
         else:
             self._stop(number)
 
     def _obey(self, commands: Pipe) -> None:
-        """Does what the parent says; without a parent it stops."""
+        """Follows the parent's commands; stops if there is no parent any more."""
         try:
             said = commands.recv()
         except (OSError, EOFError):
@@ -211,7 +211,7 @@ class Worker:
             self._loop.call_later(self._served.stop_seconds, self._cut)
 
     def _cut(self) -> None:
-        """Ends open streams: first by asking, so that each can write its last event."""
+        """Ends open streams: first by a request to stop, so that each can write its last event."""
         for task in list(self._server.server_state.tasks):
             task.cancel()
         self._loop.call_later(_FAREWELL, self._abort)
@@ -244,7 +244,7 @@ class _Server(uvicorn.Server):
 
 
 class _Protocol(HttpToolsProtocol):
-    """HTTP with a bound on the head of a request, in bytes and in time; bodies are the application's."""
+    """HTTP with a limit on the head of a request, in bytes and in time; bodies are up to the application."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -292,7 +292,7 @@ def _settings(app: ASGIApplication) -> uvicorn.Config:
         ws="none",
         interface="asgi3",
         log_config=None,
-        log_level="error",  # its warnings are about what callers send, as often as they like
+        log_level="error",  # its warnings are about callers' input, which could repeat without limit
         access_log=False,
         proxy_headers=False,
         server_header=False,
@@ -302,7 +302,7 @@ def _settings(app: ASGIApplication) -> uvicorn.Config:
 
 
 class _WithoutCuts(logging.Filter):
-    """Drops the tracebacks of streams that we cut ourselves."""
+    """Drops the tracebacks of streams that we cut off ourselves."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         kind = record.exc_info[0] if record.exc_info else None
@@ -313,7 +313,7 @@ _HAS_HANGUP = hasattr(signal, "SIGHUP")
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop where there is one: not on Windows."""
+    """uvloop where it is available: not on Windows."""
     try:
         import uvloop  # noqa: PLC0415 - optional
     except ModuleNotFoundError:

@@ -1,7 +1,7 @@
-"""Serves one request for an answer: asks one candidate after the other until one answers, and passes the answer on.
+"""Serves one request for an answer: calls one candidate after the other until one answers, and passes the answer on.
 
-A request is sent again, or elsewhere, only as long as the client has got nothing of an answer. What a provider refuses for the request's
-own sake is not tried elsewhere: it would be refused there, too, and its words help the client.
+A request is retried, or sent elsewhere, only as long as the client has received nothing of an answer. A request that a provider refuses for
+its content is not tried elsewhere: it would be refused there as well, and the provider's message helps the client.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ __all__ = ["Serving"]
 
 _ELSEWHERE = (AuthenticationError, RateLimitError, ServerError, ConnectionFailedError)
 _ELSEWHERE_STATUSES = (402, 408)
-"""Errors of one upstream, which another may not have: its keys, its load, its bills."""
+"""Errors of one upstream that another may not have: its keys, its load, its credit."""
 _STOPPED = Failure(type="server_error", code=503, message="the gateway is stopping")
 
 
@@ -77,16 +77,16 @@ class Serving:
 
     @property
     def upstream(self) -> str | None:
-        """The dialect of the upstream that was asked last."""
+        """The dialect of the upstream that was called last."""
         return self._exchange.dialect if self._exchange else None
 
     @property
     def has_begun(self) -> bool:
-        """Whether the client has got something."""
+        """Whether the client has received something."""
         return self._stream.has_begun
 
     async def serve(self) -> None:
-        """Sends the answer; raises if there is none and the client has got nothing yet."""
+        """Sends the answer; raises if there is none and the client has received nothing yet."""
         gateway = self._gateway
         route = gateway.routes.route(self._passages.name)
         conversation = self._key = await self._conversation()
@@ -107,7 +107,7 @@ class Serving:
                     failed = error
                     self._moved.append(_moved(candidate, error))
                 except Refused as error:
-                    # This candidate cannot go on from a stored response; another may, and what one said before tells more.
+                    # This candidate cannot continue from a stored response; another may, and the error of an earlier one tells more.
                     failed = failed or error
                     if is_last:
                         await self._refuse(failed)
@@ -118,7 +118,7 @@ class Serving:
             self._stream.close()
 
     async def _refuse(self, error: Exception) -> None:
-        """No candidate can go on: raises the error, unless a sign of life was sent already."""
+        """No candidate is left: raises the error, unless a keep-alive was sent already."""
         answer = self._stream.answer
         if not self._stream.has_begun or answer is None:
             raise error
@@ -132,7 +132,7 @@ class Serving:
         step = await self._passages.step(candidate, route)
         passage, attempt = step
         self._step = step
-        self._report.notes += self._moved  # an attempt begins the notes anew
+        self._report.notes += self._moved  # an attempt starts with new notes
         exchange = self._exchange = self._exchange_for(passage, attempt, is_last=is_last)
         answer = stream.answer = answer_for(passage, attempt, exchange, self._passages.estimate)
         stream.headers = self._headers()
@@ -153,12 +153,12 @@ class Serving:
             if not stream.has_begun and self._has_another_way(step, error):
                 await self._ask(candidate, route, is_last=is_last)
                 return
-            # Signs of life are no answer: another upstream can still give one.
+            # Keep-alives are not an answer: another upstream can still send one.
             is_open = not stream.has_said and not is_last and _may_go_elsewhere(error)
             if is_open or not stream.has_begun:
                 raise
             self._report.error = type(error).__name__
-            # What was refused, or never began, costs no tokens.
+            # A request that was refused, or never began, costs no tokens.
             self._book(exchange, broken=bool(exchange.response.parts))
             end = answer.fail(_failure_of(error))
             if self._passages.state is not None:
@@ -170,7 +170,7 @@ class Serving:
                 self._gateway.circuits.failed(candidate, status=error.status, retry_after=None)
 
     def _has_another_way(self, step: Step, error: InnervoiceError) -> bool:
-        """Whether the request can be sent in another way: not all of it was read, or it goes on from a response that the provider no longer has."""
+        """Whether the request can be sent in another way: not all of it was read, or it continues a response that the provider no longer has."""
         if _must_be_read(step.passage, error):
             self._passages.read_all(step.attempt.candidate)
             return True
@@ -180,7 +180,7 @@ class Serving:
     async def _keep(
         self, step: Step, response: Response, answer: Answer | None, *, has_left: bool = False
     ) -> None:
-        """Remembers the turn and, in APIs that have it, stores the response that the client got; the end of the answer waits for both."""
+        """Remembers the turn and, in APIs that do so, stores the response that the client got; the end of the answer waits for both."""
         state = self._passages.state
         if state is None or not state.is_stored or answer is None:
             await self._gateway.remember(step.passage, response)
@@ -195,7 +195,7 @@ class Serving:
         )
 
     async def _pass_on(self, exchange: GatewayExchange, answer: Answer) -> None:
-        """Passes on what may leave before the end; raises if the answer breaks off or takes too long."""
+        """Sends what can be sent before the end; raises if the answer is cut off or takes too long."""
         stream = self._stream
         try:
             async with AsyncEvents(self._gateway.client, exchange) as events:
@@ -214,7 +214,7 @@ class Serving:
             raise late.with_facts(provider=self._report.provider) from None
 
     async def _stop(self, answer: Answer) -> None:
-        """The server stops, or the client has left: an answer that has begun gets its legal end, which a client that is gone does not read."""
+        """The server stops, or the client has disconnected: an answer that has begun gets a valid end, which a disconnected client does not read."""
         if self._stream.has_begun:
             self._report.status = 200
             self._report.error = "Stopped"
@@ -234,11 +234,11 @@ class Serving:
             attempt.candidate.destination,
             keyring=attempt.candidate.account.keyring,
             headers={**given, **attempt.candidate.headers},
-            # Where another upstream can answer, waiting long for this one helps nobody.
+            # Where another upstream can answer, a long wait for this one does not help.
             backoff=Backoff(
                 server.retries if is_last else min(server.retries, 1), longest=server.longest_wait
             ),
-            # The other limits are kept by one timer for all answers (`client_stream.py`).
+            # The other limits are enforced by one timer for all answers (`client_stream.py`).
             deadline=Deadline(None, server.connect_seconds, server.total_seconds),
             wire=attempt.wire,
             body=attempt.sent,
@@ -263,18 +263,18 @@ class Serving:
         report.notes += [note for note in (*response.notes, *notes) if note not in known]
 
     async def left(self) -> None:
-        """The client is gone: what is known of the answer is booked, and what came of it is kept."""
+        """The client has disconnected: the known part of the answer is counted, and what was received of it is kept."""
         self._report.status, self._report.error = 499, None
         if self._exchange is None or self._step is None:
             return
         self._book(self._exchange, broken=True)
         self._report.attempts += self._exchange.attempts
         answer = self._stream.answer if self._stream.has_begun else None
-        if not self._is_kept:  # otherwise it may have read the end
+        if not self._is_kept:  # otherwise the client may have read the end
             await self._keep(self._step, self._exchange.response, answer, has_left=True)
 
     def _book(self, exchange: GatewayExchange, *, broken: bool = False) -> None:
-        """Reports the tokens of an answer; estimates of one that broke off, and where a limit needs them."""
+        """Reports the tokens of an answer; estimates for one that was cut off, and where a limit needs them."""
         report, response = self._report, exchange.response
         report.usage = response.usage
         if broken:
@@ -286,7 +286,7 @@ class Serving:
             report.notes.append(note)
 
     async def _conversation(self) -> bytes | None:
-        """What the requests of one conversation have in common: a header of the client, else how the conversation begins."""
+        """What the requests of one conversation have in common: a header of the client, or else the beginning of the conversation."""
         state = self._passages.state
         stored = await state.load() if state else None
         hint = next((self._given[name] for name in AFFINITY if self._given.get(name)), None)
@@ -298,7 +298,7 @@ class Serving:
 
 
 def _must_be_read(passage: AnyPassage, error: InnervoiceError) -> bool:
-    """Whether a request of which not all was read is refused for what is in it."""
+    """Whether a request that was not read completely is refused for its content."""
     if isinstance(passage, GrownPassage):
         return isinstance(error, ProviderError) and error.status == 400
     return isinstance(passage, KnownPassage) and is_about_reasoning(str(error))

@@ -1,8 +1,8 @@
-"""What a gateway keeps between starts: its own key, and its store. Commands that look into the store open it the same way.
+"""What a gateway keeps between starts: its own key, and its store. Commands that read the store open it the same way.
 
-Without a configuration both are files in the user's folder for state, for this user alone: `gateway.key` and `gateway.db`. A key file may
-have several lines: the first is the key, the others are older ones that only open what they made. All machines that share a store need
-the same key.
+Without a configuration both are files in the user's state folder, for this user alone: `gateway.key` and `gateway.db`. A key file may
+have several lines: the first is the key, the others are older ones that only open what was written with them. All machines that share a
+store need the same key.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["LOG_FOLDER", "GatewayState", "log_folder_in", "open_state", "state_f
 _KEY_FILE = "gateway.key"
 _STORE_FILE = "gateway.db"
 LOG_FOLDER = "requests"
-"""Where, in the folder for state, requests are kept for the viewer."""
+"""Where, in the state folder, requests are kept for the viewer."""
 _KEY_BYTES = 32
 
 
@@ -40,7 +40,7 @@ class GatewayState(NamedTuple):
     log_folder: Path | None = None
     """Where requests are kept for the viewer; None if there is no place that outlives the process."""
     notes: tuple[str, ...] = ()
-    """What may not be as somebody expects."""
+    """Messages about what may be unexpected."""
 
     def open_store(self) -> Store | None:
         """The store, in the process that uses it; None if there is none."""
@@ -54,9 +54,9 @@ class GatewayState(NamedTuple):
 def open_state(
     config: GatewayConfig, environ: Mapping[str, str], *, emulated: bool = False
 ) -> GatewayState:
-    """The state of a gateway with this configuration; a key is made if there is none yet.
+    """The state of a gateway with this configuration; a key is created if there is none yet.
 
-    An emulated gateway is there to try things: without a store in the configuration it keeps nothing.
+    An emulated gateway is for trying things out: without a store in the configuration it keeps nothing.
     """
     server = config.server
     url = store_url(server, environ, emulated=emulated)
@@ -79,7 +79,7 @@ def open_state(
 
 
 def log_folder_in(folder: Path) -> Path | None:
-    """The folder for requests, made if it is not there; None if it cannot be used."""
+    """The folder for requests, created if it does not exist; None if it cannot be used."""
     wanted = folder / LOG_FOLDER
     return wanted if _is_writable(wanted, []) else None
 
@@ -87,7 +87,7 @@ def log_folder_in(folder: Path) -> Path | None:
 def state_folder(environ: Mapping[str, str]) -> Path:
     """Where this user's programs keep their state."""
     base = environ.get("XDG_STATE_HOME") or ""
-    # As the specification says, a path that is not absolute counts for nothing.
+    # As the specification says, a path that is not absolute is ignored.
     home = Path(base) if Path(base).is_absolute() else Path("~/.local/state").expanduser()
     return home / "innervoice"
 
@@ -103,7 +103,7 @@ def store_url(server: ServerSettings, environ: Mapping[str, str], *, emulated: b
 
 
 def _is_writable(folder: Path, notes: list[str]) -> bool:
-    """Whether the folder for state can be used: a container may have none."""
+    """Whether the state folder can be used: a container may have none."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if os.access(folder, os.W_OK):
@@ -121,7 +121,7 @@ def _retention(server: ServerSettings) -> Retention:
 
 
 def _own_key(folder: Path, notes: list[str]) -> list[str]:
-    """The texts of the key file, which is made if it is not there."""
+    """The lines of the key file, which is created if it does not exist."""
     path = folder / _KEY_FILE
     made = b64encode(token_bytes(_KEY_BYTES)).decode()
     try:
@@ -131,7 +131,7 @@ def _own_key(folder: Path, notes: list[str]) -> list[str]:
         found = _lines(path.read_text("ascii"))
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        notes.append(f"{path} cannot be used ({reason}): the next start has another key")
+        notes.append(f"{path} cannot be used ({reason}): the next start will use another key")
         return [made]
     except ValueError:
         found = []
@@ -147,11 +147,11 @@ def _lines(text: str) -> list[str]:
 
 
 def _write_new(path: Path, text: str) -> None:
-    """Writes a file that nobody else can read, all of it or nothing: another process may start at the same time."""
+    """Writes a file that no other user can read, all of it or nothing: another process may start at the same time."""
     draft = path.with_name(f"{path.name}.{token_hex(8)}")
     try:
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(f"{text}\n")
-        os.link(draft, path)  # fails if it is there
+        os.link(draft, path)  # fails if the file exists
     finally:
         draft.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""An error of any kind -> the refusal that the client gets: names that are not known, keys that are missing, and what upstreams said."""
+"""An error of any kind -> the refusal that the client gets: unknown names, missing keys, and errors of upstreams."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["trouble"]
 
 
 def trouble(error: InnervoiceError, dialect: str, upstream: str | None = None) -> Refusal:
-    """The refusal for an error, as a client of `dialect` gets it; `upstream` is the dialect that the provider was asked in."""
+    """The refusal for an error, as a client of `dialect` gets it; `upstream` is the dialect in which the provider was called."""
     if isinstance(error, UnknownModelError):
         return unknown_model(dialect, error.model, error.nearest)
     refusal = refusal_of(error, dialect, upstream)

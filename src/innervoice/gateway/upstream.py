@@ -1,4 +1,4 @@
-"""The HTTP client of the gateway: our own, or aiohttp where the environment names a proxy, which ours does not speak to."""
+"""The HTTP client of the gateway: our own, or aiohttp where the environment names a proxy, which ours does not support."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Where requests of the gateway can go: an upstream has an address and accounts, and gives candidates for a model.
+"""Where the gateway can send requests: an upstream has a base URL and accounts, and yields candidates for a model.
 
-Keys are read here, out of the references of the config, straight into keyrings. An account's name is its reference, as `env:OPENAI_KEY_A`.
+Keys are read here, from the references of the config, straight into keyrings. An account's name is its reference, such as `env:OPENAI_KEY_A`.
 
 Sealed reasoning is bound to an account. So a candidate's target has a scope where its provider is reached in more than one way: the account,
 if the upstream has several, and the upstream's name, if it is not the provider's own.
@@ -32,7 +32,7 @@ _OWN_SERVER = "custom"
 
 
 class NotConfiguredError(UsageError):
-    """A model is known, and no key or no address to ask it with; `problems` says what is missing for each candidate."""
+    """A model is known, but has no key or no base URL; `problems` says what is missing for each candidate."""
 
     def __init__(self, problems: tuple[str, ...]) -> None:
         self.problems = problems
@@ -47,13 +47,13 @@ class Account:
     """An account at an upstream."""
 
     name: str
-    """The reference of its key, as `env:OPENAI_KEY_A`; never the key."""
+    """The reference of its key, such as `env:OPENAI_KEY_A`; never the key."""
     keyring: Keyring = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A model at a place, asked with an account."""
+    """A model at an upstream, called with an account."""
 
     target: Target
     base_url: str
@@ -68,18 +68,18 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """`provider/model`, as a `Request` takes it."""
+        """`provider/model`, as a `Request` accepts it."""
         return f"{self.target.provider}/{self.target.model}"
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What makes it the same candidate, also after the config was read again: the address and the account, then the model and the dialect."""
+        """What identifies the candidate, also after a reload of the config: the base URL and the account, then the model and the dialect."""
         return self.base_url, self.account.name, self.name, self.target.dialect
 
 
 @dataclass(frozen=True)
 class Upstream:
-    """An address and its accounts."""
+    """A base URL and its accounts."""
 
     name: str
     host: Host | None
@@ -134,12 +134,12 @@ class Upstream:
 
     @property
     def provider(self) -> str:
-        """The provider's id; for a server of one's own its name."""
+        """The provider's id; for the user's own server its name."""
         return self.host.id if self.host else self.name
 
     @property
     def has_key(self) -> bool:
-        """Whether a key is set; credentials that would have to be looked for do not count."""
+        """Whether a key is set; credentials that would have to be looked up do not count."""
         if self.accounts or self.is_emulated:
             return True
         if self.base_url is not None or self.host is None:
@@ -149,11 +149,11 @@ class Upstream:
 
     @property
     def is_own_machine(self) -> bool:
-        """Whether it is a server at this machine, as Ollama, by the provider's row."""
+        """Whether it is a server on this machine, such as Ollama, by the provider's row."""
         return self.base_url is None and bool(self.host and self.host.base_url.startswith("http:"))
 
     def candidates(self, model: str) -> tuple[Candidate, ...]:
-        """A candidate for each account; raises a `NotConfiguredError` if a key or the address is missing."""
+        """A candidate for each account; raises a `NotConfiguredError` if a key or the base URL is missing."""
         dialect = self.dialect or (None if self.host else DEFAULT)
         target = target_at(self.provider, model, dialect)
         base_url, is_default_url = self._place(target)
@@ -225,7 +225,7 @@ class Upstream:
 
 
 def _keyring(provider: str, key: str | None) -> Keyring:
-    """A keyring with one key, or none, that sees nothing of the environment."""
+    """A keyring with one key, or none, that reads nothing from the environment."""
     keys = {} if key is None else {provider: key}
     return Keyring(api_key=None, provider=None, keys=keys, environ={})
 

@@ -1,8 +1,8 @@
-"""`/view`: the viewer on the gateway's own port, over the folder of its log of requests.
+"""`/view`: the viewer on the gateway's own port, for the folder of its request log.
 
-Where callers need no key, everybody on this machine may look, as they may ask. Elsewhere only the key of an owner opens it: once, as
-`/view?key=...`; from then on a cookie stands for it, sealed, so that neither the address nor the browser has the key. Any worker can open it, and
-a key that is revoked stops working there as well.
+Where callers need no key, everybody on this machine may view the requests, as they may send them. Elsewhere only the key of an owner opens
+it: once, as `/view?key=...`; from then on a sealed cookie replaces it, so that neither the URL nor the browser has the key. Any worker can
+open the cookie, and a revoked key stops working there as well.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["PATH", "Viewing", "is_view"]
 PATH = "/view"
 _COOKIE = "innervoice-view"
 _SECONDS = 12 * 3600
-"""How long a cookie stands for a key."""
+"""How long a cookie replaces a key."""
 _PLAIN = {
     "content-type": "text/plain; charset=utf-8",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -40,9 +40,11 @@ _PLAIN = {
     "referrer-policy": "no-referrer",
     "cache-control": "no-store",
 }
-_NOTHING = "this gateway keeps nothing for the viewer; it was started without a folder for that"
-_NOT_INSTALLED = 'the viewer needs: pip install "innervoice[view]", where the gateway runs'
-_NOT_AN_OWNER = "only owners of the gateway may look at its requests; a key of one is made with: innervoice keys add NAME --owner"
+_NOTHING = "this gateway keeps no requests for the viewer; it was started without a folder for them"
+_NOT_INSTALLED = (
+    'the viewer is not installed; run on the gateway\'s machine: pip install "innervoice[view]"'
+)
+_NOT_AN_OWNER = "only owners of the gateway may view its requests; create a key for an owner with: innervoice keys add NAME --owner"
 _NO_KEY = "this gateway has keys: open /view?key=KEY once, with the key of an owner (innervoice keys add NAME --owner)"
 
 
@@ -52,7 +54,7 @@ def is_view(path: str) -> bool:
 
 
 class Viewing:
-    """The viewer of one process; its application is made when somebody first looks."""
+    """The viewer of one process; its application is created on first use."""
 
     def __init__(
         self, callers: KnownCallers, log: GatewayLog | None, key: bytes, *older: bytes
@@ -88,7 +90,7 @@ class Viewing:
         await app({"scheme": "http", **scope, "root_path": root}, receive, send)
 
     def close(self) -> None:
-        """Ends the streams of those who look, because the server stops."""
+        """Ends the streams of the viewers, because the server stops."""
         if self._app is not None:
             self._app.state.live.close()
 
@@ -106,7 +108,7 @@ class Viewing:
     async def _lead(
         self, scope: dict[str, Any], send: Send, pairs: list[tuple[str, str]], key: str | None
     ) -> None:
-        """Leads to the page, by an address without the key."""
+        """Redirects to the page, at a URL without the key."""
         rest = urlencode([(name, value) for name, value in pairs if name != "key"])
         path = scope["path"] if scope["path"] != PATH else f"{PATH}/"
         path = scope.get("root_path", "") + path
@@ -124,7 +126,7 @@ class Viewing:
         return urlsafe_b64encode(self._sealing.seal(data, "cookie")).decode().rstrip("=")
 
     def _from_cookie(self, headers: Mapping[str, str]) -> str | None:
-        """The key that a cookie stands for; None if there is none that is still good."""
+        """The key that a cookie stands for; None if there is none that is still valid."""
         try:
             cookies = SimpleCookie(headers.get("cookie", ""))
         except CookieError:
@@ -149,7 +151,7 @@ class Viewing:
         if self._app is None:
             if self._log is None:
                 raise Refused(Refusal(text=_NOTHING, status=404))
-            # Reading what it needs takes a moment; streams go on meanwhile.
+            # Importing its modules takes a moment; streams continue meanwhile.
             self._app = await asyncio.to_thread(self._made, self._log)
         return self._app
 

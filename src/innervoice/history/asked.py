@@ -38,7 +38,7 @@ def asked_by(request: Any) -> Asked:
 
 
 def is_ignored(report: ReasoningReport, response: Response) -> bool:
-    """Whether an answer shows that the setting for reasoning was not obeyed."""
+    """Whether an answer shows that the reasoning setting was not applied."""
     asked = report.requested
     if asked is None:
         return False

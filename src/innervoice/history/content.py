@@ -25,7 +25,7 @@ _NO_MARKS = "the target has no cache marks"
 
 
 def is_own(message: Message) -> bool:
-    """Whether a message is the caller's own as a whole, as nearly all are: no part of it was read from a request."""
+    """Whether the caller wrote the whole message, as for nearly all messages: no part of it was read from a request."""
     parts = message.parts
     return not (message.origin or any(map(_ORIGIN, parts)) or ToolResult in map(type, parts))
 

@@ -2,7 +2,7 @@
 
 Most APIs accept up to 64 letters, digits, `_` and `-`; Mistral accepts exactly nine letters and digits; none accepts the
 same id for two calls of a conversation. An id that is not accepted is mapped to a digest of it, always the same, in the call
-and in its result. The history keeps the received id. A call that goes back as a received block keeps its id, unless an earlier call has it.
+and in its result. The history keeps the received id. A call that is sent back as a received block keeps its id, unless an earlier call has it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Names:
         self._replay = dialect.replay
         self._used: set[str] = set()
         self._current: dict[str, tuple[int, deque[str]]] = {}
-        """A received id -> the last message with calls of this id, and the ids that these are sent with."""
+        """A received id -> the last message with calls of this id, and the ids under which they are sent."""
         self._tried: dict[str, int] = {}
         """A received id -> the number of digests of it that were tried."""
 
@@ -89,7 +89,7 @@ def _is_block(part: ToolCall) -> bool:
 
 
 def _short(given: str) -> str:
-    """Nine letters and digits that stand for an id."""
+    """Nine letters and digits that replace an id."""
     number = int.from_bytes(
         blake2b(given.encode("utf-8", "surrogatepass"), digest_size=12).digest(), "big"
     )

@@ -18,25 +18,25 @@ Severity: TypeAlias = Literal["refused", "degraded"]
 
 # The note of a decision -> what happens if the part is sent unchanged, and how to fix it.
 _BY_NOTE: dict[str, tuple[Severity, str]] = {
-    "thinking_omitted": ("refused", "leave it unsent; it stays in the history"),
+    "thinking_omitted": ("refused", "do not send it; it stays in the history"),
     "thinking_as_text": ("degraded", "models imitate such text; omit it instead"),
-    "opaque_dropped": ("refused", "leave it unsent; it stays in the history"),
+    "opaque_dropped": ("refused", "do not send it; it stays in the history"),
     "reasoning_filled": ("refused", "send the field, empty where the reasoning is lost"),
     "signature_filled": ("refused", "send the documented value that skips the check"),
-    "prefix_changed": ("refused", "undo the change, or leave the reasoning unsent"),
+    "prefix_changed": ("refused", "undo the change, or do not send the reasoning"),
     "held_by_server": ("degraded", "the messages that the server stores are not checked"),
     "reasoning_missing": (
         "degraded",
-        "keep the reasoning of a tool loop, and send it back with it",
+        "keep the reasoning of a tool loop, and send it back with the loop",
     ),
     "item_id_dropped": ("refused", "send it without its id"),
     "item_not_stored": ("refused", "send it without its id"),
     "calls_moved": ("refused", "move the calls to the end of their turn"),
-    "turn_removed": ("refused", "leave the turn unsent"),
-    "turn_repeated": ("refused", "leave the second one unsent"),
-    "result_repeated": ("refused", "leave all but the first unsent"),
-    "blank_omitted": ("refused", "leave it unsent"),
-    "call_omitted": ("refused", "leave it unsent"),
+    "turn_removed": ("refused", "do not send the turn"),
+    "turn_repeated": ("refused", "do not send the second one"),
+    "result_repeated": ("refused", "send only the first"),
+    "blank_omitted": ("refused", "do not send it"),
+    "call_omitted": ("refused", "do not send it"),
     "id_mapped": ("refused", "map the id, in the call and in its result"),
 }
 

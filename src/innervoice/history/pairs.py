@@ -24,7 +24,7 @@ class Pairs(NamedTuple):
     strays: list[tuple[int, int]]
     """Results whose call is not in the history."""
     repeats: list[tuple[int, int]]
-    """Results of calls that have a result already."""
+    """Results of calls that already have a result."""
 
 
 def pairs_of(messages: Iterable[Message]) -> Pairs:

@@ -2,11 +2,11 @@
 
 Rules, as the design numbers them, and where they are:
 
-  H1  What came from this host, in this dialect, from a model that this one reads, is sent back unchanged. Interrupted
+  H1  Parts that came from this host, in this dialect, from a model that this one reads, are sent back unchanged. Interrupted
       or unsigned parts are never sent as sealed.                                                      reasoning.py
   H2  For another target, seals stay in the history; reasoning is omitted, or sent as labelled text on request. What
-      users and tools said is sent in the form of the target's dialect.                                  content.py
-  H3  A host that wants the reasoning of every turn with calls gets the field, empty if the reasoning is lost; one
+      user and tool messages contain is sent in the form of the target's dialect.                        content.py
+  H3  A host that requires the reasoning of every turn with calls gets the field, empty if the reasoning is lost; one
       that refuses reasoning gets none.                                                                    turns.py
   H4  Gemini 3 and later: the first call of an unsigned step of the current turn gets the skip value, in Interactions a thought
       before it.
@@ -99,7 +99,7 @@ class Planned(NamedTuple):
     fitted: FittedRequest
     plan: Plan
     prefix: Prefix
-    """All that is sent, to go on from."""
+    """Everything that is sent, to continue from."""
 
 
 def planned(request: Request, target: Target | None = None, *, checked: bool = False) -> Planned:
@@ -132,7 +132,7 @@ class _Planner:
         return ContentRules(self._target, self._ledger)
 
     def plan(self) -> tuple[Plan, Prefix]:
-        """The messages to send and every decision; and all that is sent, to go on from."""
+        """The messages to send and every decision; and everything that is sent, to continue from."""
         start = new_from(self._request)
         if start:
             why = "the server stores everything before"
@@ -166,9 +166,9 @@ class _Planner:
         return plan, self._prefix
 
     def _with_turns_fitted(self, messages: list[Message], start: int) -> list[Message]:
-        """Applies the rules for whole turns to messages whose parts are fitted already."""
+        """Applies the rules for whole turns to messages whose parts are already fitted."""
         fitted = self._turns.without_latest_thinking(messages)
-        # Ids before skip values: a skip value gives a call a block, and a call with a block keeps its id.
+        # Ids before skip values: a skip value adds a block to a call, and a call with a block keeps its id.
         fitted, renamed = with_taken_ids(fitted, dialect_named(self._dialect))
         for place in renamed:
             why = "the target refuses its id"

@@ -1,11 +1,11 @@
 """A digest of everything before a piece of reasoning when it was generated (rule H7).
 
-Claude from 5.1 on, and the newest OpenAI models, bind reasoning to all that stood before it: system, tools, and
-every earlier message. `Prefix` grows with what is sent; its value is stored in the origin of what the model then
+Claude from 5.1 on, and the newest OpenAI models, bind reasoning to everything before it: system prompt, tools, and
+every earlier message. `Prefix` grows with the parts that are sent; its value is stored in the origin of the parts that the model then
 generates. When the conversation is sent again, the value at the same place must be equal, or the block is no longer valid.
 
-The value has four fields: system, tools, how many parts stood before, and the digest of them. So a change of the
-system or of the tools can be distinguished from an edit of a message.
+The value has four fields: system prompt, tools, the number of parts before, and their digest. So a change of the
+system prompt or of the tools can be distinguished from an edit of a message.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _ROLE = attrgetter("role")
 
 
 class Prefix:
-    """A digest that grows with what is sent; `dialect` is the target's.
+    """A digest that grows with the parts that are sent; `dialect` is the target's.
 
     A system message in the middle of a conversation belongs to what follows it, if it is sent in its place. Where a dialect has a member
-    for the system prompt, that is so for its own messages alone; others are moved to the head, before everything.
+    for the system prompt, this applies only to its own messages; others are moved to the beginning.
     """
 
     _in_head: frozenset[int] = frozenset()
@@ -47,7 +47,7 @@ class Prefix:
         self._hash, self._count = blake2b(digest_size=12), 0
 
     def copy(self) -> Prefix:
-        """The same place in the conversation, to go on from."""
+        """A copy at the same position in the conversation, to continue from."""
         made = copy(self)
         vars(made)["_hash"] = self._hash.copy()
         return made
@@ -118,7 +118,7 @@ def _said(part: Part) -> Sequence[Any]:
 
 
 def _result(content: str | Sequence[Part]) -> Any:
-    """One text says the same as its string: programs write a result as a block while it carries a cache mark, and as a string later."""
+    """A single text block is the same as its string: programs write a result as a block while it carries a cache mark, and as a string later."""
     match content:
         case str():
             return content

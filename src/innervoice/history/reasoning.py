@@ -33,14 +33,14 @@ class ReasoningRules:
         self.is_signed = self._replay.signed and family_of(target.model) == "claude"
 
     def is_home(self, origin: Origin | None) -> bool:
-        """H1: whether the target can read what came from this origin."""
+        """H1: whether the target can read a part of this origin."""
         return is_home(origin, self._target)
 
     def note_missing(self, messages: Sequence[Message], start: int) -> None:
-        """H3: notes a turn of the open tool loop that lost its reasoning, which the model wants but does not demand."""
+        """H3: notes a turn of the open tool loop that lost its reasoning, which the model expects but does not require."""
         row = self._row
         wanted = row.replay in ("must", "loop", "tags") and self._fitted.reasons
-        # Gemini's signatures, DeepSeek's field, and Claude's blocks where they are demanded (H9) have rules of their own.
+        # Gemini's signatures, DeepSeek's field, and Claude's blocks where they are required (H9) have their own rules.
         if not wanted or self._replay.fills(row) or row.control == "anthropic-enabled":
             return
         for number in range(max(last_said(messages) + 1, start), len(messages)):

@@ -36,11 +36,11 @@ _ALL = (
 )
 _NEVER = "cannot be modified"
 _UNSHOWN = "must be verified to generate reasoning summaries"
-"""OpenAI shows nothing of the reasoning to organizations that it does not know; the model reasons all the same."""
+"""OpenAI does not show reasoning to organizations that are not verified; the model reasons anyway."""
 
 
 def is_about_reasoning(refusal: str) -> bool:
-    """Whether a refusal is one that a request with less reasoning may not get."""
+    """Whether a refusal might be avoided by a request with less reasoning."""
     return (
         any(text in refusal for text in (*_ONE_BLOCK, _ALL_LATER, *_ALL)) and _NEVER not in refusal
     )
@@ -59,7 +59,7 @@ def recover(request: Request, refusal: str) -> Request | None:
     if _ALL_LATER in refusal:
         turns = _from(named, every)
     elif any(text in refusal for text in _ONE_BLOCK):
-        # Blocks that are bound to what is before them do not survive the removal of one before them.
+        # Blocks that are bound to the messages before them become invalid if one of those is removed.
         is_bound = target_of(request).row.bound == "refused"
         turns = _from(named, every) if is_bound else named
     elif any(text in refusal for text in _ALL):

@@ -1,8 +1,8 @@
 """Makes a history acceptable for a target, with the smallest change.
 
 The input is never changed. A call without a result gets one that reports the interruption, because removing the call
-would change a turn that its model may have signed; a result without a call is removed; and what the plan
-would not send is left out. A history without problems is returned equal.
+would change a turn that its model may have signed; a result without a call is removed; and parts that the plan
+would not send are left out. A history without problems is returned equal.
 """
 
 from __future__ import annotations

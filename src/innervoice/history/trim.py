@@ -1,4 +1,4 @@
-"""Shortening a history without cutting what belongs together."""
+"""Shortens a history without cutting what belongs together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def trim(messages: Sequence[Message], keep: int) -> list[Message]:
     """Returns the system messages and the last `keep` user turns with everything that followed each.
 
     A user turn begins with a message that is not only tool results. Calls, their results and the reasoning between them are
-    between two such messages, so no group is cut. A group whose beginning is missing already is removed.
+    between two such messages, so no group is cut. A group whose beginning is already missing is removed.
     """
     if isinstance(keep, bool) or not isinstance(keep, int) or keep < 0:
         raise UsageError(f"keep must be a number of turns, 0 or more, not {keep!r}")

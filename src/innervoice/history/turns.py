@@ -96,7 +96,7 @@ class TurnRules:
         return [empty, *parts]
 
     def without_loose_ends(self, number: int, parts: list[Part], *, rule: str) -> list[Part]:
-        """Removes thinking at the end of a turn: Claude refuses it there, and OpenAI refuses a reasoning item without what it produced."""
+        """Removes thinking at the end of a turn: Claude refuses it there, and OpenAI refuses a reasoning item without the item that it led to."""
         end = len(parts)
         while end and isinstance(parts[end - 1], Thinking):
             end -= 1
@@ -107,7 +107,7 @@ class TurnRules:
         return parts[:end]
 
     def without_lost_ids(self, number: int, parts: list[Part]) -> list[Part]:
-        """H5: removes the id of a part that no longer follows its reasoning; by the id, a host with a store would demand it."""
+        """H5: removes the id of a part that no longer follows its reasoning; because of the id, a host with a store would require it."""
         if not self._fitted.asked.store:
             return parts
         made: list[Part] = []
@@ -124,7 +124,7 @@ class TurnRules:
         return made
 
     def is_unstored(self, message: Message) -> bool:
-        """H5: whether the host has not stored a turn, because the request for it asked so."""
+        """H5: whether the host has not stored a turn, because the request for it said so."""
         return message.origin is not None and self._replay.is_unstored(message.origin.block)
 
     def without_unknown_ids(self, number: int, parts: list[Part]) -> list[Part]:

@@ -1,17 +1,17 @@
 """What the markers of a text do to its parts.
 
-Rules S1-S10 of the design, and where those are silent these, which the tests pin:
+Rules S1-S10 of the design, and where they leave a case open, these, which the tests check:
 
   - The head of the answer is every place before which the answer is blank; blocks removed from it
     do not count. Zero-width characters and a byte order mark are blank.
-  - What a hint or a card says to be open already (S5) is closed by any closer that is on. An opener
+  - Reasoning that is already open according to a hint or a card (S5) is closed by any closer that is on. An opener
     at its very start is the opener itself and not a repeated one.
-  - Markers of a channel format are unmistakable: unclosed thinking in a channel stays thinking, also
+  - Markers of a channel format are unambiguous: unclosed thinking in a channel stays thinking, also
     in mid-text, and inside a channel its own markers count even in an answer that is JSON (S2).
   - A channel may have been opened in the prompt: where a marker ends a channel that nothing opened, and a header
-    follows at once, the text before them is thinking, under the conditions of S5.
-  - Unclosed thinking in mid-text becomes text as it stands and is not judged again (S4, S8).
-  - Repeated openers are counted up to `MOST_SWALLOWED`; beyond that they are only swallowed (S6).
+    follows immediately, the text before them is thinking, under the conditions of S5.
+  - Unclosed thinking in mid-text becomes text as it is and is not judged again (S4, S8).
+  - Repeated openers are counted up to `MOST_SWALLOWED`; beyond that they are only removed (S6).
   - Characters outside all channels are text; nothing is lost.
 """
 
@@ -47,19 +47,19 @@ _STUTTER_LONGEST = 112
 
 
 class MarkerActions:
-    """Holds the parts of one text and applies each marker to them."""
+    """Keeps the parts of one text and applies each marker to them."""
 
     channel: Format | None = None
-    """The channel format the answer stands in, or its wrapper."""
+    """The channel format of the answer, or its wrapper."""
     counted = 0
     """Characters that are not blank, counted before anything was split."""
     last = 0
     """Which part was closed last."""
     swallowed = 0
     elsewhere = False
-    """A reasoning field has text."""
+    """Whether a reasoning field has text."""
     array: str | None = None
-    """What came behind the `[` that the answer begins with, until that tells whether it is a JSON array."""
+    """The text after the `[` that the answer begins with, until it shows whether it is a JSON array."""
     _ended: Format | None = None  # the format of an end marker before which nothing was open
     _code: CodeTracker | None = None
     _starts_line = True  # whether the open text began at the start of a line
@@ -80,23 +80,23 @@ class MarkerActions:
         self.composer = Composer(origin)
         self.opening = Opening(prefix=prefix) if prefix != "no" and not off else None
         self.left_alone = off
-        """Nothing more is looked for: switched off, or the answer is JSON."""
+        """Whether nothing more is searched for: switched off, or the answer is JSON."""
         self._head_only = head_only
         self.blank = not goes_on
-        """Nothing but blanks in the answer so far; one that goes on is past its head."""
+        """Whether the answer is only white space so far; an answer that continues is past its head."""
         self.split = goes_on
-        """Some thinking was closed."""
+        """Whether some thinking was closed."""
         self.stutter = stutter
 
     @property
     def code(self) -> CodeTracker:
-        """Where the open text is code; made for the first marker in it."""
+        """Where the open text is code; created for the first marker in it."""
         if self._code is None:
             self._code = CodeTracker(at_line_start=self._starts_line)
         return self._code
 
     def settled(self, pending_at: int | None) -> Place | None:
-        """The first place that is not settled; `pending_at` is where an undecided marker stands in the open part."""
+        """The first place that is not settled; `pending_at` is the position of an undecided marker in the open part."""
         is_json = self.left_alone and self.channel is None
         is_certain = self.opening is not None and self.opening.is_certain and not self._head_only
         if not (self.split or self.elsewhere or is_json or is_certain):
@@ -118,7 +118,7 @@ class MarkerActions:
         return Place(draft.index, characters)
 
     def withdraw_prefix(self) -> None:
-        """A reasoning field has text, so that the card's guess and ours about this text are off (S5)."""
+        """A reasoning field has text, so the guesses about this text, by the card or by us, are off (S5)."""
         self.elsewhere = True
         if self.opening and self.opening.prefix == "card":
             self.opening = None
@@ -126,7 +126,7 @@ class MarkerActions:
                 self._unthink("prefix_withdrawn")
 
     def say(self, text: str) -> None:
-        """Adds characters to what is open, or to the answer."""
+        """Adds characters to the open part, or to the answer."""
         if not text:
             return
         kind = self.opening.kind if self.opening else "text"
@@ -141,7 +141,7 @@ class MarkerActions:
         self.composer.say(kind, text)
 
     def _begin_answer(self, text: str) -> None:
-        """The first character of the answer: if that is JSON, it is left alone (S2)."""
+        """Handles the first character of the answer: JSON is left alone (S2)."""
         if self._head_only or text[0] == "{":
             self.left_alone = True
         elif text[0] == "[":
@@ -149,7 +149,7 @@ class MarkerActions:
             self._read_array(text[1:])
 
     def _read_array(self, text: str) -> None:
-        """Reads on behind the `[` that the answer begins with."""
+        """Continues reading after the `[` that the answer begins with."""
         assert self.array is not None
         self.array = (self.array + text).lstrip()
         if _IN_ARRAY.match(self.array):
@@ -159,7 +159,7 @@ class MarkerActions:
         self.array = None
 
     def counts(self, mark: Mark) -> bool:
-        """Whether a marker in the answer is one at all, code aside."""
+        """Whether a marker in the answer counts, apart from code."""
         token = mark.token
         if token.role == "stop" or (token.head and not self.blank):
             return False
@@ -179,7 +179,7 @@ class MarkerActions:
         return self.counted
 
     def act(self, mark: Mark, *, rejudged: bool) -> None:
-        """Does what a marker in the answer says."""
+        """Handles a marker in the answer."""
         token, self.array = mark.token, None
         match token.role:
             case "open":
@@ -198,14 +198,14 @@ class MarkerActions:
                 self.channel = None if ends else token.row
 
     def act_inside(self, mark: Mark, opening: Opening) -> int:
-        """Does what a marker inside thinking or a call says (S2, S6, S8); gives where to read on."""
+        """Handles a marker inside thinking or a call (S2, S6, S8); returns where to continue."""
         role = mark.token.role
         thinking = opening.kind == "thinking"
         kin = opening.is_kin(mark)
         if role == "stop" and thinking and not opening.stop:
             draft = self.composer.draft
             opening.stop = (draft.length() if draft else 0, mark.text)
-        # A header without special tokens counts only after one that stood at the head, or in the prompt.
+        # A header without special tokens counts only after one at the head, or in the prompt.
         begun = self.channel or opening.prefix != "no"
         if role in ("end", "header") and kin and (not mark.token.bare or begun):
             self._close(mark.text if role == "end" else "")
@@ -288,7 +288,7 @@ class MarkerActions:
         return self.count() >= (1 if writes else ORPHAN_MINIMUM)
 
     def _think_of_ended(self, row: Format | None) -> None:
-        """A header right behind an end marker that had nothing to end: the prompt opened what it ended."""
+        """A header right after an end marker that had nothing to end: the channel was opened in the prompt."""
         ended, self._ended = self._ended, None
         draft = self.composer.draft
         if ended and ended is row and not self.split and (draft is None or draft.is_blank()):
@@ -314,7 +314,7 @@ class MarkerActions:
             self._remove(markup, "wrapper_removed", cut=False)
 
     def _remove_stutter(self, closer: str) -> bool:
-        """Removes a stuttered line with the spare closer behind it (S6)."""
+        """Removes a stuttered line with the extra closer after it (S6)."""
         draft = self.composer.draft
         tail = draft.tail(_STUTTER_LONGEST) if draft else ""
         found = _STUTTER.search(tail)
@@ -333,7 +333,7 @@ class MarkerActions:
         self.composer.end()
 
     def finish_open(self, finish_reason: FinishReason | None) -> None:
-        """Settles what is still open at the end (S4, S5)."""
+        """Decides about everything that is still open at the end (S4, S5)."""
         cut_short = finish_reason == "length"
         opening, self.opening = self.opening, None
         assert opening is not None

@@ -16,14 +16,14 @@ from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 
 __all__ = ["Candidate", "call_notes", "calls_in"]
 
-# How the templates of open models frame a call (vllm tool parsers, 2026-08).
+# The frames of calls in the templates of open models (vllm tool parsers, 2026-08).
 _FRAMES = (
     ("<tool_call>", "</tool_call>"),
     ("<minimax:tool_call>", "</minimax:tool_call>"),
     ("<|tool_call_begin|>", "<|tool_call_end|>"),
 )
 _BEGINNING = re.compile(rf"\s*(?:{'|'.join(re.escape(opener) for opener, _ in _FRAMES)})")
-# How a call begins that is not a JSON object, in this order: Qwen3-Coder, MiniMax, Kimi, GLM.
+# The beginnings of calls that are not JSON objects, in this order: Qwen3-Coder, MiniMax, Kimi, GLM.
 _HEADS = tuple(
     map(
         re.compile,
@@ -44,7 +44,7 @@ class Candidate(NamedTuple):
     name: str
     arguments: str
     at: int
-    """The first character of it."""
+    """The position of its first character."""
 
 
 def calls_in(text: str) -> list[Candidate]:
@@ -66,7 +66,7 @@ def call_notes(parts: Sequence[Part]) -> tuple[Note, ...]:
 
 
 def _where(parts: Sequence[Part]) -> int | None:
-    """Which part may hold a call: the first text if it begins as one, without a text the last reasoning."""
+    """Which part may contain a call: the first text if it begins like one, or without a text the last reasoning."""
     last = None
     for number, part in enumerate(parts):
         if type(part) is Thinking:
@@ -91,7 +91,7 @@ def _framed(text: str, opener: str, closer: str) -> Iterator[Candidate]:
 
 
 def _call(inside: str) -> tuple[str, str] | None:
-    """Name and arguments of what stands in a frame."""
+    """Name and arguments of the content of a frame."""
     if inside.lstrip().startswith("{"):
         try:
             value = load_json(inside)

@@ -1,10 +1,10 @@
 """Where a text is code, in which markers are text (rule S3).
 
 A run of three or more backticks, or of tildes at the start of a line, opens a fence; a run of the same
-character at least as long closes it, wherever it stands for backticks, at the start of a line for
+character at least as long closes it, anywhere for backticks, at the start of a line for
 tildes. One or two backticks open a span, which an equal run closes on the same line. A span that its
-line does not close was no code at all: its backticks are plain characters, and what follows them is
-looked at again.
+line does not close is not code: its backticks are plain characters, and the text after them is
+read again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TICKS = re.compile(r"``*")  # not `+: with a literal at its start the search sk
 
 
 class CodeTracker:
-    """Reads a text piece by piece and says whether what comes next is code.
+    """Reads a text piece by piece and tells whether the next character is code.
 
     It is read lazily, only when a marker was found: a text without markers is never scanned for code.
     A piece must end before a character that continues no run, which a marker's first never does.
@@ -35,7 +35,7 @@ class CodeTracker:
         self._fence = ""
         """The run that opened the fence."""
         self._line: list[str] = []
-        """What was read since the span opened."""
+        """The text since the span opened."""
 
     @property
     def in_fence(self) -> bool:
@@ -43,7 +43,7 @@ class CodeTracker:
         return bool(self._fence)
 
     def read(self, text: str) -> None:
-        """Reads on."""
+        """Reads the next piece."""
         if not text:
             return
         position = 0
@@ -58,9 +58,9 @@ class CodeTracker:
         self.at_line_start = text[-1] == "\n"
 
     def _read_prose(self, text: str, position: int, last_fence: int) -> int:
-        """Reads on outside code, up to what may be code; gives where to read on."""
+        """Reads outside code, up to what may be code; returns where to continue."""
         if position > last_fence:
-            # Without a fence to come, only the last line can leave something open.
+            # Without a further fence, only the last line can leave something open.
             position = max(position, text.rfind("\n") + 1)
             if text.find("``", position) < 0:
                 if text.count("`", position) % 2 == 0:
@@ -85,7 +85,7 @@ class CodeTracker:
         return run.end()
 
     def _read_fence(self, text: str, position: int) -> int:
-        """Reads on in a fence, up to the end of a run that may close it; gives where to read on."""
+        """Reads in a fence, up to the end of a run that may close it; returns where to continue."""
         start = text.find(self._fence, position)
         run = _RUN.match(text, start) if start >= 0 else None
         if run is None:
@@ -95,7 +95,7 @@ class CodeTracker:
         return run.end()
 
     def _read_span(self, text: str, position: int) -> int:
-        """Reads on in a span, to its end or that of its line; gives where to read on."""
+        """Reads in a span, to its end or that of its line; returns where to continue."""
         end, closed = closing_run(text, position, self.span)
         if closed:
             self.span = 0
@@ -108,7 +108,7 @@ class CodeTracker:
         return end
 
     def _starts_line(self, text: str, position: int) -> bool:
-        """Whether nothing but blanks stands before this place on its line."""
+        """Whether there is only white space before this place on its line."""
         while position and text[position - 1] in " \t":
             position -= 1
         return text[position - 1] == "\n" if position else self.at_line_start
@@ -118,14 +118,14 @@ class CodeTracker:
         again = "".join(self._line)
         self.span = 0
         self._line.clear()
-        # Of the runs left on this line none is as long as this one, so this ends after one more.
+        # None of the other runs on this line is as long as this one, so this ends after one more.
         at_line_start, self.at_line_start = self.at_line_start, False
         self.read(again)
         self.at_line_start = at_line_start
 
 
 def _closed_end(text: str, position: int) -> int:
-    """Where the text begins that may leave something open, in one without fences of tildes; much faster than an expression that reads all of it."""
+    """Where the text begins that may leave something open, in one without tilde fences; much faster than an expression that reads all of it."""
     for run in _TICKS.finditer(text, position):
         start, end = run.span()
         if start < position:
@@ -147,10 +147,10 @@ def _closed_end(text: str, position: int) -> int:
 
 
 def closing_run(text: str, start: int, length: int) -> tuple[int, bool]:
-    """Looks for the run that closes a span, from `start` to the end of the line.
+    """Searches for the run that closes a span, from `start` to the end of the line.
 
-    Gives where the search ended and whether that is behind a closing run. It ends at the line break
-    that makes the span no span, or at the end of the text, where more may come.
+    Returns where the search ended and whether that is after a closing run. It ends at the line break
+    that makes it not a span, or at the end of the text, where more may follow.
     """
     for run in _CLOSERS.finditer(text, start):
         if run[0] == "\n":

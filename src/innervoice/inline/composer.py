@@ -24,7 +24,7 @@ class Composer:
         self.draft: Draft | None = None
         self.events: list[Event] = []
         self.lead: list[str] = []
-        """Removed markup that waits for a part to stand in."""
+        """Removed markup that waits for a part to belong to."""
         self._lowest = 0
 
     def say(self, kind: DraftKind, text: str) -> None:
@@ -53,14 +53,14 @@ class Composer:
             self.events.append(PartEnd(draft.index, part))
 
     def remove(self, markup: str) -> None:
-        """Notes that this markup stood here."""
+        """Records that this markup was here."""
         if self.draft:
             self.draft.remove(markup)
         else:
             self.lead.append(markup)
 
     def recast(self, index: int) -> None:
-        """Adds a `Recast`: the parts from this one on are not what the earlier events described."""
+        """Adds a `Recast`: the parts from this one on differ from what the earlier events described."""
         parts = self.done[index:]
         if self.draft:
             parts.append(self.draft.part(complete=False))
@@ -87,7 +87,7 @@ class Composer:
         self.recast(len(self.done) - 1)
 
     def end_thinking_at(self, at: int) -> None:
-        """Ends open thinking at this character; what stands from it on becomes text, tags included."""
+        """Ends open thinking at this character; everything from it on becomes text, tags included."""
         self.end(complete=False)
         self.done += ended_at(at, self.done.pop(), self._origin)
         self.recast(len(self.done) - 2)
@@ -104,13 +104,13 @@ class Composer:
         if self.draft:
             self.recast(self._lowest)
             return
-        # What was open is over: it goes on in the last part, which ends here.
+        # The open part has ended: it continues in the last part, which ends here.
         *others, last = self.done[self._lowest :]
         self.events.append(Recast(self._lowest, (*others, last.replace(complete=False))))
         self.events.append(PartEnd(len(self.done) - 1, last))
 
     def is_blank(self) -> bool:
-        """Whether the answer is nothing but blanks."""
+        """Whether the answer is only white space."""
         return not any(isinstance(part, Text) and not is_blank(part.text) for part in self.done)
 
     def _waiting(self) -> str:

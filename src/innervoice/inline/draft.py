@@ -1,4 +1,4 @@
-"""A part while it is being written: the pieces that came, and the markup that was removed from it."""
+"""A part while it is being written: its pieces so far, and the markup that was removed from it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NONBLANK = compile_expression(f"[^{BLANKS}]")
 
 
 class Draft:
-    """An open part. Every operation costs what is new, not what is there already."""
+    """An open part. Every operation costs time for the new text only, not for the existing text."""
 
     _length = 0
     _removed_at = 0
@@ -35,22 +35,22 @@ class Draft:
         self._removed: list[str] = []  # the markup that was removed last, at one place
 
     def length(self) -> int:
-        """How many characters came so far."""
+        """The number of characters so far."""
         if self._measured < len(self.pieces):
             self._length += sum(map(len, self.pieces[self._measured :]))
             self._measured = len(self.pieces)
         return self._length
 
     def unread(self) -> str:
-        """What came since this was asked last."""
+        """The text since the last call."""
         text = "".join(self.pieces[self._read :])
         self._read = len(self.pieces)
         return text
 
     def count_nonblank(self, most: int) -> int:
-        """How many characters are not white space of those that came since this was asked last.
+        """How many characters since the last call are not white space.
 
-        Counting stops at `most`; then there is no need to ask again.
+        Counting stops at `most`; after that it need not be called again.
         """
         count = 0
         for piece in self.pieces[self._counted :]:
@@ -60,7 +60,7 @@ class Draft:
         return count
 
     def remove(self, markup: str) -> None:
-        """Notes that this markup stood here."""
+        """Records that this markup was here."""
         at = self.length()
         if self._removed and at != self._removed_at:
             self._markup.append(Markup(self._removed_at, "".join(self._removed)))
@@ -69,9 +69,9 @@ class Draft:
         self._removed.append(markup)
 
     def cut(self, at: int) -> str:
-        """Takes away and gives all from this character on.
+        """Removes and returns everything from this character on.
 
-        All before it was read and counted, and nothing was removed behind it.
+        All text before it was read and counted, and nothing was removed after it.
         """
         taken: list[str] = []
         left = self.length() - at
@@ -87,7 +87,7 @@ class Draft:
         return "".join(reversed(taken))
 
     def tail(self, most: int) -> str:
-        """The last characters behind the last removed markup."""
+        """The last characters after the last removed markup."""
         pieces: list[str] = []
         left = min(most, self.length() - self._removed_at)
         for piece in reversed(self.pieces):
@@ -98,11 +98,11 @@ class Draft:
         return "".join(reversed(pieces))
 
     def is_blank(self) -> bool:
-        """Whether nothing but blanks came."""
+        """Whether there is only white space."""
         return all(map(is_blank, self.pieces))
 
     def part(self, *, complete: bool) -> Part:
-        """The part as far as it came."""
+        """The part so far."""
         text = "".join(self.pieces)
         last = [Markup(self._removed_at, "".join(self._removed))] if self._removed else []
         markup = (*self._markup, *last)
@@ -123,7 +123,7 @@ def marked(origin: Origin | None, markup: tuple[Markup, ...]) -> Origin:
 
 
 def as_thinking(parts: list[Part], closer: str, origin: Origin | None) -> Thinking:
-    """One complete thinking part out of adjacent text and thinking parts, closed by this tag."""
+    """One complete thinking part from adjacent text and thinking parts, closed by this tag."""
     pieces: list[str] = []
     markup: list[Markup] = []
     length = 0
@@ -138,7 +138,7 @@ def as_thinking(parts: list[Part], closer: str, origin: Origin | None) -> Thinki
 
 
 def ended_at(at: int, thinking: Part, origin: Origin | None) -> tuple[Thinking, Text]:
-    """Thinking cut in two at this character: what stands before it, and the rest as text, tags included."""
+    """Thinking cut in two at this character: the part before it, and the rest as text, tags included."""
     assert isinstance(thinking, Thinking)
     assert thinking.origin is not None
     removed = thinking.origin.markup or ()
@@ -166,7 +166,7 @@ def as_text(before: Part | None, thinking: Part, origin: Origin | None, *, label
 
 
 def _add(markup: list[Markup], at: int, text: str) -> None:
-    """Adds removed markup, joined to the last if it stood at the same place."""
+    """Adds removed markup, joined to the last if it was at the same position."""
     if markup and markup[-1].at == at:
         text = markup.pop().text + text
     markup.append(Markup(at, text))

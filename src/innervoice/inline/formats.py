@@ -1,14 +1,14 @@
-"""The vocabulary: the markup that models write around their reasoning, one row a format.
+"""The vocabulary: the markup that models write around their reasoning, one row per format.
 
 The eight names of `DEFAULT_TAGS` are on wherever text is split; every other row is switched on by a
 model's card or by `markup=[name]`. A row has some of
 
-  tags      names of tags; they behave as the default ones do (any case, attributes, namespaces)
+  tags      names of tags; they behave like the default ones (any case, attributes, namespaces)
   opens     text that opens reasoning          closes   text that closes it
-  heads     openers that count at the head of the answer only
+  heads     openers that count only at the head of the answer
   wrappers  text around the answer, removed
-  headers   text that says what follows it; `channel` finds the name of it in the header, `kinds`
-            says what that name is: thinking, text, or a call
+  headers   text that announces what follows it; `channel` finds its name in the header, `kinds`
+            maps that name to thinking, text, or a call
   ends      text that ends what a header began
 
 Markers are templates, see `pattern.py`. Where a row is on: `catalog/markup.toml`. Sources, read in
@@ -47,7 +47,7 @@ class Format:
 
     name: str
     models: str
-    """Who writes it."""
+    """The models that write it."""
     source: str
     tags: tuple[str, ...] = ()
     opens: tuple[str, ...] = ()
@@ -64,12 +64,12 @@ class Format:
     recipient: str | None = None
     """Regular expression that finds a recipient in a header, which makes it a call."""
     paired: bool = False
-    """Its closers count only behind an opener of this row; elsewhere they are ordinary XML."""
+    """Whether its closers count only after an opener of this row; elsewhere they are ordinary XML."""
     label: bool = False
-    """A head opener that nothing closes is only a label, and what follows is the answer."""
+    """Whether a head opener that nothing closes is only a label, and what follows is the answer."""
     bare_heads: tuple[Pattern, ...] = ()
     bare_header: Pattern | None = None
-    """The headers as they are left when a server has removed the special tokens."""
+    """The headers that are left when a server has removed the special tokens."""
 
 
 def _begun(word: str, rest: str = "") -> str:

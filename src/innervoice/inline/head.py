@@ -1,7 +1,7 @@
 """Closed blocks of reasoning before the answer, where the host separates reasoning itself (rule S10).
 
 Models of every provider write `<thinking>...</thinking>` before the answer when the prompt asks for it. Once the answer has begun
-without such a block, its text is no longer looked at, and events pass on as the reader gives them.
+without such a block, its text is no longer searched, and events of the reader are passed on unchanged.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _ALL: frozenset[type[Event]] = frozenset((TextDelta, ThinkingDelta, ToolCallDelt
 
 
 class HeadStage(InlineStage):
-    """Looks at the head of the answer only. Most answers begin without markup, so it is set up when one may not."""
+    """Searches only the head of the answer. Most answers begin without markup, so it is set up only when needed."""
 
-    # Until a text begins, only the parts that start and end matter.
+    # Until a text begins, only the starts and ends of parts matter.
     passing = frozenset((ThinkingDelta,))
     _is_set_up = False
 
@@ -38,11 +38,11 @@ class HeadStage(InlineStage):
 
     @property
     def settled(self) -> Place | None:
-        """The first place that is not settled among all parts; None if all that came out is."""
+        """The first place that is not settled among all parts; None if all output so far is settled."""
         return super().settled if self._is_set_up and not self.untouched else None
 
     def feed(self, events: list[Event]) -> list[Event]:
-        """Splits what stands before the answer."""
+        """Splits the blocks before the answer."""
         if self.untouched:
             return events
         if not (self._is_set_up and self._groups):
@@ -56,7 +56,7 @@ class HeadStage(InlineStage):
         return self._look(events)
 
     def finish(self, parts: list[Part]) -> list[Event]:
-        """Takes the last word about the reader's parts, and drops what the text repeats from a field."""
+        """Applies the reader's final parts, and drops reasoning in the text that repeats a field."""
         self._field = [part.text for part in parts if isinstance(part, Thinking)]
         return super().finish(parts)
 
@@ -73,7 +73,7 @@ class HeadStage(InlineStage):
         return out
 
     def _is_as_read(self) -> bool:
-        """Whether every part so far is one of the reader's, with the number that the reader gave it."""
+        """Whether every part so far is one of the reader's, with the reader's number."""
         plain = (staged.index == wire for wire, staged in self._plain.items())
         texts = (
             len(group.parts) == 1

@@ -2,14 +2,14 @@
 
 One machine reads a text piece by piece. It is either in the answer or inside something that a marker
 opened: thinking, or a call. A whole text is one piece and an end, so whole and streamed give the same
-parts. The machine finds the markers that count: it holds back what may still become a marker, and passes
-over those that stand in code. What a marker does is in `actions.py`.
+parts. The machine finds the markers that count: it holds back text that may still become a marker, and skips
+markers in code. What a marker does is in `actions.py`.
 
 A code span that its line has not closed yet leaves a marker undecided. It is shown as text while the
-line goes on; when the line ends without closing the span, the line is read again without
+line continues; when the line ends without closing the span, the line is read again without
 sending events, and one `Recast` carries the result (rule S3).
 
-Time: every character is looked at a bounded number of times, and no more than `LONGEST_MARKER`
+Time: every character is examined a bounded number of times, and no more than `LONGEST_MARKER`
 characters are held back. A `Recast` repeats the part it changes, so after one that only removed a
 closer the part is ended: text that causes many of them is still repeated only once.
 """
@@ -37,17 +37,17 @@ _TICKS = re.compile(r"`+\Z")
 
 
 class SplitMachine:
-    """Reads a text piece by piece; `feed` and `finish` give events, without a `Finish`.
+    """Reads a text piece by piece; `feed` and `finish` return events, without a `Finish`.
 
-    `head_only` looks for closed blocks before the answer and for nothing else (rule S10). `origin` is where the text comes
-    from, if its parts are to say so.
+    `head_only` searches for closed blocks before the answer and for nothing else (rule S10). `origin` is the origin of the text,
+    if its parts should have it.
     """
 
     finished = False
     _held = ""
     _pending: Pending | None = None
     _rejudged = False  # the marker at hand stands on a line whose span was not closed
-    # The shortcut of `feed`: the next piece goes on with the open part unless it has a "<".
+    # The shortcut of `feed`: the next piece continues the open part unless it has a "<".
     _ready = False
     _append: Callable[[str], None]
     _delta: type[TextDelta | ThinkingDelta]
@@ -79,7 +79,7 @@ class SplitMachine:
 
     @property
     def notebook(self) -> Notebook:
-        """What was guessed, dropped or judged again so far."""
+        """Notes about guesses, removals and corrections so far."""
         return self._actions.notebook
 
     @property
@@ -94,12 +94,12 @@ class SplitMachine:
 
     @property
     def is_blank(self) -> bool:
-        """Whether the answer is nothing but blanks so far."""
+        """Whether the answer is only white space so far."""
         return self._actions.blank
 
     @property
     def settled(self) -> Place | None:
-        """The first place that is not settled, see `Place`; None if all that came out is."""
+        """The first place that is not settled, see `Place`; None if all output so far is settled."""
         if self.finished:
             return None
         return self._actions.settled(self._pending.at if self._pending else None)
@@ -116,7 +116,7 @@ class SplitMachine:
         return self._feed(text)
 
     def finish(self, finish_reason: FinishReason | None = None) -> list[Event]:
-        """Ends the text: sends out what was held back and decides about what is still open."""
+        """Ends the text: returns what was held back and decides about everything that is still open."""
         if self.finished:
             raise UsageError("finish was called already; a Splitter reads one text")
         self.finished, self._ready = True, False
@@ -137,7 +137,7 @@ class SplitMachine:
         return composer.events
 
     def reasoning_elsewhere(self) -> list[Event]:
-        """A reasoning field has text: gives what that changes about this text."""
+        """A reasoning field has text: returns the events that change for this text."""
         self._actions.composer.events = []
         self._actions.withdraw_prefix()
         self._prepare()
@@ -158,7 +158,7 @@ class SplitMachine:
         return self._actions.composer.events
 
     def _prepare(self) -> None:
-        """Opens the shortcut of `feed` if the next piece can only go on with the open part."""
+        """Enables the shortcut of `feed` if the next piece can only continue the open part."""
         draft = self._actions.composer.draft
         self._ready = (
             draft is not None
@@ -175,7 +175,7 @@ class SplitMachine:
             self._delta = TextDelta if draft.kind == "text" else ThinkingDelta
 
     def _run(self, text: str, *, final: bool) -> None:
-        """Reads a text up to what must be held back, which goes to `_held`."""
+        """Reads a text up to the part that must be held back, which goes to `_held`."""
         find = self._vocabulary.find
         position = 0
         self._held = ""
@@ -188,7 +188,7 @@ class SplitMachine:
                 self._actions.say(text[position:])
                 return
             found = find(text, position)
-            # Tags begin and end in characters of their own: they cannot grow.
+            # Tags begin and end with their own characters: they cannot grow.
             if not found or (
                 found.lastgroup != "tag" and not final and self._may_grow(found, text, position)
             ):
@@ -210,12 +210,12 @@ class SplitMachine:
             self._held = text[end:]
 
     def _cut_off(self, text: str, position: int) -> int:
-        """Where a control token begins that the limit cut off; the end of the text if none does."""
+        """Where a control token begins that the token limit cut off; the end of the text if none does."""
         half = self._hold_from(text, position)
         return half if text.startswith("<|", half) else len(text)
 
     def _hold_from(self, text: str, position: int) -> int:
-        """Where a marker begins that has only half arrived; the end of the text if none does."""
+        """Where an incomplete marker begins; the end of the text if none does."""
         start = max(position, len(text) - LONGEST_MARKER)
         if self._vocabulary.suspect is not None:
             start = text.find("<", start)
@@ -225,9 +225,9 @@ class SplitMachine:
         return half.start() if half else len(text)
 
     def _may_grow(self, found: re.Match[str], text: str, position: int) -> bool:
-        """Whether what was found may turn out to be a piece of a longer marker that goes on.
+        """Whether the match may turn out to be the beginning of a longer marker.
 
-        Only words without special tokens can stand inside another marker.
+        Only words without special tokens can be part of another marker.
         """
         token = self._vocabulary.tokens.get(found.lastgroup or "")
         if not token or not (token.grows or text[found.start()] != "<"):
@@ -236,7 +236,7 @@ class SplitMachine:
         return half < found.start() or (token.grows and half == found.start())
 
     def _meet(self, mark: Mark, text: str, *, final: bool) -> int:
-        """Handles a marker; returns where to read on."""
+        """Handles a marker; returns where to continue."""
         token = mark.token
         if token.row is None and token.role != "stop" and len(mark.text) > LONGEST_TAG:
             self._actions.say("<")
@@ -280,7 +280,7 @@ class SplitMachine:
         self._rejudged = True
 
     def _read_line(self, text: str, position: int, *, final: bool) -> int:
-        """Reads on in a line whose code span is open: it is text until the line says otherwise."""
+        """Continues a line whose code span is open: it is text until the line shows otherwise."""
         pending = self._pending
         assert pending is not None
         line = pending.ticks + text[position:]
@@ -313,7 +313,7 @@ class SplitMachine:
         self._forget_span()
         self._run(raw, final=final)
         if self._actions.composer.draft is draft and draft.length() == shown + len(more):
-            # Still code, of another kind: nothing was shown that is not so.
+            # Still code, of another kind: everything that was shown is right.
             self._actions.composer.events = events
             if more:
                 events.append(TextDelta(draft.index, more))

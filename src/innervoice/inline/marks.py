@@ -1,4 +1,4 @@
-"""What the splitter keeps in mind: a marker it found, what is open, a line it cannot judge yet."""
+"""The state of the splitter: a marker it found, what is open, a line it cannot judge yet."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from innervoice.inline.vocabulary import Token, Vocabulary
 __all__ = ["UNSETTLED", "Mark", "Opening", "Pending", "Place", "Prefix", "mark_of"]
 
 Prefix: TypeAlias = Literal["no", "told", "card"]
-"""Whether the text starts inside thinking, and who says so: the caller, or the model's card."""
+"""Whether the text starts inside thinking, and according to whom: the caller, or the model's card."""
 
 
 class Place(NamedTuple):
     """A place among parts: the characters before it in its part, and all earlier parts, are in front of it.
 
     `settled` is the first place that is not settled. The characters in front of it keep their kind (text or thinking) and
-    their order, whatever comes; what comes may lengthen a part that has ended. Text that is not searched for
-    reasoning is settled when it comes. Text that is searched is settled
+    their order, whatever arrives later; more text may lengthen a part that has ended. Text that is not searched for
+    reasoning is settled when it arrives. Text that is searched is settled
 
       - once reasoning was split out of it, came in a field, or was opened for certain, or if the answer is JSON: a closing
         tag without an opening one can no longer make it reasoning (rules S2, S5). Before that nothing is settled;
-      - not from reasoning with a repeated opener on, for which a spare closer may still come (S6);
-      - up to a marker behind the start of a code span that its line has not closed (S3);
+      - not from reasoning with a repeated opener on, for which an extra closer may still come (S6);
+      - up to a marker after the start of a code span that its line has not closed (S3);
       - up to the last few characters, where the model's card says that it stutters (S6).
 
-    Reasoning is settled where nothing can make it text again: its opener stood at the head of the answer or
-    was a channel's, or the caller said that the text starts inside it (S4, S5). The one exception: reasoning in the text
-    that repeats a field's is dropped when the answer ends.
+    Reasoning is settled where nothing can make it text again: its opener was at the head of the answer or
+    belongs to a channel, or the caller said that the text starts inside it (S4, S5). The one exception: reasoning in the text
+    that repeats a field is dropped when the answer ends.
     """
 
     part: int
@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
 
 UNSETTLED = Place(0, 0)
-"""Nothing is settled that was not before."""
+"""Nothing new is settled."""
 _TAG_OPEN, _TAG_CLOSE = Token("open"), Token("close")
 
 
@@ -64,42 +64,42 @@ class Opening:
     name: str = ""
     prefix: Prefix = "no"
     head: bool = True
-    """Nothing but white space stood before it in the answer."""
+    """Whether only white space was before it in the answer."""
     channel: bool = False
     label: bool = False
-    """Opened by a label, which also stands before answers without thinking."""
+    """Whether it was opened by a label, which also comes before answers without thinking."""
     fresh: bool = True
-    """No opener was met inside."""
+    """Whether no opener was found inside."""
     stop: tuple[int, str] | None = None
-    """The first marker inside that begins something else: where it stands in the open part, and its text (S8)."""
+    """The first marker inside that begins something else: its position in the open part, and its text (S8)."""
 
     @property
     def is_certain(self) -> bool:
-        """Whether this is thinking whatever comes, and even if nothing closes it (S4, S5)."""
+        """Whether this is thinking whatever arrives later, and even if nothing closes it (S4, S5)."""
         if self.kind != "thinking" or self.prefix == "card" or self.label:
             return False
         return self.head or self.channel
 
     def is_kin(self, mark: Mark) -> bool:
-        """Whether the marker is of the format that opened this, or that format is still unknown."""
+        """Whether the marker belongs to the format that opened this, or that format is still unknown."""
         row = mark.token.row
         return self.row is row or (self.prefix != "no" and not (row and row.paired))
 
 
 @dataclass(slots=True)
 class Pending:
-    """A marker behind the start of a code span that its line has not closed yet."""
+    """A marker after the start of a code span that its line has not closed yet."""
 
     at: int
-    """Where the marker stands in the open part."""
+    """The position of the marker in the open part."""
     span: int
     """The length of the run of backticks that opened the span."""
     ticks: str = ""
-    """The backticks at the end of what came so far: more of them may come."""
+    """The backticks at the end of the text so far: more of them may follow."""
 
 
 def mark_of(found: re.Match[str], vocabulary: Vocabulary) -> Mark:
-    """What a match of the vocabulary's search means."""
+    """The meaning of a match of the vocabulary's search."""
     group = found.lastgroup or ""
     if group == "tag":
         token, name = _TAG_CLOSE if found["slash"] else _TAG_OPEN, found["name"].lower()

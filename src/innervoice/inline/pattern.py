@@ -1,11 +1,11 @@
-"""Markers as people write them -> regular expressions that find them, whole and half arrived.
+"""Markers as written in the rows -> regular expressions that find them, complete and incomplete.
 
-A marker is literal text with a few named holes: `<|open|>{blank}{word}{blank}<|sep|>`. Each compiles
-to two expressions. `full` matches the marker. `half` matches every beginning of it that stands at the
+A marker is literal text with a few named placeholders: `<|open|>{blank}{word}{blank}<|sep|>`. Each compiles
+to two expressions. `full` matches the marker. `half` matches every beginning of it at the
 end of the text so far; that is what a stream must hold back. Both come from one list of atoms: where
 `full` has an atom, `half` has the atom or the end of the text.
 
-Every hole is bounded, so matching at one place costs a bounded number of steps, and hostile text
+Every placeholder is bounded, so matching at one place costs a bounded number of steps, and hostile text
 costs time in proportion to its length.
 """
 
@@ -71,7 +71,7 @@ def tag(names: tuple[str, ...]) -> Pattern:
     """Opening and closing tags of these names (rule S1): any letter case, namespace and attributes.
 
     Attributes end at the first `>`. A self-closing tag (`<think/>`) opens nothing and is text, and
-    so is one with blanks before its name. A name may be a regular expression.
+    so is one with spaces before its name. A name may be a regular expression.
     """
     either = "|".join(sorted(names, key=len, reverse=True))
     begun = "|".join(
@@ -79,11 +79,11 @@ def tag(names: tuple[str, ...]) -> Pattern:
             {name[:end] for name in names if name.isidentifier() for end in range(1, len(name) + 1)}
         )
     )
-    # Possessive: what a namespace or an attribute may hold never has to be given back.
+    # Possessive: the characters of a namespace or an attribute never have to be given back.
     space = rf"[\w.-]{{1,{LONGEST_TAG}}}+:"
     inside = rf"\s[^<>]{{0,{LONGEST_TAG}}}+"
     short = rf"(?=[^<>]{{0,{LONGEST_TAG - 2}}}\Z)"
-    # Most "<" begin no tag, and their next character says so: that is several times as fast as trying the names.
+    # Most "<" begin no tag, and the next character shows it: testing that is several times as fast as trying the names.
     begins = (
         rf"(?=/?(?:[{''.join(sorted({name[0] for name in names}))}]|[\w.-]{{1,{LONGEST_TAG}}}+:))"
     )

@@ -1,7 +1,7 @@
 """How the texts of an answer are searched: by a splitter, or, for the usual whole text, by three look-ups.
 
-A text that comes whole nearly always has no marker at all, or is one block of tags and the answer behind it. Its parts can be read off
-the markers; all other texts go through the splitter, which would give the same.
+A text that arrives whole nearly always has no marker at all, or is one block of tags followed by the answer. Its parts can be read from
+the markers; all other texts go through the splitter, which would give the same result.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["TextSearch"]
 
 
 class TextSearch:
-    """The markers to look for, and what is known about the texts. It holds nothing of an answer, so answers share it."""
+    """The markers to search for, and what is known about the texts. It stores nothing of an answer, so answers share it."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class TextSearch:
         self._head_only = head_only
 
     def splitter(self, origin: Origin, *, goes_on: bool) -> SplitMachine:
-        """A splitter for a text of this origin, which may go on with an answer that has begun."""
+        """A splitter for a text of this origin, which may continue an answer that has begun."""
         return SplitMachine(
             self._vocabulary,
             prefix="no" if goes_on else self._prefix,
@@ -45,7 +45,7 @@ class TextSearch:
         )
 
     def plain_parts(self, origin: Origin, text: str) -> list[Text | Thinking] | None:
-        """The parts of a whole text that begins the answer; None if it takes a splitter to tell."""
+        """The parts of a whole text that begins the answer; None if a splitter must decide."""
         find = self._vocabulary.find
         opener = find(text, 0)
         if opener is None:

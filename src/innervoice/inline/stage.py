@@ -1,8 +1,8 @@
 """Events of a reader -> the same events with reasoning split out of the text.
 
-A text part of the wire may become several parts, so parts are numbered anew. Reasoning that the text
-repeats from a field is dropped in the end, and stays in the markup of the text so that it can be written
-back; reasoning that goes on where the field ends keeps what the field does not have.
+A text part of the wire format may become several parts, so parts are renumbered. Reasoning in the text
+that repeats a field is dropped at the end, and stays in the markup of the text so that it can be written
+back; reasoning that continues where the field ends keeps the text that the field does not have.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ __all__ = ["InlineStage"]
 
 _NOT_SPACE = re.compile(r"\S")
 _BEGUN = Thinking("", complete=False, origin=Origin(markup=()))
-"""What is known of reasoning in a text as soon as it begins: that it was cut out of one."""
+"""What is known about reasoning in a text at its start: that it was cut out of one."""
 
 
 class StagedPart(FoldedPart):
-    """A part as it goes out, and the number that it has now."""
+    """A part of the output, and its current number."""
 
     __slots__ = ("index",)
     index: int
 
 
 class InlineStage:
-    """Takes events, gives events; `parts` is what has come of them."""
+    """Reads events, returns events; `parts` is the result so far."""
 
     passing: frozenset[type[Event]] = frozenset()
-    """Kinds of events that need not be fed: a single one is passed on as it is."""
+    """Types of events that need not be fed: a single one is passed on unchanged."""
     untouched = False
-    """Nothing was split and nothing will be: the reader's parts and events stand as they are."""
+    """Whether nothing was split and nothing will be: the reader's parts and events are the output."""
     _field: list[str]  # reasoning that came in a field
     _begun: dict[int, Part | None]  # what the start of a text says of it, by the wire's number
 
@@ -60,7 +60,7 @@ class InlineStage:
     ) -> None:
         self._search = search
         self._origin = origin
-        """Gives the origin of what has no block of its own."""
+        """Returns the origin of a part without its own block."""
         self._notebook = notebook
         self._parts: list[StagedPart] = []
         self._plain: dict[int, StagedPart] = {}  # by the wire's number
@@ -76,7 +76,7 @@ class InlineStage:
 
     @property
     def settled(self) -> Place | None:
-        """The first place that is not settled among all parts; None if all that came out is."""
+        """The first place that is not settled among all parts; None if all output so far is settled."""
         first: Place | None = None
         for wire, splitter in self._splitters.items():
             parts, place = self._groups[wire].parts, splitter.settled
@@ -91,7 +91,7 @@ class InlineStage:
             return self._feed_whole(events)
         out: list[Event] = []
         for event in events:
-            # For a struct, asking for the type itself is three times as fast as isinstance.
+            # For a struct, comparing the type itself is three times as fast as isinstance.
             if type(event) is TextDelta and (splitter := self._splitters.get(event.index)):
                 self._pass_on(event.index, splitter.feed(event.text), out)
             elif type(event) is ThinkingDelta:
@@ -110,7 +110,7 @@ class InlineStage:
         return out
 
     def _feed_whole(self, events: list[Event]) -> list[Event]:
-        """Splits the text of these events, among which may be a text that comes whole."""
+        """Splits the text of these events, which may include a text that arrives whole."""
         out: list[Event] = []
         position = 0
         while position < len(events):
@@ -141,14 +141,14 @@ class InlineStage:
         out.append(PartStart(staged.index, event.type, event.part))
 
     def _has_begun(self) -> bool:
-        """Whether some of the answer came already, so that what comes is not its head."""
+        """Whether some of the answer has arrived, so that the next text is not its head."""
         if not self._groups:
             return False
         texts = (staged.now() for group in self._groups.values() for staged in group.parts)
         return any(isinstance(part, Text) and not is_blank(part.text) for part in texts)
 
     def _origin_of(self, number: int) -> Origin:
-        """The origin of what is found in the text with this number."""
+        """The origin of parts found in the text with this number."""
         return self._origin().replace(item=f"text_{number}")
 
     def _number(self, staged: StagedPart) -> int:
@@ -192,7 +192,7 @@ class InlineStage:
     def _read_plain(
         self, begun: Part | None, events: list[Event], position: int, out: list[Event]
     ) -> bool:
-        """Takes a text that came whole, in the two events from this position on, if it needs no splitter."""
+        """Reads a text that arrived whole, in the two events from this position on, if it needs no splitter."""
         if position + 1 >= len(events) or self._groups:
             return False
         came, ended = events[position], events[position + 1]
@@ -238,7 +238,7 @@ class InlineStage:
                 out.append(event)
 
     def _recast(self, group: PartFolder[StagedPart], event: Recast, out: list[Event]) -> None:
-        """Replaces the parts of a text that turned out to be others, among all the other parts."""
+        """Replaces the parts of a text that turned out to be different, among all the other parts."""
         old, new = group.recast(event)
         position = old[0].index if old else len(self._parts)
         gone = set(map(id, old))
@@ -263,7 +263,7 @@ class InlineStage:
                 out[position] = PartEnd(event.index, ended_as[event.index])
 
     def finish(self, parts: list[Part]) -> list[Event]:
-        """Takes the last word about the reader's parts, and drops what the text repeats from a field."""
+        """Applies the reader's final parts, and drops reasoning in the text that repeats a field."""
         for wire, staged in self._plain.items():
             staged.end(parts[wire])
         out: list[Event] = []
@@ -277,7 +277,7 @@ class InlineStage:
         ]
         if not thoughts:
             return out
-        # Without white space a text takes many times its size for a moment, so only where there is something to compare.
+        # Removing white space takes many times the size of a text for a moment, so it is done only where there is something to compare.
         field = "".join("".join(self._field).split())
         for group, staged in thoughts:
             part = staged.part
@@ -323,7 +323,7 @@ def _completed(parts: Sequence[Part], whole: Text) -> list[Part]:
 
 
 def _tells_more(origin: Origin) -> bool:
-    """Whether an origin says more than who wrote the text."""
+    """Whether an origin has more than the author of the text."""
     return origin.block is not None or origin.led_by is not None or origin.item is not None
 
 
@@ -338,7 +338,7 @@ def _dressed(parts: list[Part], origin: Origin) -> list[Part]:
 
 
 def _without(part: Thinking, count: int) -> Thinking:
-    """Inline reasoning without its first so many characters that are not white space; they become removed markup."""
+    """Inline reasoning without its first characters, so many that are not white space; they become removed markup."""
     assert part.origin is not None
     characters = islice(_NOT_SPACE.finditer(part.text), count - 1, None)
     at = next(characters).end()

@@ -1,4 +1,4 @@
-"""Rows -> one compiled vocabulary: the expression that finds the next marker, and what it means."""
+"""Rows -> one compiled vocabulary: the expression that finds the next marker, and its meaning."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from innervoice.inline.pattern import Pattern, marker, tag
 __all__ = ["INLINE", "Role", "Token", "Vocabulary", "vocabulary"]
 
 INLINE = (None, "on", "off", "all")
-"""What `inline=` may be: whether, and for which tag names, a text is looked at."""
+"""The values of `inline=`: whether, and for which tag names, a text is searched."""
 
 Role: TypeAlias = Literal["open", "close", "wrapper", "header", "end", "stop"]
 
@@ -28,11 +28,11 @@ class Token:
     row: Format | None = None
     """None for the tags, which all belong together, and for markers that begin something else."""
     head: bool = False
-    """Counts at the head of the answer only."""
+    """Whether it counts only at the head of the answer."""
     bare: bool = False
-    """Has no special tokens, so that only the place where it stands makes it a marker."""
+    """Whether it has no special tokens, so that only its position makes it a marker."""
     grows: bool = False
-    """Another marker begins as this one does and goes on."""
+    """Whether another, longer marker begins with this one."""
 
     def kind(self, header: str) -> Kind:
         """What follows this header."""
@@ -51,17 +51,17 @@ class Vocabulary:
     search: re.Pattern[str]
     """Finds the next marker; the name of its group is a key of `tokens`, or "tag"."""
     half: re.Pattern[str]
-    """Finds a marker that has only half arrived, at the end of the text."""
+    """Finds an incomplete marker at the end of the text."""
     tokens: Mapping[str, Token]
     suspect: re.Pattern[str] | None
-    """Finds a `<` that may begin a marker; None if markers begin with something else, too."""
+    """Finds a `<` that may begin a marker; None if some markers begin with another character."""
     own_tags: re.Pattern[str]
     own_rows: frozenset[str]
 
     def find(self, text: str, position: int) -> re.Match[str] | None:
         """The next marker from this position on."""
         if self.suspect is not None:
-            # Where all markers begin with one character, looking for that first is many times as fast.
+            # If all markers begin with one character, searching for that first is many times as fast.
             position = text.find("<", position)
             if position < 0:
                 return None
@@ -108,12 +108,12 @@ def vocabulary(
 def _either(named: dict[str, str]) -> str:
     """One expression for all of these, each in a group of its name.
 
-    The first character, which is literal in every marker, stands before its markers: only so does the search skip to the next
+    The first character, which is literal in every marker, comes before its markers: only then does the search skip to the next
     place where one can begin, instead of trying each of them everywhere.
     """
     groups: dict[str, list[str]] = {}
     for name, pattern in named.items():
-        # Of a tag, the first character is inside a group for the letter case, which "<" has not.
+        # In a tag, the first character is inside a group for the letter case, which "<" does not have.
         flags = "(?i:" if pattern.startswith("(?i:<") else ""
         literal = pattern.removeprefix(flags)
         size = 2 if literal[0] == "\\" else 1
@@ -125,7 +125,7 @@ def _either(named: dict[str, str]) -> str:
 def _suspect(patterns: list[Pattern]) -> re.Pattern[str] | None:
     if not all(pattern.full.startswith("<") for pattern in patterns):
         return None
-    # The second character of a marker, escaped as it is in the pattern; of a tag, any of a name.
+    # The second character of a marker, escaped as in the pattern; for a tag, any character of a name.
     seconds = {
         pattern.full[1:3] if pattern.full[1] == "\\" else pattern.full[1] for pattern in patterns
     }
@@ -139,11 +139,11 @@ def _row(name: str) -> Format:
     for row in ROWS.values():
         if name == row.name or name in row.opens or name in row.wrappers:
             return row
-    raise UsageError(f"markup must be of {', '.join(ROWS)}; not {name!r}")
+    raise UsageError(f"markup must be one of {', '.join(ROWS)}, not {name!r}")
 
 
 def _markers(row: Format) -> Iterator[tuple[Pattern, Token]]:
-    """The markers of a row. Of two that begin at one place the first is taken, so longer ones lead."""
+    """The markers of a row. Of two that begin at one place the first one matches, so longer ones come first."""
     templates: list[tuple[str, Role]] = [
         *((template, "header") for template in row.headers),
         *((template, "end") for template in row.ends),
@@ -152,7 +152,7 @@ def _markers(row: Format) -> Iterator[tuple[Pattern, Token]]:
         *((template, "wrapper") for template in row.wrappers),
     ]
     for template, role in sorted(templates, key=lambda entry: len(entry[0]), reverse=True):
-        # A wrapper with a hole is a scrap of the prompt: only at the head is it not the answer's own.
+        # A wrapper with a placeholder is a fragment of the prompt: only at the head it is not part of the answer.
         head = template in row.heads or (role == "wrapper" and "{" in template)
         grows = any(other != template and other.startswith(template) for other, _ in templates)
         yield marker(template), Token(role, row, head=head, grows=grows)

@@ -1,10 +1,10 @@
-"""Stored turns that a program sends back in another form: a run of messages and the turns stored at its place go in, the turns come out.
+"""Finds stored turns that a program sends back in another form: a run of messages and the turns stored at its place go in, the turns come out.
 
     gathered    one turn came back as several: its text and then its calls, or every call followed by its result
     merged      two turns came back as one
     rewritten   something was appended to the text of a turn, or its calls were written into the text
 
-A turn is signed as a whole, so it is put together again. If several stored turns fit, none is used.
+A turn is signed as a whole, so it is put together again. If several stored turns match, none is used.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ __all__ = ["RecalledTurns", "RenamedCalls", "call_ids", "changed_turns"]
 _REACH = 64
 """How many messages one turn may have become."""
 _LONG = 6
-"""Ids that are shorter stand in many texts."""
+"""Shorter ids occur by chance in many texts."""
 
 
 class RecalledTurns(NamedTuple):
-    """Messages of a request that follow each other, and the stored turns that they show."""
+    """Consecutive messages of a request, and the stored turns that they show."""
 
     start: int
     end: int
-    """The number of the message behind them."""
+    """The number of the message after them."""
     turns: tuple[Message, ...]
     results: tuple[int, ...] = ()
-    """The messages among them that are no turns: results of calls. They stand behind the turn."""
+    """The messages among them that are not turns: results of calls. They are placed after the turn."""
 
 
 class RenamedCalls:
-    """The ids that a program gave to calls, and those that their host gave them; results name the last call that has an id."""
+    """The ids that a program uses for calls, and those of their host; a result names the last call with its id."""
 
     def __init__(self) -> None:
         self._own: dict[str, str] = {}
@@ -45,7 +45,7 @@ class RenamedCalls:
         return bool(self._own)
 
     def add(self, given: Iterable[str], own: Iterable[str]) -> None:
-        """These calls of a program are those of a host, in the same order."""
+        """Maps the calls of a program to those of a host, in the same order."""
         for one, other in zip(given, own, strict=False):
             if one != other:
                 self._own[one] = other
@@ -57,7 +57,7 @@ class RenamedCalls:
         return self._own.get(call_id, call_id)
 
     def with_own(self, message: Message) -> Message:
-        """A message whose results refer to calls by the ids that their host gave them."""
+        """A message whose results refer to calls by the host's ids."""
         if message.role == "assistant":
             self.add(call_ids((message,)), call_ids((message,)))
             return message
@@ -89,7 +89,7 @@ def changed_turns(
 ) -> RecalledTurns | None:
     """The stored turns that the messages from a number on were made of; None if there are none, or several that differ.
 
-    `stored` are the turns at this place of the conversation, `by_call` those that a call was found by. With `edited_words` the words of
+    `stored` are the turns at this place of the conversation, `by_call` those that were found by a call. With `edited_words` the text of
     a turn with calls may be any.
     """
     every = [*stored, *(known for known in by_call if known not in stored)]
@@ -109,7 +109,7 @@ def changed_turns(
 
 
 def _called(messages: Sequence[Message], at: int, known: Message) -> RecalledTurns | None:
-    """The turn whose calls came back with other words, in one turn or in several."""
+    """The turn whose calls came back with another text, in one turn or in several."""
     if shown_turn(messages[at]).calls == shown_turn(known).calls:
         return RecalledTurns(at, at + 1, (known,))
     return _gathered(messages, at, known, edited_words=True)
@@ -118,7 +118,7 @@ def _called(messages: Sequence[Message], at: int, known: Message) -> RecalledTur
 def _gathered(
     messages: Sequence[Message], at: int, known: Message, *, edited_words: bool = False
 ) -> RecalledTurns | None:
-    """The turn that came back as several, the first of them at a number."""
+    """The turn that came back as several, beginning at a number."""
     whole = shown_turn(known)
     wanted, calls, text = without_blanks(whole.text), list[tuple[str, str]](), ""
     ids: list[str] = []
@@ -131,7 +131,7 @@ def _gathered(
             return None
         piece = shown_turn(message)
         if (results and piece.text) or (number > at and not piece.text and not piece.calls):
-            return None  # behind a result, words begin another turn
+            return None  # after a result, text begins another turn
         calls, text = [*calls, *piece.calls], text + without_blanks(piece.text)
         ids += piece.ids
         if calls != whole.calls[: len(calls)] or not (edited_words or wanted.startswith(text)):
@@ -144,9 +144,9 @@ def _gathered(
 
 
 def _may_be(ids: list[str], own: list[str], *, is_apart: bool) -> bool:
-    """Whether calls may be the first of a stored turn: their ids are the same, or all are others because a program renamed them.
+    """Whether calls may be the first of a stored turn: their ids are the same, or all differ because a program renamed them.
 
-    Calls with results between them may as well be turns that were never one, so their ids must be the same.
+    Calls with results between them may also be turns that were never one, so their ids must be the same.
     """
     return ids == own[: len(ids)] or not (is_apart or set(ids) & set(own))
 
@@ -157,7 +157,7 @@ def _is_result(message: Message) -> bool:
 
 
 def _merged(message: Message, at: int, stored: Sequence[Message]) -> list[RecalledTurns]:
-    """The pairs of turns, the first without calls, that give a message."""
+    """The pairs of turns, the first without calls, that a message may be merged from."""
     given = shown_turn(message)
     text = without_blanks(given.text)
     shown = [(known, shown_turn(known)) for known in stored]
@@ -175,7 +175,7 @@ def _merged(message: Message, at: int, stored: Sequence[Message]) -> list[Recall
 
 
 def _rewritten(message: Message, known: Message) -> Message | None:
-    """The stored turn with the text that a program made of it; None if the text is not made of this turn."""
+    """The stored turn with the text that a program made of it; None if the text was not made from this turn."""
     said = message.text.strip()
     if message.tool_calls or not said:
         return None

@@ -1,11 +1,11 @@
-"""What a client carries for us in the opaque slot of a foreign part: the part itself, compressed, encrypted and bound to its owner.
+"""What a client carries for the gateway in the opaque member of a part of its own dialect: the original part, compressed, encrypted and bound to its owner.
 
     base64( the part's JSON, or a handle, sealed as in `sealing.py` )
 
-It is bound to the tenant, the client's dialect and the kind of part whose slot it is, so an envelope of another tenant, or one that was
-moved to another place, does not open. It is standard base64 throughout: google-genai refuses anything else in a `thought_signature`.
+It is bound to the tenant, the client's dialect and the kind of part that carries it, so an envelope of another tenant, or one that was
+moved to another place, cannot be opened. It is standard base64 throughout: google-genai refuses anything else in a `thought_signature`.
 
-A part that is too large to be carried is in the record of its turn; the client carries the key under which that is found.
+A part that is too large to be carried is in the record of its turn; the client carries the key of that record.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST = 64 * 1024
 """The longest envelope in bytes; real clients return 200 kB unharmed."""
 _UNPACKED = 16 * 1024 * 1024
 _HANDLE = b"h"
-"""How a handle begins; no compressed data does."""
+"""How a handle begins; compressed data never begins like this."""
 _HANDLE_SIZE = 16
 
 
@@ -42,7 +42,7 @@ class Handle(NamedTuple):
 
 
 def is_envelope(text: str) -> bool:
-    """Whether a seal looks like one of ours; such a seal never goes to a provider."""
+    """Whether a seal looks like an envelope; such a seal is never sent to a provider."""
     return text.startswith(_START)
 
 
@@ -60,7 +60,7 @@ class EnvelopeSealer:
         return b64encode(self._sealing.seal(content, tenant, dialect, part.type)).decode()
 
     def open(self, text: str, tenant: str, dialect: str, slot: str) -> Part | Handle | None:
-        """The part in an envelope, or where it is; None if it is not ours, not of this tenant and place, or damaged."""
+        """The part in an envelope, or its handle; None if it is not ours, belongs to another tenant or place, or is damaged."""
         try:
             content = self._sealing.open(b64decode(text, validate=True), tenant, dialect, slot)
             if content is None:
@@ -84,13 +84,13 @@ def part_of(message: Message, handle: Handle, tenant: str) -> Part | None:
 
 
 def _is_large(part: Part) -> bool:
-    # Few parts are worth compressing to find out.
+    # Few parts are large enough to try compressing them.
     data = to_json(part)
     return len(data) > _MOST and len(zlib.compress(data, 1)) > _MOST
 
 
 def _handle(part: Part, tenant: str) -> bytes:
-    """A digest of what is kept of a part in every store. The handle itself is encrypted, so it need not be keyed."""
+    """A digest of the members of a part that every store keeps. The handle itself is encrypted, so the digest need not be keyed."""
     made = blake2b(_bytes(tenant), digest_size=_HANDLE_SIZE, person=b"part")
     made.update(to_json(kept_part(part) or part))
     return made.digest()

@@ -1,4 +1,4 @@
-"""How much of a turn is kept: all of it, or only what its provider wants back."""
+"""How much of a turn is kept: all of it, or only what its provider needs back."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["kept_part", "says_more", "without_summaries"]
 
 
 def says_more(part: Part) -> bool:
-    """Whether a part is more than the text or the call that every program keeps."""
+    """Whether a part has more than the text or the call that every program keeps."""
     return isinstance(part, (Thinking, Opaque)) or bool(part.origin and part.origin.seals)
 
 
 def without_summaries(message: Message) -> Message | None:
-    """A turn without readable reasoning that its own host does without: summaries of what is in the seals. None if that was all.
+    """A turn without readable reasoning that its own host does not need: summaries of sealed reasoning. None if nothing else is left.
 
-    Text that a seal signs stays, and so does reasoning that a host wants back in words.
+    Text that a seal signs stays, and so does reasoning that a host needs back as text.
     """
     parts = tuple(kept for part in message.parts if (kept := kept_part(part)) is not None)
     if len(parts) == len(message.parts) and all(map(is_, parts, message.parts)):
@@ -28,7 +28,7 @@ def without_summaries(message: Message) -> Message | None:
 
 
 def kept_part(part: Part) -> Part | None:
-    """A part without readable reasoning that its own host does without; None if that is all."""
+    """A part without readable reasoning that its own host does not need; None if nothing else is left."""
     if not isinstance(part, Thinking) or part.origin is None or part.origin.dialect is None:
         return part
     return replay_of(part.origin.dialect).kept(part)

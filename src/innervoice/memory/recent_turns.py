@@ -1,4 +1,4 @@
-"""The turns that were used last, in the memory of one process."""
+"""The recently used turns, in the memory of one process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Held(NamedTuple):
 
 
 class RecentTurns:
-    """Keeps the turns that were used last: at most `size` bytes of their JSON and, if it is given, at most `turns` of them.
+    """Keeps the recently used turns: at most `size` bytes of their JSON and, if `turns` is passed, at most that many.
 
     Threads may share it.
     """
@@ -40,7 +40,7 @@ class RecentTurns:
         self._lock = threading.Lock()
 
     def put(self, record: TurnRecord, keys: Sequence[bytes], size: int | None = None) -> None:
-        """Stores a turn; one that is stored already, word for word, is not stored twice. One that is larger than all room is not stored."""
+        """Stores a turn; an identical one is not stored twice. One that exceeds the whole space is not stored."""
         with self._lock:
             if record.id in self._turns:
                 self._add_keys(record.id, keys)
@@ -62,7 +62,7 @@ class RecentTurns:
                 self._forget(next(iter(self._turns)))
 
     def get(self, tenant: str, keys: Sequence[bytes]) -> FoundTurns:
-        """The turns of a tenant under any of these keys; of a crowd under one key no more than show that it is one."""
+        """The turns of a tenant under any of these keys; if a key has too many turns, only enough of them to show that."""
         found: dict[bytes, list[TurnRecord]] = {}
         with self._lock:
             for key in dict.fromkeys(keys):
@@ -96,7 +96,7 @@ class RecentTurns:
         return len(self._turns)
 
     def _add_keys(self, name: str, keys: Sequence[bytes]) -> None:
-        """A turn was found under keys that are not known here: those of another process."""
+        """Adds keys to a turn that was found under keys unknown here: those of another process."""
         held = self._turns[name]
         self._turns[name] = held._replace(keys=tuple(dict.fromkeys((*held.keys, *keys))))
         self._turns.move_to_end(name)

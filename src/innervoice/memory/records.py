@@ -16,15 +16,15 @@ FoundTurns: TypeAlias = Mapping[bytes, "Sequence[TurnRecord]"]
 
 
 class TurnRecord(Value, frozen=True, kw_only=True):
-    """One turn of the model, as it came; never changed."""
+    """One turn of the model, as received; never changed."""
 
     id: str
     tenant: str
     message: Message
-    """With the wire blocks of its parts, seals included."""
+    """With the wire blocks of its parts, including seals."""
     created: float
 
 
 def now() -> float:
-    """When a record is made, in seconds since 1970."""
+    """The time for a new record, in seconds since 1970."""
     return time.time()

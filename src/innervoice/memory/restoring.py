@@ -1,12 +1,12 @@
-"""Puts back what a program lost of earlier turns: a request goes in, the keys of its turns come out, and with what a store found under
-them the request whose turns are whole again.
+"""Restores what a program lost of earlier turns: a request goes in, the keys of its turns come out, and with the turns that a store found
+under them the request with complete turns.
 
-A stored turn is used only if its words and calls are those that the program sent: who edits a turn means the edit. Turns that were split,
+A stored turn is used only if its text and calls are those that the program sent: an edit of a turn is respected. Turns that were split,
 merged or appended to are found as well (`changed_turns.py`). If the program sent reasoning with a seal that the stored turn does not
-have, the program's turn stays. If several stored turns fit, none is used.
+have, the program's turn stays. If several stored turns match, none is used.
 
-What a program carried for us in an envelope (`envelopes.py`) needs no store, unless it is too large and the envelope only says where it is.
-An envelope that does not open is dropped: a provider could not read it either.
+Parts that a program carried in an envelope (`envelopes.py`) need no store, unless a part is too large and the envelope has only its key.
+An envelope that cannot be opened is dropped: a provider could not read it either.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["Opened", "RestoredRequest", "TurnRestorer", "lost_parts", "record_of
 
 
 Opened: TypeAlias = Callable[[str, str], Part | Handle | None]
-"""A seal, and the kind of part that has it -> what is in the envelope."""
+"""A seal, and the kind of part that has it -> the content of the envelope."""
 
 
 def _opens_nothing(_text: str, _slot: str) -> None:
@@ -44,23 +44,23 @@ def _opens_nothing(_text: str, _slot: str) -> None:
 
 
 _FAILURES = 100
-"""How often turns that were changed are looked for in vain; whoever sends more has changed everything."""
+"""How many failed searches for changed turns are allowed; a program that exceeds it has changed everything."""
 
 
 class RestoredRequest(NamedTuple):
-    """A request whose turns are whole again."""
+    """A request with complete turns."""
 
     request: Request
     places: frozenset[tuple[int, int]]
-    """The number of the message and of the part, for each piece of reasoning and each sealed part that was put back."""
+    """The numbers of the message and of the part, for each piece of reasoning and each sealed part that was restored."""
 
 
 class TurnRestorer:
     """Restores the turns of one request, and stores the answer to it.
 
-    `wanted` are the keys to look up; `restored` takes what was found; `record` makes the record of the answer and its keys.
-    `opened` takes a part out of the envelope in the slot of a kind of part. `older` secrets find what was stored before a rotation. With
-    `edited_words` a turn is also found by its calls if its words are others; whoever asks for that keeps the words that came, and uses
+    `wanted` are the keys to look up; `restored` uses the turns that were found; `record` creates the record of the answer and its keys.
+    `opened` takes a part out of the envelope in a kind of part. `older` secrets find turns from before a rotation. With `edited_words` a turn
+    is also found by its calls if its text is different; a caller that sets it keeps the text that was sent, and uses
     `recalled`.
     """
 
@@ -76,7 +76,7 @@ class TurnRestorer:
     ) -> None:
         self.notebook = Notebook()
         self.carried: list[Part] = []
-        """What the program carried in envelopes, once it is restored."""
+        """The parts that the program carried in envelopes, once they are restored."""
         self._edited_words = edited_words
         self._request = request
         self._tenant = tenant
@@ -155,7 +155,7 @@ class TurnRestorer:
                 end = turn.end
 
     def _changed(self, number: int, keys: TurnKeys, found: FoundTurns) -> RecalledTurns | None:
-        """The stored turns that a program made something else of."""
+        """The stored turns that a program changed."""
         stored = _stored(found, keys.follows)
         by_call = [
             known
@@ -167,7 +167,7 @@ class TurnRestorer:
         return changed_turns(messages, number, stored, by_call, edited_words=is_edited)
 
     def _renamed(self, found: FoundTurns) -> FoundTurns:
-        """What was found under older keys, under those that are made now."""
+        """Turns that were found under older keys, under the current keys."""
         if not self._older:
             return found
         made = {key: list(records) for key, records in found.items()}
@@ -179,7 +179,7 @@ class TurnRestorer:
         return made
 
     def _unpack(self, found: FoundTurns) -> None:
-        """Puts the parts that came in envelopes into the request."""
+        """Puts the parts from envelopes into the request."""
         if not self._envelopes:
             return
         messages = list(self._request.messages)
@@ -223,7 +223,7 @@ class TurnRestorer:
 def record_of(
     message: Message, tenant: str, digest: ConversationDigest
 ) -> tuple[TurnRecord, Sequence[bytes]] | None:
-    """The record of a turn behind a conversation, and its keys; None if every program keeps all of it."""
+    """The record of a turn after a conversation, and its keys; None if every program keeps all of it."""
     if not any(map(says_more, message.parts)):
         return None
     record = TurnRecord(id=token_hex(16), tenant=tenant, message=message, created=now())
@@ -231,9 +231,9 @@ def record_of(
 
 
 def seals_of(part: Part) -> Iterator[str]:
-    """The seals in the wire block of a part; what Gemini CLI writes in place of a lost one is none.
+    """The seals in the wire block of a part; the placeholder that Gemini CLI writes for a lost one does not count.
 
-    The id of an item counts only where nothing else is sealed: some programs leave it out, and the host does without it.
+    The id of an item counts only where nothing else is sealed: some programs leave it out, and the host does not need it.
     """
     origin = part.origin
     paths = origin.seals if origin else ()
@@ -251,7 +251,7 @@ def _carries(part: Part) -> bool:
 
 def _match(message: Message, keys: TurnKeys, found: FoundTurns) -> Message | None:
     """The stored turn that a message shows: the only one under the most exact key that has one."""
-    fit = _stored(found, keys.place)  # which is made of all that the message shows
+    fit = _stored(found, keys.place)  # which covers everything that the message shows
     if len(fit) == 1:
         return fit[0]
     given = shown_turn(message).data
@@ -264,7 +264,7 @@ def _match(message: Message, keys: TurnKeys, found: FoundTurns) -> Message | Non
 
 
 def _stored(found: FoundTurns, key: bytes) -> list[Message]:
-    """The turns under a key, where equal turns are one; none of a crowd."""
+    """The turns under a key, with equal turns as one; none if there are too many."""
     records = found.get(key, ())
     turns: list[Message] = []
     for record in records if len(records) <= CROWD else ():
@@ -279,7 +279,7 @@ def _has_other_seals(given: Sequence[Message], turns: Sequence[Message]) -> bool
     if not had:
         return False
     own = {seal for known in turns for part in known.parts for seal in seals_of(part)}
-    # A seal that was cut short is a damaged one of ours, not another.
+    # A truncated seal is a damaged one of ours, not another.
     return any(not any(one.startswith(seal) for one in own) for seal in had - own)
 
 
@@ -290,14 +290,14 @@ def _has_more_words(shown: Sequence[Message], turns: Sequence[Message]) -> bool:
 
 
 def lost_parts(known: Message, shown: Sequence[Message]) -> list[int]:
-    """The numbers of the parts of a turn that did not come back in the messages that show it."""
+    """The numbers of the parts of a turn that are missing in the messages that show it."""
     had = {seal for message in shown for part in message.parts for seal in seals_of(part)}
     said = {one.text for message in shown for one in message.parts if isinstance(one, Thinking)}
     return [number for number, part in enumerate(known.parts) if _is_lost(part, had, said)]
 
 
 def _is_lost(part: Part, had: set[str], said: set[str]) -> bool:
-    """Whether a piece of reasoning did not come back: neither its seal nor, where it has none, its text."""
+    """Whether a piece of reasoning is missing: its seal or, where it has none, its text."""
     if seals := set(seals_of(part)):
         # An id seals nothing where the item itself came back: some programs leave the ids out.
         named = {part.origin.item} if part.origin and seals & had else set()
@@ -306,13 +306,13 @@ def _is_lost(part: Part, had: set[str], said: set[str]) -> bool:
 
 
 def _without_block(part: Part) -> Part:
-    """A text or a call without its wire block, which has an envelope that no provider reads."""
+    """A text or a call without its wire block, which has an envelope that no provider can read."""
     origin = part.origin
     return part.replace(origin=origin.replace(block=None, seals=())) if origin else part
 
 
 def _says_the_same(part: Part, held: Part) -> bool:
-    """Whether what a part shows is what its envelope holds; who edits a text or a call means the edit."""
+    """Whether a part shows the same content as its envelope; an edit of a text or a call is respected."""
     if isinstance(part, Thinking):
         return True
     return (

@@ -1,7 +1,7 @@
 """Items that only the gateway's key opens, in any store.
 
-They are compressed, and bound to their tenant, kind and id (`sealing.py`): one that was moved to another place does not open. What does not
-open is as good as not there.
+They are compressed, and bound to their tenant, kind and id (`sealing.py`): one that was moved to another place cannot be opened. An item
+that cannot be opened is treated as missing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _UNPACKED = 64 * 1024 * 1024
 
 
 class SealedStore:
-    """Seals what goes into a store, and opens what comes out. With `older` secrets, what was stored before a rotation is still found."""
+    """Seals items before they are stored, and opens them afterwards. With `older` secrets, items from before a rotation are still found."""
 
     def __init__(self, store: Store, secret: bytes, *older: bytes) -> None:
         self.store = store
@@ -30,7 +30,7 @@ class SealedStore:
         self._lookup = [derived(one, "names in the store") for one in (secret, *older)]
 
     def keys(self, tenant: str, *facts: str) -> list[bytes]:
-        """The keys of something that has a name, the current one first; a store that is stolen does not tell the name."""
+        """The keys for a name, the current one first; a stolen store does not reveal the name."""
         return [_digest(secret, tenant, *facts) for secret in self._lookup]
 
     async def put(
@@ -52,7 +52,7 @@ class SealedStore:
     async def get(
         self, tenant: str, kind: str, keys: Sequence[bytes], known: Collection[str] = ()
     ) -> list[FoundItem]:
-        """The items of one kind under any of these keys, opened; those in `known` come without data."""
+        """The items of one kind under any of these keys, opened; those in `known` are returned without data."""
         found = []
         for item in await self.store.get(tenant, keys, known):
             if item.data is None:

@@ -1,9 +1,9 @@
-"""Data that only the gateway's key opens, and only in its place.
+"""Data that can be opened only with the gateway's key, and only in its place.
 
     magic | key id (4) | nonce (12) | AES-GCM of the data
 
-Each purpose has a key of its own, made of the gateway's by HKDF: what was sealed for one purpose is useless for any other. Associated data say
-whose the data are and where they stand, so what was moved does not open.
+Each purpose has its own key, derived from the gateway's by HKDF: data that was sealed for one purpose is useless for any other. The
+associated data names the owner and the place, so data that was moved cannot be opened.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def derived(secret: bytes, purpose: str) -> bytes:
 
 
 class Sealing:
-    """Seals data for one purpose with the first secret, and opens what any of them has sealed."""
+    """Seals data for one purpose with the first secret, and opens data that any of them has sealed."""
 
     def __init__(self, magic: bytes, purpose: str, secret: bytes, *older: bytes) -> None:
         self._magic = magic
@@ -45,7 +45,7 @@ class Sealing:
         return self._magic + self._id + nonce + closed
 
     def open(self, sealed: bytes, *place: str) -> bytes | None:
-        """The data; None if they are not ours, of another place, or damaged."""
+        """The data; None if it is not ours, of another place, or damaged."""
         start = len(self._magic)
         head = start + _ID
         cipher = self._ciphers.get(sealed[start:head])

@@ -1,6 +1,6 @@
-"""Calls of a store that a request waits for: for a while, and not again and again if the store does not answer.
+"""Calls of a store that a request waits for: with a timeout, and not again and again if the store does not respond.
 
-All that a process asks of one store goes through one `StoreCalls`: what one request has learnt of the store, the next need not.
+All calls of a process to one store go through one `StoreCalls`, so that a request benefits from what earlier ones learnt about the store.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class SlowStoreError(StoreError):
 
 
 class StoreCalls:
-    """Waits for a store. After several failures in a row it is left alone for a while, so that not every request waits for it."""
+    """Waits for a store. After several failures in a row the store is not called for a while, so that not every request waits for it."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
@@ -36,13 +36,13 @@ class StoreCalls:
 
     @property
     def is_resting(self) -> bool:
-        """Whether the store is left alone now."""
+        """Whether the store is not called at the moment."""
         return self.clock() < self._rests_until
 
     async def wait(self, work: Callable[[], Coroutine[Any, Any, Result]], seconds: float) -> Result:
-        """The result of a call; raises `StoreError` if it fails, or takes longer: then it goes on behind, since half a call helps nobody."""
+        """The result of a call; raises `StoreError` if it fails or takes longer. A slow call continues in the background: half a call would help nobody."""
         if self.is_resting:
-            raise StoreError("it failed a moment ago")
+            raise StoreError("the store failed a moment ago")
         task = self.start(work)
         await asyncio.wait({task}, timeout=seconds)
         if not task.done():
@@ -56,14 +56,14 @@ class StoreCalls:
             raise StoreError(type(error).__name__) from error
 
     def start(self, work: Callable[[], Coroutine[Any, Any, Result]]) -> asyncio.Task[Result]:
-        """Begins a call that nobody waits for."""
+        """Starts a call in the background."""
         task = asyncio.get_running_loop().create_task(work())
         self._tasks.add(task)
         task.add_done_callback(self._ended)
         return task
 
     async def close(self, seconds: float) -> None:
-        """Waits a moment for calls that are still on their way."""
+        """Waits a moment for calls that are still running."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=seconds)
 

@@ -1,18 +1,18 @@
-"""What a turn is found by: keyed digests of what a program shows of it, and of the conversation before it.
+"""The keys of a turn: keyed digests of what a program shows of it, and of the conversation before it.
 
-    place      everything before the turn, the system prompt too, and the turn as it is shown
-    follows    everything before the turn but the system prompt, which some programs change or drop; whatever the turn says
+    place      everything before the turn, including the system prompt, and the turn as it is shown
+    follows    everything before the turn except the system prompt, which some programs change or drop; whatever the turn says
     calls      the ids, names and arguments of the calls of the turn
-    question   the last words of the user, and the calls: for conversations whose beginning was cut off
+    question   the last message of the user, and the calls: for conversations whose beginning was cut off
 
-A turn with several calls is also stored under a key of its first call, because some programs make a turn of every call.
+A turn with several calls is also stored under a key of its first call, because some programs split a turn into one turn per call.
 
-All of it is made from our own messages, not from a provider's JSON, so a turn that was stored through one API is found through another.
+All keys are computed from our own messages, not from a provider's JSON, so a turn that was stored through one API is found through another.
 Programs write a text as a string or as a list of blocks, move cache marks, sort the members of arguments and trim white space: none of
-that changes a digest. Neither do the ids of calls, but for the key that is made of them, because some APIs have none.
+that changes a digest. Neither do the ids of calls, except in the key that consists of them, because some APIs have no ids.
 
-Before a turn, a conversation is a row of words of the user, words of the model, and calls with their results. Where one turn ends and the
-next begins does not count: some programs merge turns, split one, or make a turn of every call.
+Before a turn, a conversation is a sequence of user texts, model texts, and calls with their results. The boundaries between turns do not
+count: some programs merge turns, split one, or make a turn of every call.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ __all__ = [
 ]
 
 CROWD = 16
-"""A key that more turns than this have says nothing about any of them. A tenant may ask the same question a thousand times."""
+"""A key that more turns than this have identifies none of them. A tenant may ask the same question a thousand times."""
 
 _SIZE = 16
 _COUNTED = re.compile(r"[^0-9]*[0-9]{0,5}")
-"""Ids that others have too: a count as `call_1` or `functions.read:0`, and those that were made up here."""
+"""Ids that are not unique: counters such as `call_1` or `functions.read:0`, and those that innervoice generated."""
 _TAGGED = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 """Reasoning that a program writes before the text of a turn, as pydantic-ai can."""
 _NOISE = ("x-anthropic-billing-header:",)
@@ -63,16 +63,16 @@ class TurnKeys(NamedTuple):
 
     @property
     def all(self) -> list[bytes]:
-        """Those that it has."""
+        """The keys that exist."""
         return [key for key in self if key is not None]
 
 
 class ShownTurn(NamedTuple):
-    """What every program keeps of a turn."""
+    """The part of a turn that every program keeps."""
 
     text: str
     calls: list[tuple[str, str]]
-    """Name and arguments of each call; programs parse the arguments and write them again."""
+    """Name and arguments of each call; programs parse the arguments and serialize them again."""
     data: bytes
     """Both, as JSON."""
     ids: list[str]
@@ -80,25 +80,25 @@ class ShownTurn(NamedTuple):
 
 
 class ConversationDigest:
-    """Reads a conversation message by message, and gives the keys of the turn that would stand next."""
+    """Reads a conversation message by message, and returns the keys of a turn at the current position."""
 
     def __init__(self, tenant: str, secret: bytes, system: str | None = None) -> None:
         self._secret = secret
         self._tenant = _bytes(tenant)
         self._system = [_plain(system or "")]
         self._prompt: bytes | None = None
-        """The digest of the system prompt, once it was asked for."""
+        """The digest of the system prompt, once it was requested."""
         self._before = self._digest(b"start")
-        """All but the last turns, and what was said since."""
+        """All but the last turns, and the text since then."""
         self._turns: list[ShownTurn] = []
         self._results: dict[tuple[str, str], None] = {}  # Gemini CLI sends some twice
         self._texts: list[str] = []
         self._question = b""
 
     def copy(self) -> ConversationDigest:
-        """The same place in the conversation, to go on from."""
+        """A copy at the same position in the conversation, to continue from."""
         made = object.__new__(ConversationDigest)
-        # What is changed in place is copied; the generic way takes longer than all digests of a turn.
+        # Only state that changes in place is copied; a generic copy takes longer than all digests of a turn.
         vars(made).update(
             vars(self),
             _system=[*self._system],
@@ -109,7 +109,7 @@ class ConversationDigest:
         return made
 
     def add(self, message: Message) -> None:
-        """Takes the next message."""
+        """Adds the next message."""
         if message.role == "assistant":
             self._advance()
             self._turns.append(shown_turn(message))
@@ -127,7 +127,7 @@ class ConversationDigest:
             self._question = self._digest(b"question", _bytes("".join(self._texts)))
 
     def keys(self, message: Message) -> TurnKeys:
-        """The keys of a turn of the model at this place."""
+        """The keys of a turn of the model at this position."""
         self._advance()
         shown, follows = shown_turn(message), self._before
         last = self._turns[-1].data if self._turns else b""
@@ -144,7 +144,7 @@ class ConversationDigest:
         )
 
     def keys_to_store(self, message: Message) -> list[bytes]:
-        """The keys that a turn at this place is stored under."""
+        """The keys under which a turn at this position is stored."""
         keys, shown = self.keys(message).all, shown_turn(message)
         if len(shown.calls) > 1:
             of_calls = self._key_of_calls(shown.ids[:1], shown.calls[:1])
@@ -153,12 +153,12 @@ class ConversationDigest:
 
     @property
     def start(self) -> str:
-        """What all requests of a conversation share, if the messages up to the first of the user were added."""
+        """A digest that all requests of a conversation share, if the messages up to the first user message were added."""
         said = dump_json(["".join(self._texts), sorted(text for _, text in self._results)])
         return self._digest(b"start", _bytes("".join(self._system)), said).hex()
 
     def _key_of_calls(self, ids: list[str], calls: list[tuple[str, str]]) -> bytes | None:
-        """None if others may have these ids too."""
+        """None if these ids may not be unique."""
         if any(map(_COUNTED.fullmatch, ids)):
             return None
         named = sorted((name, *call) for name, call in zip(ids, calls, strict=True))
@@ -168,7 +168,7 @@ class ConversationDigest:
         return self._digest(b"asked", self._question, dump_json(shown))
 
     def _advance(self) -> None:
-        """Takes the last turns and what was said since into the digest, if something was said."""
+        """Adds the last turns and the text since then to the digest, if there is any text."""
         if not self._texts and not self._results:
             return
         before, digest = self._before, self._digest
@@ -219,17 +219,17 @@ def shown_turn(message: Message) -> ShownTurn:
 
 
 def shown(message: Message) -> bytes:
-    """The words and the calls of a turn, without the ids of the calls, as JSON."""
+    """The text and the calls of a turn, without the ids of the calls, as JSON."""
     return shown_turn(message).data
 
 
 def without_blanks(text: str) -> str:
-    """A text to compare with one that was put together of several."""
+    """A text, normalized to compare it with one that was joined from several."""
     return "".join(text.split())
 
 
 def _said(part: Part) -> str:
-    """What a part of a user's message says."""
+    """The content of a part of a user message."""
     match part:
         case Text():
             return _plain(part.text)
@@ -253,7 +253,7 @@ def _result_text(result: ToolResult) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """A text for a digest; JSON may hold half of a character."""
+    """A text for a digest; JSON may contain a lone surrogate."""
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -282,7 +282,7 @@ def _sorted(value: Any) -> Any:
 
 
 def keys_of_turns(messages: Iterable[Message], digest: ConversationDigest) -> list[TurnKeys | None]:
-    """The keys of each turn of a conversation; None for messages of others. The digest then stands behind all of them."""
+    """The keys of each turn of a conversation; None for other messages. Afterwards the digest covers all of them."""
     found: list[TurnKeys | None] = []
     for message in messages:
         found.append(digest.keys(message) if message.role == "assistant" else None)
@@ -291,7 +291,7 @@ def keys_of_turns(messages: Iterable[Message], digest: ConversationDigest) -> li
 
 
 def conversation_start(request: Request, tenant: str, secret: bytes) -> str:
-    """A name for a conversation, made of how it begins: the same in all its requests."""
+    """A name for a conversation, derived from its beginning: the same in all its requests."""
     digest = ConversationDigest(tenant, secret, request.system)
     for message in request.messages:
         digest.add(message)

@@ -1,7 +1,7 @@
-"""The turns of a gateway: those that were used last in memory, all of them in a store.
+"""The turns of a gateway: the recently used ones in memory, all of them in a store.
 
-A store that is slow, full or not there fails no request: what memory has is used, what could not be stored is stored later, and the state is
-told.
+A slow, full or unreachable store never makes a request fail: turns in memory are used, turns that could not be stored are stored later,
+and the state is reported.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ KIND = "turn"
 _READ_SECONDS = 0.25
 """How long a look-up may take. Lost reasoning hurts more than a quarter of a second, and a busy machine needs some of it."""
 _WRITE_SECONDS = 0.25
-"""How long the end of an answer waits until its turn is stored; then it is stored behind it."""
+"""How long the end of an answer waits until its turn is stored; after that it is stored in the background."""
 _MOST = 10_000
 
 Value = TypeVar("Value")
 
 
 class LookedUp(NamedTuple):
-    """What was found, and whether the store could be asked."""
+    """The turns that were found, and whether the store could be reached."""
 
     turns: FoundTurns
     is_whole: bool
@@ -58,21 +58,21 @@ class Turns:
         recent: RecentTurns | None = None,
         calls: StoreCalls | None = None,
     ) -> None:
-        # An empty one that is passed is false, and still the one to use.
+        # An empty one that is passed is falsy, but must be used.
         self._recent = RecentTurns() if recent is None else recent
         self._sealed = sealed
         self._calls = calls or StoreCalls()
         self._unsaved: OrderedDict[str, _Unsaved] = OrderedDict()
         """Turns that are not in the store yet."""
         self._late: OrderedDict[str, None] = OrderedDict()
-        """Those among them that nobody stores at the moment."""
+        """Those of them that are not being stored at the moment."""
         self._passing: OrderedDict[str, None] = OrderedDict()
-        """Turns that must not go into the store."""
+        """Turns that must not be stored."""
 
     async def put(
         self, record: TurnRecord, keys: Sequence[bytes], stored: Message | None = None
     ) -> bool:
-        """Keeps a turn in memory, and as much of it in the store as `stored` has; returns whether all is where it should be."""
+        """Keeps a turn in memory, and `stored` of it in the store; returns whether everything is where it should be."""
         data = to_json(record.message)
         self._recent.put(record, keys, len(data))
         if self._sealed is None:
@@ -130,7 +130,7 @@ class Turns:
         return len(self._recent)
 
     async def close(self) -> None:
-        """Stores what is not stored yet, if the store can be used."""
+        """Stores turns that are not stored yet, if the store can be used."""
         with contextlib.suppress(StoreError):
             await self._calls.wait(self._save_late, _WRITE_SECONDS)
         await self._calls.close(_WRITE_SECONDS)
@@ -154,7 +154,7 @@ class Turns:
             await self._save(next(iter(self._late)))
 
     def _catch_up(self) -> None:
-        """The store can be used: what failed before is stored behind."""
+        """The store can be used: turns that failed before are stored in the background."""
         if self._late:
             self._calls.start(self._save_late)
 
@@ -179,7 +179,7 @@ class Turns:
         for name, own in read.items():
             if name not in known:
                 self._recent.put(records[name], own)
-        # What memory has and the store has not was deleted there, unless it never went into it.
+        # A turn that is in memory but not in the store was deleted there, unless it was never stored.
         for key, turns in recent.items():
             for record in turns:
                 if record.id not in read and self._is_here_alone(record.id):
@@ -191,14 +191,14 @@ class Turns:
 
 
 def _keep(kept: OrderedDict[str, Value], name: str, value: Value) -> None:
-    """Keeps an entry, and forgets the oldest of too many."""
+    """Keeps an entry, and drops the oldest if there are too many."""
     kept[name] = value
     if len(kept) > _MOST:
         kept.popitem(last=False)
 
 
 def _record(name: str, tenant: str, data: bytes, created: float) -> TurnRecord | None:
-    """A stored turn; None for one that cannot be read, as of a newer version."""
+    """A stored turn; None for one that cannot be read, for example of a newer version."""
     try:
         message = from_json(data)
     except (DecodeError, ValueError):

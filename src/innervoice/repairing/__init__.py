@@ -1,1 +1,1 @@
-"""Repairs of histories and session files in the form that another program keeps them in."""
+"""Repairs histories and session files in the form in which another program stores them."""

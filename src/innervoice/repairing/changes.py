@@ -1,6 +1,6 @@
 """A history and a target -> the list of changes that a repair makes, part by part.
 
-`repair` returns messages. To repair a history in the form that another program stored it in, only the parts that
+`repair` returns messages. To repair a history in another program's form, only the parts that
 must change are edited; the list says which. The plan decides, as for `repair`.
 """
 
@@ -19,7 +19,7 @@ from innervoice.history.plan import Plan, planned
 
 __all__ = ["NEXT", "Change", "mend"]
 
-NEXT = user("(what the user says next)")
+NEXT = user("(the next user message)")
 """Appended to a history that continues, so that the plan sees it as the part before the next user message."""
 
 Step: TypeAlias = Literal["removed", "renamed", "answered"]
@@ -69,7 +69,7 @@ class _Mender:
         self._plan: Plan = planned(request).plan
 
     def changes(self) -> list[Change]:
-        """All of them; those of the plan name parts by their number among the kept."""
+        """All changes; those of the plan name parts by their number among the kept ones."""
         for decision in self._plan.decisions:
             if decision.action == "omitted":
                 self._omit(decision)
@@ -100,7 +100,7 @@ class _Mender:
             position = self._kept[number][decision.part]
             self._remove(number, position, kind, self._reason(decision, (number, position)))
         elif kind == "thinking":
-            # Without a part: the thinking behind all else of the turn.
+            # Without a part: the thinking at the end of the turn.
             for position in reversed(self._left_of(number)):
                 if not isinstance(self._messages[number].parts[position], Thinking):
                     break
@@ -113,7 +113,7 @@ class _Mender:
             self._remove(number, None, kind, "it is empty")
 
     def _reason(self, decision: Decision, place: tuple[int, int]) -> str:
-        """Why; session files name the model and not the provider, which the plan cannot know."""
+        """The reason; session files name the model and not the provider, which the plan cannot know."""
         origin = self._part(place).origin
         if decision.rule == "H2" and origin and origin.model and not origin.provider:
             return f"it came from {origin.model}"
@@ -142,7 +142,7 @@ class _Mender:
     def _names(
         self, left: list[list[int]], waiting: list[tuple[int, int]]
     ) -> dict[tuple[int, int], str]:
-        """Calls and results that the plan sends under another id: they stand in it in the same order."""
+        """Calls and results that the plan sends under another id: they are in it in the same order."""
         if not any(decision.note == "id_mapped" for decision in self._plan.decisions):
             return {}
         planned = iter(self._plan.messages)

@@ -1,4 +1,4 @@
-"""A list of LangChain messages -> the same list, as a target accepts it, in the form that it was stored in."""
+"""A list of LangChain messages -> the same list, as a target accepts it, in the form in which it was stored."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from innervoice.wire.json_access import as_dict, as_list, as_text
 
 __all__ = ["lint_session", "repair_session"]
 
-# What a new line of Claude Code takes over from the line before it.
+# The members that a new Claude Code line copies from the line before it.
 _ENVELOPE = {
     "parentUuid", "isSidechain", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug",
     "agentId", "type", "message", "uuid", "timestamp",

@@ -1,7 +1,7 @@
 """Histories of other programs -> messages, with the form they were stored in.
 
 Supported are lists of OpenAI-style and Anthropic messages, Gemini contents, Responses items and LangChain messages, each
-on its own or in the body of a request; what `to_json` wrote; and the session files of Claude Code and Codex.
+alone or in the body of a request; the output of `to_json`; and the session files of Claude Code and Codex.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class History(NamedTuple):
     session: SessionFile | None = None
     """The session file; the messages are its main conversation."""
     request: Request | None = None
-    """What the body asked for; None for a list on its own, and for LangChain."""
+    """The settings of the body; None for a list without a body, and for LangChain."""
 
 
 def history_from(data: bytes | str | dict[str, Any] | Sequence[Any]) -> History:
@@ -87,7 +87,7 @@ def _from_value(value: Any) -> History:
         )
     found = dialect_named(dialect)
     if body is not None and body.get(found.history) is not items:
-        # Messages with nothing but a role and a text look alike; the member that holds them does not.
+        # Messages with only a role and a text look alike; the member that contains them does not.
         found = next(
             other for other in map(dialect_named, DIALECTS) if body.get(other.history) is items
         )

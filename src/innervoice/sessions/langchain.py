@@ -1,6 +1,6 @@
-"""LangChain messages -> messages, with the position of each part in what was stored.
+"""LangChain messages -> messages, with the position of each part in the stored data.
 
-People keep them in three forms: as `messages_to_dict` gives them (`type` and `data`), as `dumpd` does (`lc`, `id`
+They are stored in three forms: as `messages_to_dict` returns them (`type` and `data`), as `dumpd` does (`lc`, `id`
 and `kwargs`), and flat (`model_dump`, LangGraph's server). The members are the same.
 Reasoning is a block of the content, or a member of `additional_kwargs`; calls are in `tool_calls`,
 and also blocks of the content for providers that put them there (langchain-core 1.7.2, 2026-11-20).
@@ -54,7 +54,7 @@ class MemberPosition(NamedTuple):
 
 
 def is_langchain(items: list[Any]) -> bool:
-    """Whether there are LangChain messages, in a form that people store, among these."""
+    """Whether there are LangChain messages, in one of the stored forms, among these."""
     return any(_kind(item) is not None for item in items)
 
 
@@ -67,7 +67,7 @@ def from_object(message: Any) -> Any:
 
 
 def read_langchain(items: list[Any]) -> list[Message]:
-    """One message for each item; raises `DecodeError` with the place of a value that has a wrong type."""
+    """One message for each item; raises `DecodeError` with the position of a value that has a wrong type."""
     for number, item in enumerate(items):
         if _kind(item) is None:
             raise DecodeError(
@@ -78,7 +78,7 @@ def read_langchain(items: list[Any]) -> list[Message]:
 
 
 def _kind(item: Any) -> str | None:
-    """The type of a message without the name of its class: `ai` for an AIMessageChunk, too."""
+    """The type of a message without the name of its class: `ai` for an AIMessageChunk as well."""
     if not isinstance(item, dict) or ("role" in item and item.get("type") != "chat"):
         return None
     members = members_of(item)
@@ -138,7 +138,7 @@ def _said(members: dict[str, Any]) -> list[tuple[Part, MemberPosition]]:
 
 
 def _block_parts(members: dict[str, Any], block: Any) -> tuple[Part, ...]:
-    """The parts of a block: one that was ours whole again, a standard call as it says, others as their provider sends them."""
+    """The parts of a block: one of ours restored, a standard call as it is, others as their provider sends them."""
     if is_withdrawn(block):
         return ()
     if own := parts_of(block):
@@ -164,7 +164,7 @@ def _answered(members: dict[str, Any], **pieces: Any) -> tuple[Part, ...]:
 
 
 def _native(block: Any, provider: str | None) -> dict[str, Any] | None:
-    """What Google and Bedrock send for a block that LangChain has renamed."""
+    """The block that Google and Bedrock send, for a block that LangChain has renamed."""
     match block:
         case {"type": "thinking", "thinking": str(text)} if provider in ("gemini", "vertex"):
             part: dict[str, Any] = {"text": text, "thought": True}

@@ -1,9 +1,9 @@
 """Parts <-> LangChain's standard content blocks.
 
-A block shows what people read: text, reasoning, a call, an image. What its provider needs back is in its `extras`:
-seals under the names that LangChain's own integrations use (`signature`, `encrypted_content`), and under `innervoice` all
-else that is known of the part, with a digest of what the block shows. A block that somebody changed no longer fits
-its digest; it is read as what it says now, and what it was sealed with is not sent.
+A block shows what people read: text, reasoning, a call, an image. The data that its provider needs back is in its `extras`:
+seals under the names that LangChain's own integrations use (`signature`, `encrypted_content`), and under `innervoice` everything
+else about the part, with a digest of the visible content. A block that was changed no longer matches
+its digest; it is read as it is now, and its seals are not sent.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ __all__ = [
 ]
 
 KEY = "innervoice"
-"""Where our own members stand, in the extras of a block and in the metadata of a message."""
+"""The name of our own members, in the extras of a block and in the metadata of a message."""
 
 # The member of a part that its block shows, so that it is not stored twice.
 _SHOWN = {"text": "text", "thinking": "text", "media": "data", "opaque": "value"}
-# Seals that LangChain's integrations know under another name than their wire.
+# Seals that LangChain's integrations name differently than the wire format.
 _NAMES = {"thoughtSignature": "signature", "thought_signature": "signature"}
 _MEDIA = ("image", "audio", "video")
 
@@ -63,7 +63,7 @@ def plain_block(part: Part) -> dict[str, Any]:  # noqa: PLR0911 - one for each k
     """The visible content of a part."""
     match part:
         case Text(text=""):
-            # People count the texts of an answer.
+            # Programs count the texts of an answer.
             return {"type": "non_standard", "value": {"type": "text", "text": ""}}
         case Text():
             return {"type": "text", "text": part.text}
@@ -94,7 +94,7 @@ def _call(part: ToolCall) -> dict[str, Any]:
 
 
 def extras_of(parts: Sequence[Part], at: int) -> dict[str, Any]:
-    """What the block of a part holds beside what it shows: seals, and the rest of the part."""
+    """What the block of a part contains besides its visible content: seals, and the rest of the part."""
     stored, seals = _unsealed(load_json(to_json(parts[at])))
     kept = _without_shown(stored, parts[at], at)
     if at + 1 < len(parts) and is_trailing_seal(parts, at + 1):
@@ -121,7 +121,7 @@ def _without_shown(stored: dict[str, Any], part: Part, at: int) -> dict[str, Any
 
 
 def _unsealed(stored: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A stored part with nothing where its seals were, and the seals by their names."""
+    """A stored part without its seals, and the seals by their names."""
     seals: dict[str, Any] = {}
     for path in (stored.get("origin") or {}).get("seals", ()):
         holder, leaf = _place(stored["origin"].get("block"), path)
@@ -132,7 +132,7 @@ def _unsealed(stored: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _place(block: Any, path: str) -> tuple[dict[str, Any] | None, str]:
-    """The dict that holds the end of a path, and the name of that end."""
+    """The dict that contains the end of a path, and the name of that end."""
     *steps, leaf = path.split(".")
     for step in steps:
         block = block.get(step) if isinstance(block, dict) else None
@@ -143,20 +143,20 @@ def _place(block: Any, path: str) -> tuple[dict[str, Any] | None, str]:
 
 
 def is_withdrawn(block: Any) -> bool:
-    """Whether a stream took back what this block shows."""
+    """Whether a stream withdrew what this block shows."""
     return bool(_ours(block).get("withdrawn"))
 
 
 def number_of(block: Any) -> int | None:
-    """The number of the part that a block of ours was made of."""
+    """The number of the part that one of our blocks was made from."""
     at = _ours(block).get("at")
     return at if isinstance(at, int) else None
 
 
 def parts_of(block: Any, call: dict[str, Any] | None = None) -> list[tuple[int, Part]]:
-    """The numbers and the parts that a block of ours was made of; none for other blocks.
+    """The numbers and the parts that one of our blocks was made from; none for other blocks.
 
-    `call` is what the message itself says of the call in this block, which people may have changed.
+    `call` is the call in the message itself, which may have been changed.
     """
     stored, at = _ours(block), number_of(block)
     if at is None:
@@ -178,7 +178,7 @@ def _ours(block: Any) -> dict[str, Any]:
 
 
 def _restored(block: dict[str, Any], stored: dict[str, Any]) -> Part | None:
-    """The part as it was; None if the block no longer shows it, or its seal is gone."""
+    """The original part; None if the block no longer shows it, or its seal is gone."""
     value = {name: item for name, item in stored.items() if name not in ("at", "digest", "then")}
     match stored.get("type"):
         case "text" | "thinking":
@@ -199,7 +199,7 @@ def _restored(block: dict[str, Any], stored: dict[str, Any]) -> Part | None:
 
 
 def _sealed(value: dict[str, Any], extras: dict[str, Any]) -> bool:
-    """Puts the seals back where they were; gives whether all are there."""
+    """Puts the seals back in their places; returns whether all are there."""
     origin = value.get("origin") or {}
     block = load_json(dump_json(origin.get("block")))  # what was stored is not ours to change
     for path in origin.get("seals", ()):
@@ -214,7 +214,7 @@ def _sealed(value: dict[str, Any], extras: dict[str, Any]) -> bool:
 
 
 def _agreed(part: ToolCall, call: dict[str, Any]) -> ToolCall:
-    """The call as its message says; without its origin, if that differs from what it was."""
+    """The call as in its message; without its origin, if it differs from the original."""
     arguments = call.get("args")
     if isinstance(arguments, str):
         same = arguments == part.arguments

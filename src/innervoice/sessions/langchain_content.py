@@ -1,7 +1,7 @@
-"""What users and tools say in LangChain messages -> parts.
+"""The content of user and tool messages of LangChain -> parts.
 
 A content is a text or a list of blocks: LangChain's standard blocks (version 1, and those with `source_type` of version 0), or blocks of a
-provider, which its integration passes on. A block of none of these forms is passed on as it is.
+provider, which its integration passes on. A block of any other form is passed on as it is.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _USUAL = {"image": "image/png", "audio": "audio/wav", "video": "video/mp4", "tex
 
 
 class _Content(UserContent):
-    """Reads a content of LangChain."""
+    """Reads a LangChain content."""
 
     def part(self, block: Any) -> Part:
         match block:

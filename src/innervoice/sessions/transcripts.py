@@ -2,11 +2,11 @@
 
 Both are JSONL, and neither format is documented; this follows public session files (2026-11-20).
 
-  Claude Code  A line of type user or assistant holds a message, often one block of it only: lines with the same
-               `message.id` are one message, also where results of its first calls stand between them. Lines are
+  Claude Code  A line of type user or assistant has a message, often only one block of it: lines with the same
+               `message.id` are one message, even if results of its first calls are between them. Lines are
                chained by `uuid` and `parentUuid`; a sidechain is the conversation of a subagent. Error
                messages of the API are lines with `isApiErrorMessage`, which are never sent.
-  Codex        A line of type response_item holds an item of the Responses API; `turn_context` names the model
+  Codex        A line of type response_item has an item of the Responses API; `turn_context` names the model
                of the following turns, `session_meta` the provider.
 
 All branches of a session are read, including those that the user abandoned.
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 OUTPUTS = ("function_call_output", "custom_tool_call_output")
-"""Items of Codex that contain a result: of a function, and of a tool that takes text."""
+"""Codex items that contain a result: of a function, and of a tool that takes text."""
 _UNSENT = {"ghost_snapshot"}
 """Items that Codex does not send."""
 
@@ -77,7 +77,7 @@ class SessionTurn:
 
 
 class SessionThread(NamedTuple):
-    """The turns of one conversation; a session may hold several."""
+    """The turns of one conversation; a session may have several."""
 
     turns: list[SessionTurn]
     name: str = ""
@@ -160,9 +160,9 @@ def _claude_code(entries: list[dict[str, Any]]) -> dict[str, list[SessionTurn]]:
 
 
 def thread_of(entry: dict[str, Any], chains: dict[Any, str]) -> str:
-    """The conversation of a line of Claude Code: the main one, or a subagent's, by its name or the line it began with.
+    """The conversation of a Claude Code line: the main one, or a subagent's, by its name or the line it began with.
 
-    `chains` keeps the lines that came before.
+    `chains` keeps the earlier lines.
     """
     if not entry.get("isSidechain"):
         return ""
@@ -173,7 +173,7 @@ def thread_of(entry: dict[str, Any], chains: dict[Any, str]) -> str:
 
 
 def _same(turns: list[SessionTurn], name: str | None) -> SessionTurn | None:
-    """The message that a line goes on with, looked for behind results of its first calls."""
+    """The message that a line continues, even if results of its first calls are between them."""
     for turn in reversed(turns) if name is not None else ():
         if turn.name == name:
             return turn
@@ -216,7 +216,7 @@ def _codex(entries: list[dict[str, Any]]) -> dict[str, list[SessionTurn]]:
 
 
 def item_messages(item: dict[str, Any]) -> tuple[Message, ...]:
-    """The messages of an item; one of a wrong form is passed on as it is."""
+    """The messages of an item; an item of a wrong form is passed on as it is."""
     try:
         return RESPONSES.request_reader({"input": [item]}).messages
     except DecodeError:
@@ -225,7 +225,7 @@ def item_messages(item: dict[str, Any]) -> tuple[Message, ...]:
 
 
 def _paired(part: Part) -> Part:
-    """Calls and results that stand in blocks which our readers carry as they are."""
+    """Calls and results in blocks that our readers carry without interpreting them."""
     match part:
         case Opaque(value={"type": "tool_result", "tool_use_id": str(name)}):
             return ToolResult(name)

@@ -141,7 +141,7 @@ class ShownTurn(Value, frozen=True):
 
 
 def view_of(value: Showable, show: Policy = "full") -> tuple[ShownTurn, ...]:
-    """Applies the policy; renderers draw the result and look at nothing else."""
+    """Applies the policy; renderers draw the result and use nothing else."""
     check_policy(show)
     calls = _Calls()
     if isinstance(value, (Response, Message)):

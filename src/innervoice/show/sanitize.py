@@ -58,7 +58,7 @@ class _Sanitizer:
         if fence and self._certain:
             self._indent, self._marker = fence.groups()
             self._paired = True
-            # Some parsers take a line with a bar for the head of a table.
+            # Some parsers read a line with a bar as the head of a table.
             self._lines.append(_TAG.sub("&lt;", line).replace("|", "&#124;"))
             return
         if fence:

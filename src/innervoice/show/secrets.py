@@ -1,7 +1,7 @@
-"""What looks like a key, a token or a seal in a text, and the text without it.
+"""Finds what looks like a key, a token or a seal in a text, and removes it.
 
-One list for everything that shows texts of others: exports of the viewer, the lines and explanations of the gateway. Each pattern begins where a word
-begins, and takes what it has read; so a text of any kind is searched in time in proportion to its length.
+One list for everything that shows other people's texts: exports of the viewer, the log lines and explanations of the gateway. Each pattern starts at the
+beginning of a word and never backtracks; so any text is searched in time proportional to its length.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["Secret", "redacted", "secrets_in"]
 _BODY = r"[A-Za-z0-9_.~-]"
 _WORD_START = r"(?<![A-Za-z0-9_-])"
 
-# How keys begin. Those on the first line are no beginnings of names in programs; after the others there is a digit, too.
+# The beginnings of keys. Those on the first line never begin a name in a program; the others must also contain a digit.
 _SURE = r"sk-(?:ant|proj|or|svcacct|admin)-|AIza|AKIA|ASIA|ya29\.|nvapi-|gh[opsur]_|github_pat_|glpat-|xox[abeprs]-|xapp-|dop_v1_|pypi-AgE|SG\.|eyJ"
 _LIKELY = r"[spr]k[-_]|iv-|AQ\.|tgp_|fw_|gsk_|csk-|xai-|hf_|pplx-|r8_|npm_"
 _KEY = re.compile(rf"{_WORD_START}(?:(?P<sure>{_SURE})|{_LIKELY}){_BODY}{{12,}}+")
@@ -23,8 +23,8 @@ _KEY = re.compile(rf"{_WORD_START}(?:(?P<sure>{_SURE})|{_LIKELY}){_BODY}{{12,}}+
 _PEM = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:[^-]|-(?!----))*+(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?"
 )
-# A name that says what its value is: in the environment, in JSON, in a header, in a query. Only the value is taken. What separates the two is
-# rarer than letters, so it is looked for first.
+# A name that says what its value is: in the environment, in JSON, in a header, in a query. Only the value is removed. The separator between
+# the two is rarer than letters, so it is searched for first.
 _VALUE = re.compile(
     r"""(?P<name>[:=][ \t]{0,3}(?:\\?["'])?)(?P<value>[A-Za-z0-9+/_.~%$!-]{8,}+=*+)"""
 )
@@ -65,7 +65,7 @@ class _Pattern(NamedTuple):
 
 
 def secrets_in(text: str, *, wary: bool = False) -> list[Secret]:
-    """The keys, tokens, passwords and seals of a text, in order and apart from each other."""
+    """The keys, tokens, passwords and seals of a text, in order and without overlaps."""
     lowered = text.lower()
     found = [
         Secret(kind, match.start(group), match.end(group))
@@ -86,8 +86,8 @@ def secrets_in(text: str, *, wary: bool = False) -> list[Secret]:
 def redacted(text: str, *, wary: bool = False) -> str:
     """The text with a placeholder for each key, token, password and seal.
 
-    With `wary`, every run of characters that is too long or too mixed for a name counts as one; for texts that hold names and messages, not
-    a conversation.
+    With `wary`, every run of characters that is too long or too mixed for a name counts as one; for texts of names and messages, not
+    for conversations.
     """
     secrets = secrets_in(text, wary=wary)
     if secrets:
@@ -119,12 +119,12 @@ def _has_value(found: re.Match[str]) -> bool:
 
 
 def _is_value(value: str) -> bool:
-    """Whether what stands behind a name is no word of a sentence or a program."""
+    """Whether the value after a name is not a word of a sentence or a program."""
     return any(character.isdigit() for character in value)
 
 
 def _unless_plain(found: re.Match[str]) -> str:
-    """Whether a run of characters is no name: it is too long for a word, or too mixed for words."""
+    """Whether a run of characters is not a name: it is too long for a word, or too mixed for words."""
     run = found[0]
     is_secret = _LONG.search(run) or any(
         map(_is_mixed, (*_LONG_WITH_SLASHES.findall(run), *_LONG_WITH_ALL.findall(run)))

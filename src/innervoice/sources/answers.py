@@ -1,4 +1,4 @@
-"""What programs say of an answer beside its parts: words for the reason of its end, and for levels of reasoning -> ours."""
+"""Facts of programs about an answer besides its parts: words for the finish reason, and for levels of reasoning -> ours."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _REASONS: dict[str, FinishReason] = {
     "error": "error",
 }
 _UNSAID = {"", "unknown", "other"}
-"""Words that say that the reason is not known."""
+"""Words for an unknown reason."""
 
 
 def answer_from(
@@ -50,7 +50,7 @@ def answer_from(
     error: Failure | None = None,
     notes: tuple[Note, ...] = (),
 ) -> Response:
-    """An answer whose parts are known; an unknown reason for its end is noted, and treated as a normal stop."""
+    """An answer whose parts are known; an unknown finish reason is noted, and treated as a normal stop."""
     word = (reason or "").lower().replace("-", "_")
     known = _REASONS.get(word)
     if known is None and word not in _UNSAID:
@@ -70,7 +70,7 @@ def answer_from(
 
 
 def as_effort(word: Any) -> Reasoning | None:
-    """A level of reasoning, as a program wrote it; None for a word that is not one of ours."""
+    """A level of reasoning, as a program wrote it; None for an unknown word."""
     try:
         return Reasoning.from_any(word.lower()) if isinstance(word, str) else None
     except UsageError:

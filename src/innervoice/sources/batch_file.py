@@ -1,7 +1,7 @@
 """Batch files of providers -> a conversation for each line.
 
-Lines of answers (OpenAI, Azure, vLLM, Groq, Mistral, Together, Fireworks, Anthropic, Gemini, Vertex, Bedrock) are read as `wire/envelopes.py` says;
-a line whose request failed, expired or was canceled is a turn with the failure. Lines of requests, which such a batch is made of, are read as requests.
+Lines of answers (OpenAI, Azure, vLLM, Groq, Mistral, Together, Fireworks, Anthropic, Gemini, Vertex, Bedrock) are read as described in `wire/envelopes.py`;
+a line whose request failed, expired or was canceled is a turn with the failure. Lines of requests, the input of such a batch, are read as requests.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class BatchForm(NamedTuple):
     """One form of lines."""
 
     id: str | None
-    """The member that names a line; None: the number of the line does."""
+    """The member with the id of a line; None: the number of the line is the id."""
     answers: frozenset[str]
-    """A line with one of these is an answer."""
+    """A line with one of these members is an answer."""
     requests: tuple[str, ...]
     """Where the body of the request may be."""
 
@@ -89,7 +89,7 @@ READER = Reader(
     recognizes=_recognizes,
     open=_open,
     cannot_know=(
-        "What was asked, where the file has only answers.",
+        "The requests, where the file has only answers.",
         "When an answer was written, and how long it took.",
     ),
 )

@@ -1,6 +1,6 @@
 """The first bytes of a file -> the JSON values in them, the last one completed where the bytes end.
 
-A format is recognized by these alone, so that a folder of thousands of large files is listed without reading them.
+A format is recognized by these alone, so that a folder of thousands of large files can be listed without reading them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["first_dicts", "first_values"]
 
 _MOST_LINES = 64
 _DEEPEST = 64
-"""What is nested more deeply says nothing about a format."""
+"""Deeper nesting says nothing about a format."""
 _BOM = b"\xef\xbb\xbf"
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _OPEN_STRING = re.compile(
@@ -33,12 +33,12 @@ def first_dicts(beginning: bytes) -> list[dict[str, Any]]:
 
 @lru_cache(maxsize=4)
 def first_values(beginning: bytes) -> tuple[Any, ...]:
-    """The values of the first lines, or the beginning of a value that has many lines; () if it is not JSON. Not to be changed."""
+    """The values of the first lines, or the beginning of a value with many lines; () if it is not JSON. Do not modify them."""
     text = beginning.removeprefix(_BOM).lstrip()
     if not text.startswith((b"{", b"[")):
         return ()
     *lines, last = text.split(b"\n", _MOST_LINES)
-    # A line that ends in the middle of a value is followed by the rest of it, and not by another value.
+    # A line that ends in the middle of a value is followed by the rest of it, not by another value.
     goes_on = lines and lines[0].rstrip().endswith((b"{", b"[", b",", b":"))
     if not goes_on and (found := [value for line in lines if (value := _loaded(line)) is not None]):
         more = _completed(last) if len(lines) < _MOST_LINES else None
@@ -58,7 +58,7 @@ def _loaded(line: bytes) -> Any:
 
 
 def _completed(data: bytes) -> Any:
-    """The value that begins here, as far as it goes; None if it is not JSON."""
+    """The value that begins here, as far as the text goes; None if it is not JSON."""
     try:
         return load_json(data)
     except ValueError:
@@ -73,7 +73,7 @@ def _completed(data: bytes) -> Any:
 
 
 def _closed(text: str) -> str:
-    """The text up to its last whole value, or into the string that it ends in, with all that is open closed."""
+    """The text up to its last whole value, or up to the middle of a string at its end, with everything open closed."""
     open_brackets: list[str] = []
     kept, closers = 0, ""
     before = ""
@@ -108,5 +108,5 @@ def _closed(text: str) -> str:
 
 
 def _is_key(open_brackets: list[str], before: str) -> bool:
-    """Whether a string here would be the name of a member."""
+    """Whether a string at this point would be the name of a member."""
     return bool(open_brackets) and open_brackets[-1] == "}" and before in ("{", ",")

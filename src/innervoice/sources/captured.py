@@ -1,6 +1,6 @@
-"""Captured answers -> conversations: one body, one stream (SSE, JSON lines, an AWS event stream), or one body a line.
+"""Captured answers -> conversations: one body, one stream (SSE, JSON lines, an AWS event stream), or one body per line.
 
-A stream that was cut, or still grows, gives the parts so far.
+A stream that was cut off, or still grows, yields the parts so far.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _WRAPPERS = ("response", "body")
 _PIECE = 1 << 20
 _BLANKS = b"\xef\xbb\xbf \r\n\t"
 _FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
-"""What a line of server-sent events begins with."""
+"""The beginnings of lines of server-sent events."""
 _PRELUDE = 12
 
 
@@ -43,7 +43,7 @@ def _recognizes(data: Data, beginning: bytes) -> bool:
 
 
 def _is_captured(value: Any) -> bool:
-    """Whether a value is an answer and not a line of another format that holds one."""
+    """Whether a value is an answer and not a line of another format that contains one."""
     return is_answer(value) and not batch_form_of(value) and not is_record(value)
 
 
@@ -64,7 +64,7 @@ def is_answer(value: Any) -> bool:
 
 
 def read_captured(body: Any, hints: Hints = NO_HINTS) -> Response:
-    """The answer in a body or a stream; a provider's error is its `error`. Raises `DecodeError` for what is no answer."""
+    """The answer in a body or a stream; a provider's error is its `error`. Raises `DecodeError` for anything else."""
     response = read_answer(body, **hints._asdict())
     return _checked(response)
 
@@ -91,7 +91,7 @@ def _open(data: Data) -> Opened:
 
 
 def _logged(entry: Entry, value: Any, hints: Hints) -> Conversation:
-    """A line of a log; some keep the request beside the answer."""
+    """A line of a log; some keep the request next to the answer."""
     answer = read_captured(_unwrap(value), hints)
     asked = value if is_history(value) else as_dict(value).get("request")
     if not is_history(asked):
@@ -106,7 +106,7 @@ def _conversation(entry: Entry, answer: Response) -> Conversation:
 
 
 def _is_log(data: Data) -> bool:
-    """Whether each line is an answer. What is on the first one decides: a stream of lines begins with a piece of an answer."""
+    """Whether each line is an answer. The first one decides: a stream of lines begins with a piece of an answer."""
     if is_stream(data.piece(0, _PIECE)) or not is_json_lines(data):
         return False
     return any(_is_whole(_unwrap(line.value)) for line in islice(json_lines(data, []), 1))
@@ -171,5 +171,5 @@ READER = Reader(
     name="captured answers",
     recognizes=_recognizes,
     open=_open,
-    cannot_know=("What was asked.", "When the answer was written, and how long it took."),
+    cannot_know=("The request.", "When the answer was written, and how long it took."),
 )

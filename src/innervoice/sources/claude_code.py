@@ -1,7 +1,7 @@
-"""Sessions of Claude Code -> conversations: the main one, and one for each subagent.
+"""Claude Code sessions -> conversations: the main one, and one for each subagent.
 
-`sessions/transcripts.py` says how lines become messages. Beside these a line has a time, and one of the model its tokens and the reason why it
-stopped. Subagents are in the file itself (`isSidechain`), in `agent-ID.jsonl` beside it (before 2.1.2), or in `SESSION/subagents/` (since
+`sessions/transcripts.py` describes how lines become messages. In addition a line has a time, and a line of the model its tokens and its finish
+reason. Subagents are in the file itself (`isSidechain`), in `agent-ID.jsonl` next to it (before 2.1.2), or in `SESSION/subagents/` (since
 then), with a description in `agent-ID.meta.json` (https://github.com/daaain/claude-code-log/issues/79, read 2026-11-16).
 """
 
@@ -30,7 +30,7 @@ __all__ = ["READER"]
 
 _SPEAKERS = ("user", "assistant")
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
-"""Lines that name a session -> the member with the name; the first kind that a file has counts."""
+"""Lines that name a session -> the member with the name; the first kind in a file counts."""
 _OTHERS = {"system", "progress", "attachment", "file-history-snapshot", "queue-operation", "last-prompt", "agent-name"}  # fmt: skip
 _HEAD = (
     "type", "uuid", "parentUuid", "isSidechain", "agentId", "isMeta", "isCompactSummary", "timestamp", "cwd", "gitBranch", "leafUuid",
@@ -46,7 +46,7 @@ def _recognizes(_: Data, beginning: bytes) -> bool:
 def _is_line(entry: dict[str, Any]) -> bool:
     kind = entry.get("type")
     if kind in _SPEAKERS:
-        # A long line may end before its message.
+        # A long line may be cut off before its message.
         return isinstance(entry.get("message"), dict) or {"parentUuid", "sessionId"} <= entry.keys()
     if not isinstance(kind, str):
         return False
@@ -67,7 +67,7 @@ def _open(data: Data) -> Opened:
     sources = {entry.id: Data(agents[entry.id]) for entry in found}
     entries += found
     if not entries:
-        raise DecodeError("a session of Claude Code without a message")
+        raise DecodeError("the Claude Code session has no messages")
     titles = {entry.id: entry.title for entry in entries}
 
     def read(entry: Entry) -> Conversation:
@@ -82,7 +82,7 @@ def _open(data: Data) -> Opened:
 
 
 def _indexed(data: Data, index: SessionIndex) -> str:
-    """Fills the index; gives the title of the session: its name or the first words of the user, and the folder and branch."""
+    """Fills the index; returns the title of the session: its name or the first words of the user, and the folder and branch."""
     names: dict[str, str] = {}
     chains: dict[Any, str] = {}
     uuids: set[Any] = set()
@@ -107,7 +107,7 @@ def _indexed(data: Data, index: SessionIndex) -> str:
             if kind == "user" and not lane and not _holds_results(message):
                 index.begins_turn(start, number)
             _add(index, lane, head, message)
-    # A summary may be that of another session.
+    # A summary may belong to another session.
     own = [name for name in _TITLES if name in names and leaves[name] in (None, *uuids)]
     called = names[own[0]] if own else index.title
     return f"{called} ({place})" if called and place else called
@@ -165,7 +165,7 @@ def _from_agent(data: Data) -> Conversation:
     _indexed(data, index)
     entries = index.entries()
     if not entries:
-        raise DecodeError("the file of a subagent without a message")
+        raise DecodeError("the subagent's file has no messages")
     return _read(data, index, entries[0].id)
 
 
@@ -188,7 +188,7 @@ def _companions(path: Path) -> list[Path]:
 
 @lru_cache(maxsize=64)
 def _flat_agents(folder: Path, _: int) -> dict[str, list[Path]]:
-    """The files of subagents beside sessions, by the session that their first line names."""
+    """The files of subagents next to sessions, by the session that their first line names."""
     found: dict[str, list[Path]] = {}
     for file in sorted(folder.glob("agent-*.jsonl")):
         try:
@@ -214,12 +214,12 @@ def _agent_entries(agents: dict[str, Path]) -> Iterator[Entry]:
 
 READER = Reader(
     kind="claude-code",
-    name="a session of Claude Code",
+    name="a Claude Code session",
     recognizes=_recognizes,
     open=_open,
     cannot_know=(
         "The system prompt, the tools and the settings of the requests.",
-        "How long the model took, but for the time between two lines.",
+        "How long the model took, except for the time between two lines.",
     ),
     companions=_companions,
 )

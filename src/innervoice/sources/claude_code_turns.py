@@ -1,4 +1,4 @@
-"""Lines of a session of Claude Code -> turns with times, tokens, status and marks."""
+"""Lines of a Claude Code session -> turns with times, tokens, status and marks."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ def _marks(entry: dict[str, Any], *, is_abandoned: bool) -> tuple[Mark, ...]:
     return tuple(marks)
 
 
-# ---- what the model said ----------------------------------------------------------------------------------
+# ---- the model's turns -------------------------------------------------------------------------------------
 
 
 def _answer(turn: SessionTurn, own: list[dict[str, Any]], *, is_over: bool) -> Response:
-    """The answer of a turn: its tokens and reason stand on the last line that has them."""
+    """The answer of a turn: its tokens and finish reason are on the last line that has them."""
     body: dict[str, Any] = {"type": "message", "role": "assistant"}
     for entry in own:
         message = as_dict(entry.get("message"))
@@ -88,13 +88,13 @@ def _answer(turn: SessionTurn, own: list[dict[str, Any]], *, is_over: bool) -> R
 
 
 def _is_over(following: SessionTurn) -> bool:
-    """Whether an answer before this turn was whole; programs of old wrote no reason."""
+    """Whether an answer before this turn was complete; old versions wrote no finish reason."""
     parts = following.message.parts
     return not any(isinstance(part, Text) and part.text.startswith(_INTERRUPTED) for part in parts)
 
 
 class _Times:
-    """When lines were written, by their numbers and their names."""
+    """When lines were written, by their numbers and their ids."""
 
     def __init__(self, entries: list[dict[str, Any]]) -> None:
         self.of_line = [seconds_of(entry.get("timestamp")) for entry in entries]
@@ -106,7 +106,7 @@ class _Times:
 
 
 def _seconds(own: list[dict[str, Any]], times: _Times, before: SessionTurn | None) -> float | None:
-    """From the line that the answer follows to its last line."""
+    """The time from the line that the answer follows to its last line."""
     start = times.of_name.get(as_text(own[0].get("parentUuid")) or "")
     if start is None and before:
         start = times.of_line[before.lines[-1]]
@@ -117,7 +117,7 @@ def _seconds(own: list[dict[str, Any]], times: _Times, before: SessionTurn | Non
 
 
 def _errors(entries: list[dict[str, Any]], lane: Lane) -> list[tuple[int, Turn]]:
-    """The errors of the API that the user saw in place of an answer."""
+    """The errors of the API that the user saw instead of an answer."""
     chains: dict[Any, str] = {}
     made: list[tuple[int, Turn]] = []
     for number, entry in enumerate(entries):
@@ -144,10 +144,10 @@ def _errors(entries: list[dict[str, Any]], lane: Lane) -> list[tuple[int, Turn]]
 
 
 def _abandoned(turns: list[SessionTurn], entries: list[dict[str, Any]]) -> set[int]:
-    """The first lines of the turns that the user went back behind.
+    """The first lines of the turns that the user abandoned by going back to an earlier one.
 
     The conversation is the chain from the last line up its parents. Results of parallel calls hang on the line of their
-    call, beside the chain, and belong to it.
+    call, outside the chain, but belong to it.
     """
     lines = {
         uuid: number
@@ -194,7 +194,7 @@ def _ancestors(line: int, entries: list[dict[str, Any]], lines: dict[str, int]) 
 
 
 def _root(chain: set[int], entries: list[dict[str, Any]]) -> bool:
-    """Whether a chain goes up to a line that says that nothing is above it."""
+    """Whether a chain leads up to a line without a parent."""
     return any(
         "parentUuid" in entries[line] and all(entries[line].get(name) is None for name in _PARENTS)
         for line in chain

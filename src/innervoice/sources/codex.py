@@ -1,7 +1,7 @@
 """Sessions of Codex (`rollout-*.jsonl`) -> a conversation.
 
-`sessions/transcripts.py` says how lines become messages. Beside these the file has a line `token_count` behind each answer, `turn_context` with
-the settings of the following turns, and `compacted` with what replaces the history before it.
+`sessions/transcripts.py` describes how lines become messages. In addition the file has a line `token_count` after each answer, `turn_context` with
+the settings of the following turns, and `compacted` with the replacement of the history before it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _INJECTED = (
     "<environment_context>", "<user_instructions>", "<permissions", "<collaboration_mode>", "<turn_aborted>", "<user_shell_command>",
     "<skills", "# AGENTS.md instructions",
 )  # fmt: skip
-"""How messages begin that Codex writes in the user's name."""
+"""The beginnings of messages that Codex writes in the user's name."""
 _FAILURES = {"error", "stream_error"}
 _COUNTS = {
     "input_tokens": "input_tokens",
@@ -65,7 +65,7 @@ class _Settings:
         self._reasoning: dict[str, Any] = {}
 
     def take(self, kind: Any, payload: dict[str, Any]) -> None:
-        """Takes a line."""
+        """Reads a line."""
         if kind == "session_meta":
             host = host_of(as_text(payload.get("model_provider")) or "")
             self.provider = host.id if host else None
@@ -80,7 +80,7 @@ class _Settings:
             self._reasoning = {name: word for name, word in asked.items() if isinstance(word, str)}
 
     def lines(self) -> list[bytes]:
-        """Lines that say who answers from here on, for a piece of a file that begins behind those that said it."""
+        """Lines with the model and the settings from here on, for a piece of a file that begins after the original ones."""
         made: list[dict[str, Any]] = []
         if self.provider:
             made.append({"type": "session_meta", "payload": {"model_provider": self.provider}})
@@ -106,7 +106,7 @@ def _open(data: Data) -> Opened:
     befores = _indexed(data, index)
     entries = index.entries()
     if not entries:
-        raise DecodeError("a session of Codex without an item")
+        raise DecodeError("the Codex session has no items")
 
     def read(entry: Entry) -> Conversation:
         lane = index.lanes[entry.id]
@@ -121,7 +121,7 @@ def _open(data: Data) -> Opened:
 
 
 def _indexed(data: Data, index: SessionIndex) -> dict[int, _Settings]:
-    """Fills the index; gives the settings at the beginning of each piece."""
+    """Fills the index; returns the settings at the beginning of each piece."""
     settings = _Settings()
     befores: dict[int, _Settings] = {}
     for number, (start, line) in enumerate(data.lines(), 1):
@@ -231,7 +231,7 @@ def _is_stopped(entries: list[dict[str, Any]]) -> bool:
 
 
 def _seconds(entries: list[dict[str, Any]], first: int, last: int) -> float | None:
-    """From the item before the answer to its last line."""
+    """The time from the item before the answer to its last line."""
     items = (
         entries[n] for n in range(first - 1, -1, -1) if entries[n].get("type") == "response_item"
     )
@@ -244,7 +244,7 @@ def _seconds(entries: list[dict[str, Any]], first: int, last: int) -> float | No
 
 
 def _own_turns(entry: dict[str, Any], line: int) -> list[Turn]:
-    """The turns that Codex adds: what a compaction puts in place of the history, and errors that it shows."""
+    """The turns that Codex adds: the replacement of the history by a compaction, and errors that it shows."""
     payload = as_dict(entry.get("payload"))
     known: dict[str, Any] = {"at": seconds_of(entry.get("timestamp")), "line": line}
     if entry.get("type") == "compacted":
@@ -270,12 +270,12 @@ def _own_turns(entry: dict[str, Any], line: int) -> list[Turn]:
 
 READER = Reader(
     kind="codex",
-    name="a session of Codex",
+    name="a Codex session",
     recognizes=_recognizes,
     open=_open,
     cannot_know=(
         "The tools of the requests.",
         "The reason why the model stopped.",
-        "How long the model took, but for the time between two lines.",
+        "How long the model took, except for the time between two lines.",
     ),
 )

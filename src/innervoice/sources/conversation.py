@@ -1,6 +1,6 @@
-"""What a source holds: conversations, turn by turn, with what the source knows about each turn.
+"""The content of a source: conversations, turn by turn, with the facts that the source has about each turn.
 
-A source that does not know something leaves it None and says so in `Reader.cannot_know`; nothing is guessed.
+If a source does not know something, the value is None and `Reader.cannot_know` says so; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from innervoice.canon.value import Value
 __all__ = ["Conversation", "Mark", "Turn"]
 
 Mark: TypeAlias = Literal["compaction", "abandoned", "api_error", "injected"]
-"""What a program says of a turn: it replaces what was before, the user went back behind it, it is an error that was shown and never sent, or
-the program and not the user wrote it."""
+"""How a program marks a turn: it replaces everything before, the user abandoned it by going back, it is an error that was shown and never sent,
+or the program and not the user wrote it."""
 
 
 class Turn(Value, frozen=True, kw_only=True):
-    """A message, and what its source knows about it."""
+    """A message, and the facts that its source has about it."""
 
     message: Message
     answer: Response | None = None
@@ -30,9 +30,9 @@ class Turn(Value, frozen=True, kw_only=True):
     seconds: float | None = None
     """How long the model took."""
     cost: float | None = None
-    """What it cost in dollars, as the source says; None where it says nothing."""
+    """What it cost in dollars, according to the source; None if the source does not say."""
     line: int | None = None
-    """The first line of the file that holds it, counted from 1."""
+    """The first line of the file that contains it, counted from 1."""
     marks: tuple[Mark, ...] = ()
 
 
@@ -42,16 +42,16 @@ class Conversation(Value, frozen=True, kw_only=True):
     id: str
     """Unique in its source, and the same whenever the source is opened."""
     title: str = ""
-    """The first words of the user, or what the program called it."""
+    """The first words of the user, or the program's title."""
     turns: tuple[Turn, ...] = ()
     parent: str | None = None
-    """The id of the conversation that started this one, for a subagent's."""
+    """The id of the conversation that started this one, for a subagent."""
     request: Request | None = None
-    """The settings of the last request (model, system prompt, tools, reasoning), with no messages; None where the source has none."""
+    """The settings of the last request (model, system prompt, tools, reasoning), without messages; None if the source has none."""
 
     @property
     def sent(self) -> tuple[Turn, ...]:
-        """The turns that the next request would hold: those since the last compaction, without errors and abandoned ones."""
+        """The turns that the next request would contain: those since the last compaction, without errors and abandoned ones."""
         starts = [number for number, turn in enumerate(self.turns) if "compaction" in turn.marks]
         turns = self.turns[starts[-1] :] if starts else self.turns
         return tuple(turn for turn in turns if not {"abandoned", "api_error"} & {*turn.marks})

@@ -1,4 +1,4 @@
-"""Folders -> the files in them that a reader knows, in sorted order, each session once."""
+"""Folders -> the files in them that a reader recognizes, in sorted order, each session once."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _HIDDEN = frozenset({".claude", ".codex", ".gemini", ".opencode", ".qwen", ".loc
 class FoundPaths(Iterator[Path]):
     """The files below paths, one after the other: those of a folder, then those of its folders.
 
-    A file that was named is given whatever it is. Companions of a session, as the files of its subagents, are left out.
+    A file that was named is returned in any case. Companions of a session, such as the files of its subagents, are left out.
     """
 
     def __init__(self, paths: Iterable[Path], reader_of: Callable[[Path], Reader | None]) -> None:
         self.unknown = 0
-        """How many files were of no known format."""
+        """How many files have an unknown format."""
         self.troubles: list[Trouble] = []
         """What could not be read."""
         self._reader_of = reader_of
@@ -84,7 +84,7 @@ class FoundPaths(Iterator[Path]):
                 yield path
 
     def _is_new(self, path: Path) -> bool:
-        """False for what was found before, by another name."""
+        """False for a file that was found before, under another name."""
         try:
             real = path.resolve()
         except (OSError, RuntimeError):

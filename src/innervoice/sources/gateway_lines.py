@@ -1,4 +1,4 @@
-"""What the gateway writes with `--log-format json`, `innervoice run --report` and `GET /v1/explain/ID`: a line for each request, without texts."""
+"""The output of the gateway with `--log-format json`, of `innervoice run --report` and of `GET /v1/explain/ID`: a line for each request, without texts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _open(data: Data) -> Opened:
         report = _report(line)
         if report is None or report["id"] in places:
             if len(troubles) < _MOST_TROUBLES:
-                troubles.append(Trouble(number, "expected the report of a request, and a new one"))
+                troubles.append(Trouble(number, "expected the report of a new request"))
             continue
         places[report["id"]] = (position, position + len(line), number)
         entries.append(_entry(report, *places[report["id"]]))
@@ -81,11 +81,11 @@ def _conversation(entry: Entry, report: dict[str, Any], line: int) -> Conversati
 
 READER = Reader(
     kind="gateway-lines",
-    name="lines of the gateway about its requests",
+    name="request reports of the gateway",
     recognizes=_recognizes,
     open=_open,
     cannot_know=(
-        "What was asked and answered: a line tells what became of a request, and has no texts.",
+        "The requests and the answers: a line reports what happened to a request, and has no texts.",
         "Which requests belong together.",
     ),
 )

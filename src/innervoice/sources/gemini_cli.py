@@ -5,12 +5,12 @@ google-gemini/gemini-cli (read 2026-11-16), and session files quoted in public t
 
   before 0.58  One JSON object: sessionId, projectHash, startTime, lastUpdated, messages.
   since        A line for each record. The first has the members of the object without messages; `{"$set": {...}}` changes some of them; a line
-               with an `id` is a message, and replaces the earlier one with this id; `{"$rewindTo": id}` takes back this message and all behind it;
+               with an `id` is a message, and replaces the earlier one with this id; `{"$rewindTo": id}` undoes this message and all after it;
                `$set.messages` is the whole history as the model gets it from now on: after a compression, a resume or a cancelled turn.
 
 A message has a type: `user`, `gemini`, or a notice of the program (`info`, `warning`, `error`) that is never sent. `thoughts` are summaries, each with
 a subject and a description. `toolCalls` hold calls and their results; files since 0.58 may have the same calls in `content`, there with signatures.
-Calls that the model made in several steps without a word between them are in one message. Subagents are in `chats/<sessionId>/<id>.jsonl`.
+Calls that the model made in several steps without text between them are in one message. Subagents are in `chats/<sessionId>/<id>.jsonl`.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ _BEGINNING = 1 << 20
 
 
 class _Session:
-    """A file as it is replayed; what was taken back or replaced stays where it was."""
+    """A file as it is replayed; messages that were undone or replaced stay in their place."""
 
     def __init__(self) -> None:
         self.head: dict[str, Any] = {}
         self.records: list[Record] = []
         self.troubles: list[Trouble] = []
         self._places: dict[str, int] = {}
-        """Where the messages are that the model still gets."""
+        """The places of the messages that the model still gets."""
 
     def apply(self, record: Any, line: int | None) -> None:
-        """Takes the next record of a file."""
+        """Reads the next record of a file."""
         match record:
             case {"$rewindTo": str(name)}:
                 names = list(self._places)
@@ -77,10 +77,10 @@ class _Session:
             self._rebuild({name: message for name, message in named.items() if name}, line)
 
     def _rebuild(self, messages: dict[str, dict[str, Any]], line: int | None) -> None:
-        """The model gets these messages from now on."""
+        """Sets the messages that the model gets from now on."""
         lost = [name for name in self._places if name not in messages]
         new = [name for name in messages if name not in self._places]
-        # Turns that went away for others were compressed; those that just went away were cancelled.
+        # Turns that were replaced by others were compressed; those that were only removed were cancelled.
         self._take_away(lost, () if new else ("abandoned",))
         if list(messages) != [*self._places, *new]:  # others came before those that stay
             stay = {name: self.records[place] for name, place in self._places.items()}
@@ -178,7 +178,7 @@ def _open(data: Data) -> Opened:
     return Opened(entries, read, troubles, (_NOTICED,) if is_noticed else ())
 
 
-_NOTICED = "Notices of the program that no model saw: they are left out."
+_NOTICED = "Notices of the program that were not sent to a model: they are left out."
 
 
 def _entry(data: Data, session: _Session) -> Entry | None:
@@ -196,7 +196,7 @@ def _entry(data: Data, session: _Session) -> Entry | None:
 
 
 def _companions(path: Path) -> list[Path]:
-    """The files of subagents: in a folder with the id of the session, beside it."""
+    """The files of subagents: in a folder next to it, named after the id of the session."""
     name = _name_in(Data(path).piece(0, 4096))
     if name is None:
         return []
@@ -212,7 +212,7 @@ def _companions(path: Path) -> list[Path]:
 
 
 def _name_in(head: bytes) -> str | None:
-    """The id of a session, out of the first bytes of its file."""
+    """The id of a session, from the first bytes of its file."""
     _, _, rest = head.partition(b'"sessionId"')
     quoted = rest.lstrip(b" \t\r\n:").split(b'"')
     name = str(quoted[1], "utf-8", "replace") if len(quoted) > 2 else ""
@@ -221,14 +221,14 @@ def _name_in(head: bytes) -> str | None:
 
 READER = Reader(
     kind="gemini-cli",
-    name="a session of Gemini CLI",
+    name="a Gemini CLI session",
     recognizes=_recognizes,
     open=_open,
     cannot_know=(
         "How long the model took, and why it stopped.",
         "The reasoning itself: the thoughts are summaries.",
         "The system prompt, the tools and the settings of a request.",
-        "Whether the Gemini API, Vertex AI or Code Assist answered; it is taken for the Gemini API.",
+        "Whether the Gemini API, Vertex AI or Code Assist answered; the Gemini API is assumed.",
         "Whether calls of one turn were made at once, or one after the other.",
     ),
     companions=_companions,

@@ -1,7 +1,7 @@
 """Messages of Gemini CLI's session files -> turns.
 
-What a message holds is described in `sources/gemini_cli.py`. A message of the model becomes its thoughts, its words and its calls, in this order, and a
-turn with the results of the calls; results that a later message of the user repeats (as the history of the model has them) stay there.
+The content of a message is described in `sources/gemini_cli.py`. A message of the model becomes a turn with its thoughts, its text and its calls, in this
+order, and a turn with the results of the calls; results that a later user message repeats (as in the model's history) stay there.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ NOTICES = ("info", "warning")
 """Types of messages that only the user sees."""
 TYPES = ("user", "gemini", "error", *NOTICES)
 _INJECTED = ("<session_context>", "This is the Gemini CLI.")
-"""How texts begin that the program puts in front of the conversation."""
+"""The beginnings of texts that the program puts in front of the conversation."""
 
 
 class Record(NamedTuple):
-    """A message, the line it first stood in, and what happened to it."""
+    """A message, the line where it first appeared, and what happened to it."""
 
     message: dict[str, Any]
     line: int | None
@@ -106,7 +106,7 @@ def _model_turns(
 def _thoughts(message: dict[str, Any], author: Author) -> Iterator[Thinking]:
     for thought in map(as_dict, as_list(message.get("thoughts"))):
         subject, about = as_text(thought.get("subject")), as_text(thought.get("description"))
-        # The API sends the subject in bold before the description, and the program takes them apart.
+        # The API sends the subject in bold before the description, and the program separates them.
         text = "\n\n".join(piece for piece in (f"**{subject}**" if subject else "", about) if piece)
         yield Thinking(text, "summary" if text else "hidden", origin=author.origin)
 
@@ -131,7 +131,7 @@ def _results(call: dict[str, Any]) -> Iterator[ToolResult]:
 
 
 def _usage(tokens: Any) -> Usage | None:
-    """The counts of the Gemini API: thoughts are beside the output, and results of its own tools beside the input."""
+    """The counts of the Gemini API: thoughts are not included in the output, and results of its own tools not in the input."""
     counts = as_dict(tokens)
     if not counts:
         return None
@@ -156,7 +156,7 @@ def _wire_parts(content: Any) -> list[Any]:
 
 
 def _said(content: Any) -> tuple[Part, ...]:
-    """What the user, or a tool, said."""
+    """Parts of the user, or of a tool."""
     parts = _wire_parts(content)
     if not parts:
         return ()
@@ -168,7 +168,7 @@ def _said(content: Any) -> tuple[Part, ...]:
 
 
 def _answered(content: Any, author: Author) -> tuple[Part, ...]:
-    """What the model said."""
+    """Parts of the model."""
     parts = _wire_parts(content)
     if not parts:
         return ()

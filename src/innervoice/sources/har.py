@@ -1,7 +1,7 @@
 """Recordings of a browser or a proxy (HAR 1.2) -> the conversations with model APIs in them.
 
-A request whose history begins with that of a former one and its answer goes on with the same conversation. Of an exchange only the bodies, the
-times and the path of the URL are read: headers, cookies and query strings hold keys (http://www.softwareishard.com/blog/har-12-spec/, read 2026-11-16).
+A request whose history begins with that of an earlier one and its answer continues the same conversation. Of an exchange only the bodies, the
+times and the path of the URL are read: headers, cookies and query strings contain keys (http://www.softwareishard.com/blog/har-12-spec/, read 2026-11-16).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
 __all__ = ["READER"]
 
 _MODEL = re.compile(r"/models?/([^/:]+)")
-"""The model in a path, of the APIs that have it there."""
+"""The model in a path, for the APIs that have it there."""
 
 
 def _recognizes(_: Data, beginning: bytes) -> bool:
@@ -43,7 +43,7 @@ def _recognizes(_: Data, beginning: bytes) -> bool:
 
 
 class _Exchange(NamedTuple):
-    """A request to a model API, and what came back."""
+    """A request to a model API, and its response."""
 
     number: int
     turns: list[Turn]
@@ -52,7 +52,7 @@ class _Exchange(NamedTuple):
 
 
 class _Chain:
-    """A conversation that grows with each request that goes on with it."""
+    """A conversation that grows with each request that continues it."""
 
     def __init__(self, exchange: _Exchange) -> None:
         self.id = str(exchange.number)
@@ -61,7 +61,7 @@ class _Chain:
         self.add(exchange, 0)
 
     def add(self, exchange: _Exchange, known: int) -> None:
-        """Adds what is new behind the first `known` messages."""
+        """Adds what is new after the first `known` messages."""
         self.turns += [*exchange.turns[known:], exchange.answer]
         self.request = exchange.request
         sent = [turn.message for turn in self.turns if turn.marks != ("api_error",)]
@@ -86,7 +86,7 @@ class _Chain:
 
 
 def _said(message: Message) -> tuple[Any, ...]:
-    """What a message says, without reasoning, ids and marks, which programs drop, make up and move."""
+    """The content of a message, without reasoning, ids and marks, which programs drop, invent and move."""
     results = [
         part.content if isinstance(part.content, str) else [_text(piece) for piece in part.content]
         for part in message.parts
@@ -117,7 +117,7 @@ def _open(data: Data) -> Opened:
         else:
             chains.append(_Chain(exchange))
     if not chains:
-        raise DecodeError(f"a HAR without a request to a model API; it has {others} other requests")
+        raise DecodeError(f"the HAR has no request to a model API; it has {others} other requests")
     conversations = {chain.id: _conversation(chain) for chain in chains}
     entries = [_entry(conversation) for conversation in conversations.values()]
     left_out = (f"What {others} other requests of the file were: they are not to a model API.",) if others else ()  # fmt: skip
@@ -196,7 +196,7 @@ def _absent(got: dict[str, Any]) -> Failure:
     status = as_count(got.get("status"))
     if not status:
         return Failure(message="the request was not answered")
-    return Failure(code=status, message="the recording does not have the body of this answer")
+    return Failure(code=status, message="the recording does not have the body of this response")
 
 
 def _content(holder: dict[str, Any]) -> bytes:

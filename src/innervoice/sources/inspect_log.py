@@ -7,7 +7,7 @@ UKGovernmentBEIS/inspect_ai (read 2026-11-16).
          be compressed with zstd, which Python reads since 3.14. A sample in chunks (log version 3) is a folder `samples/<id>_epoch_<n>/`.
   .json  One object: version, status, eval, samples, ...
 
-A sample is a conversation, one for each epoch. What it holds is described in `sources/inspect_samples.py`.
+A sample is a conversation, one for each epoch. Its content is described in `sources/inspect_samples.py`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _open(data: Data) -> Opened:
 
 @contextmanager
 def _zip(data: Data) -> Iterator[zipfile.ZipFile]:
-    """The archive; what is wrong with it is a `DecodeError`."""
+    """The archive; any problem with it is a `DecodeError`."""
     try:
         with zipfile.ZipFile(data.path or BytesIO(data.piece())) as archive:
             yield archive
@@ -101,11 +101,11 @@ def _open_zip(data: Data) -> Opened:
 def _unreadable(archive: zipfile.ZipFile) -> list[Trouble]:
     troubles = []
     if any(info.compress_type == _ZSTD for info in archive.infolist()) and not _reads_zstd():
-        why = "files of the log are compressed with zstd, which Python reads since 3.14; `inspect log convert` writes others"
+        why = "files of the log are compressed with zstd, which Python can read since 3.14; `inspect log convert` can rewrite the log without it"
         troubles.append(Trouble(None, why))
     chunked = [found[1] for name in archive.NameToInfo if (found := _CHUNKED.fullmatch(name))]
     if chunked:
-        why = f"{len(chunked)} samples are in chunks, which are not read, as {chunked[0]}"
+        why = f"{len(chunked)} samples are in chunks, which are not read, for example {chunked[0]}"
         troubles.append(Trouble(None, why))
     return troubles
 
@@ -125,7 +125,7 @@ def _header(archive: zipfile.ZipFile, troubles: list[Trouble]) -> dict[str, Any]
 
 
 def _titles(archive: zipfile.ZipFile) -> dict[str, str]:
-    """The first words of each sample, out of the summaries; a log without them, or with broken ones, gives none."""
+    """The first words of each sample, from the summaries; none for a log without them, or with broken ones."""
     titles: dict[str, str] = {}
     for name in archive.NameToInfo:
         if not name.startswith(_TITLES):
@@ -203,7 +203,7 @@ READER = Reader(
     open=_open,
     cannot_know=(
         "When users and tools wrote: only answers have a time.",
-        "The order of words and calls within an answer: the calls are listed behind its content.",
-        "What subagents of a sample said: it is in its events, which are read for tokens and times only.",
+        "The order of text and calls within an answer: the calls are listed after its content.",
+        "The conversations of subagents: they are in the events of a sample, which are read for tokens and times only.",
     ),
 )

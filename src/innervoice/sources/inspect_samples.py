@@ -4,14 +4,14 @@ After src/inspect_ai/_util/content.py, model/_chat_message.py, model/_model_outp
 model/_openrouter_reasoning.py of UKGovernmentBEIS/inspect_ai (read 2026-11-16).
 
 `messages` are system, user, assistant and tool messages. Their content is a text or a list of text, reasoning, image, audio, video, document, data and
-tool_use (which ran at the provider). What reasoning holds depends on the provider:
+tool_use (which ran at the provider). The members of reasoning depend on the provider:
 
   Anthropic   `reasoning` is the thought, with its `signature`; if `redacted`, it is the redacted data
-  Responses   if `redacted`, `reasoning` is the encrypted content and `summary` what can be read; `signature` is the id of the item
-  Gemini      if `redacted`, `reasoning` is the signature and `summary` what can be read
+  Responses   if `redacted`, `reasoning` is the encrypted content and `summary` is readable; `signature` is the id of the item
+  Gemini      if `redacted`, `reasoning` is the signature and `summary` is readable
   OpenRouter  `signature` is `reasoning-details://` and the list
 
-`events` of the kind model have the usage, times and the reason of the end; their output has the same message id. Long texts may be in
+`events` of the kind model have the usage, the times and the finish reason; their output has the same message id. Long texts may be in
 `attachments`, referred to as `attachment://<hash>`.
 """
 
@@ -55,7 +55,7 @@ __all__ = ["conversation_of", "input_title"]
 _DETAILS = "reasoning-details://"
 _ATTACHED = ("attachment://", "tc://")
 _REDACTS = frozenset({MESSAGES.name, CONVERSE.name})
-"""Where a redacted block is all that there is."""
+"""APIs where a redacted block is all that there is."""
 _MEDIA = {"image": "image", "audio": "audio", "video": "video", "document": "document"}
 
 
@@ -69,7 +69,7 @@ def input_title(sample: dict[str, Any]) -> str:
 
 
 def conversation_of(entry: Entry, sample: Any, evaluated: dict[str, Any]) -> Conversation:
-    """The conversation of a sample; `evaluated` is what the log says of the evaluation."""
+    """The conversation of a sample; `evaluated` has the log's facts about the evaluation."""
     if not isinstance(sample, dict):
         raise DecodeError(f"expected a sample, an object, not {type(sample).__name__}")
     attached = _attachments(sample.get("attachments"))
@@ -174,7 +174,7 @@ def _duration(value: Any) -> float | None:
 
 
 def _author(message: dict[str, Any], event: dict[str, Any], model: str | None) -> Author:
-    """Who answered: inspect writes `provider/model`, and in messages often the model alone."""
+    """The author of an answer: inspect writes `provider/model`, and in messages often the model alone."""
     asked = as_text(event.get("model")) or model or ""
     own = as_text(message.get("model"))
     provider, slash, name = asked.partition("/")
@@ -222,7 +222,7 @@ def _details(signature: str) -> list[Any]:
 
 
 def _said(content: Any) -> tuple[Part, ...]:
-    """What users and tools said."""
+    """Parts of users and tools."""
     if isinstance(content, str):
         return (Text(content),) if content else ()
     return tuple(map(_part, as_list(content)))
@@ -240,11 +240,11 @@ def _part(item: Any) -> Part:
             return Opaque(item)
 
 
-# ---- what is known of a request --------------------------------------------------------------------
+# ---- facts about a request -------------------------------------------------------------------------
 
 
 def _usage(value: Any) -> Usage | None:
-    """The counts, as the provider has them; the total tells whether the cache is beside the input, and reasoning beside the output."""
+    """The counts, as the provider has them; the total shows whether the input includes the cache, and the output the reasoning."""
     counts = as_dict(value)
     given, output = as_count(counts.get("input_tokens")), as_count(counts.get("output_tokens"))
     if given is None or output is None:

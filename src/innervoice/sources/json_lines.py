@@ -1,4 +1,4 @@
-"""Files of JSON lines: where each line is, without keeping any of them."""
+"""Files of JSON lines: the position of each line, without keeping any of them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def is_json_lines(data: Data) -> bool:
 
 
 def json_lines(data: Data, troubles: list[Trouble]) -> Iterator[JsonLine]:
-    """The lines one after the other; one that is not JSON is skipped, and is a trouble."""
+    """The lines one after the other; one that is not JSON is skipped, and added to the troubles."""
     for number, (start, line) in enumerate(data.lines(), 1):
         text = line.removeprefix(_BOM).strip()
         if not text:
@@ -61,9 +61,9 @@ class LineLog:
     def add(
         self, line: JsonLine, name: str, *, model: str | None = None, at: float | None = None
     ) -> None:
-        """Adds a line; one whose name came before gets a number behind it."""
+        """Adds a line; if its name was used before, a number is appended."""
         count = self._counts[name] = self._counts.get(name, 0) + 1
-        # A log names few models, and would hold each name many times.
+        # A log names few models, and would otherwise hold each name many times.
         model = self._models.setdefault(model, model) if model else None
         given = name if count == 1 else f"{name}~{count}"
         self._entries.append(
@@ -71,13 +71,13 @@ class LineLog:
         )
 
     def skip(self, line: JsonLine, why: str) -> None:
-        """Says why a line is not a conversation."""
+        """Adds the reason why a line is not a conversation."""
         self.troubles.append(Trouble(line.number, why))
 
     def opened(
         self, read: Callable[[Entry, Any], Conversation], cannot_know: tuple[str, ...] = ()
     ) -> Opened:
-        """The source; `read` makes a conversation of the value of a line."""
+        """The source; `read` turns the value of a line into a conversation."""
         if not self._entries:
             first = self.troubles[0] if self.troubles else Trouble(1, "the file is empty")
             raise DecodeError(
@@ -94,7 +94,7 @@ class LineLog:
 
 
 def read_line(data: Data, entry: Entry) -> Any:
-    """The value of the line of an entry; raises `DecodeError` if the file changed and it is not JSON now."""
+    """The value of the line of an entry; raises `DecodeError` if the file changed and the line is no longer JSON."""
     try:
         return load_json(data.piece(entry.start, entry.end).removeprefix(_BOM).strip())
     except ValueError:
@@ -102,7 +102,7 @@ def read_line(data: Data, entry: Entry) -> Any:
 
 
 def members_at(line: bytes, *names: str) -> dict[str, Any]:
-    """Some members of the object on a line, the others unread; {} if the line is not an object, which raises `ValueError` if not JSON."""
+    """Some members of the object on a line, without reading the others; {} if the line is not an object; raises `ValueError` if it is not JSON."""
     try:
         held = split_members(line)
     except ValueError:

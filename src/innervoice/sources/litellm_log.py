@@ -27,7 +27,7 @@ __all__ = ["READER", "is_record"]
 _INNER = "standard_logging_object"
 _TIMES = {"startTime", "endTime"}
 _SIGNS = {"call_type", "model_group", "response_cost", "spend", "request_id", "custom_llm_provider"}
-"""Members of a record, some of which every version writes."""
+"""Members of a record; every version writes some of them."""
 _FAILURE = ("status", "error_str", "error_information")
 
 
@@ -80,7 +80,7 @@ def _opened_whole(data: Data) -> Opened:
         records[entry.id] = _unwrapped(value)
         entries.append(entry)
     if not entries:
-        raise DecodeError("expected records of litellm, and there is none")
+        raise DecodeError("expected records of litellm, but found none")
     return Opened(entries, lambda entry: _conversation(entry, records[entry.id]), troubles)
 
 
@@ -109,7 +109,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _asked(record: dict[str, Any]) -> Any:
-    """The body of the request: as the proxy got it, or put together of the messages and the parameters."""
+    """The body of the request: as the proxy got it, or built from the messages and the parameters."""
     body = _parsed(record.get("proxy_server_request"))
     if isinstance(body, dict) and (body.get("messages") or body.get("input") or body.get("prompt")):
         return body
@@ -125,7 +125,7 @@ def _asked(record: dict[str, Any]) -> Any:
 
 
 def _parsed(value: Any) -> Any:
-    """The value, or the JSON in a text: a database has texts."""
+    """The value, or the JSON in a text: a database stores texts."""
     return parsed(value) if isinstance(value, str) else value
 
 
@@ -162,7 +162,7 @@ def _usage(record: dict[str, Any]) -> Usage:
 
 
 def _fell_back(record: dict[str, Any]) -> bool:
-    """Whether the router went on to another model: it counts its attempts in the hidden parameters or the metadata."""
+    """Whether the router switched to another model: it counts its attempts in the hidden parameters or the metadata."""
     places = (record.get("hidden_params"), record.get("metadata"))
     for holder in map(as_dict, map(_parsed, places)):
         headers = as_dict(holder.get("additional_headers"))
@@ -178,7 +178,7 @@ READER = Reader(
     recognizes=_recognizes,
     open=_open,
     cannot_know=(
-        "What was asked and answered, where `store_prompts_in_spend_logs` was off.",
+        "The requests and the answers, where `store_prompts_in_spend_logs` was off.",
         "Seals that litellm does not pass on.",
     ),
 )

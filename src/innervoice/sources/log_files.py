@@ -1,4 +1,4 @@
-"""The files of a log of requests: one for each process, of a bounded size, deleted when they are old or too many.
+"""The files of a request log: one for each process, of a bounded size, deleted when they are old or too many.
 
 Every file can be read alone. Only this user can read them.
 """
@@ -17,7 +17,7 @@ __all__ = ["LogBounds", "LogFiles"]
 _SUFFIX = ".jsonl"
 _START = "requests-"
 _CLEANED = 600.0
-"""How often old files are looked for, in seconds."""
+"""How often old files are searched for, in seconds."""
 
 
 class LogBounds:
@@ -37,12 +37,12 @@ class LogBounds:
 
 
 class LogFiles:
-    """Where lines are appended; every method but `close` may raise `OSError`."""
+    """The files that lines are appended to; every method except `close` may raise `OSError`."""
 
     def __init__(
         self, place: Path, bounds: LogBounds | None = None, now: Callable[[], float] = time.time
     ) -> None:
-        """`place` is a folder, or a file that ends in a suffix, which is never replaced by another one."""
+        """`place` is a folder, or a file with a suffix, which is never replaced by another one."""
         self._is_file = bool(place.suffix) and not place.is_dir()
         self.place = place
         self._bounds = bounds or LogBounds()
@@ -61,7 +61,7 @@ class LogFiles:
 
     @property
     def is_full(self) -> bool:
-        """Whether the next line belongs into a new file: this one is full, gone, or was never there."""
+        """Whether the next line needs a new file: this one is full, gone, or never existed."""
         if self._file is None:
             return True
         if not self._is_file and self._size >= self._bounds.file_bytes:
@@ -79,7 +79,7 @@ class LogFiles:
             when = time.strftime("%Y%m%dT%H%M%S", time.gmtime(self._now()))
             self._path = folder / f"{_START}{when}-{os.getpid()}-{token_hex(2)}{_SUFFIX}"
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
-        # A link that somebody else put there is not followed.
+        # A link that somebody else created is not followed.
         self._file = os.open(self._path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
         self._size = os.fstat(self._file).st_size
         self.written.append(self._path)
@@ -97,7 +97,7 @@ class LogFiles:
             self.clean()
 
     def clean(self) -> None:
-        """Deletes files that are too old, and the oldest ones while there are too many bytes; the own file stays."""
+        """Deletes files that are too old, and the oldest ones while there are too many bytes; the current file stays."""
         self._cleaned = self._now()
         if self._is_file:
             return
@@ -115,7 +115,7 @@ class LogFiles:
                     total -= size
 
     def close(self) -> None:
-        """Writes no more into the file."""
+        """Closes the file."""
         if self._file is not None:
             with contextlib.suppress(OSError):
                 os.close(self._file)

@@ -1,8 +1,8 @@
 """A turn of a model, as a program stored it -> the parts that its provider's own answer would have had.
 
-Programs store what was thought, said and called in forms of their own, with the seals beside the text or in a bag of metadata. Here the
-blocks of the provider are built again and read by the reader of its dialect, so that a seal is where `plan`, `lint` and the viewer look for
-it. A dialect without a row here, or an unknown host, gets parts that name their author and have no block.
+Programs store reasoning, text and calls in their own forms, with the seals next to the text or among metadata. Here the blocks of the
+provider are rebuilt and read by the reader of its dialect, so that a seal is where `plan`, `lint` and the viewer look for it. For a dialect
+without a row here, or an unknown host, the parts name their author and have no block.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ __all__ = ["UNSEALED", "Author", "Called", "Piece", "Said", "Seals", "Thought", 
 
 
 class Author(NamedTuple):
-    """Who wrote a turn, as far as the source says."""
+    """The author of a turn, as far as the source says."""
 
     provider: str | None = None
-    """The id of a row of hosts.toml, or the name that the source has."""
+    """The id of a row of hosts.toml, or the name in the source."""
     model: str | None = None
     dialect: str | None = None
 
@@ -44,7 +44,7 @@ class Author(NamedTuple):
 
 
 def author_of(provider: str | None, model: str | None, dialect: str | None = None) -> Author:
-    """The author by the names of a source; without a provider it is the maker of the model, if the catalog knows one."""
+    """The author by the names in a source; without a provider it is the maker of the model, if the catalog has one."""
     given, name = names_of(provider or None, model or None)
     host = host_of(given) if given else maker_of(name) if name else None
     if host is not None:
@@ -53,18 +53,18 @@ def author_of(provider: str | None, model: str | None, dialect: str | None = Non
 
 
 class Seals(NamedTuple):
-    """What a provider gave for the way back; None for what it did not give."""
+    """What a provider sent to be sent back; None for what it did not send."""
 
     signature: str | None = None
-    """Proves the text, or holds the state of the model beside it."""
+    """Signs the text, or holds the state of the model at this point."""
     encrypted: str | None = None
-    """The reasoning itself, unreadable; there may be a summary of it."""
+    """The reasoning itself, encrypted; there may be a summary of it."""
     redacted: str | None = None
     """Reasoning that is not shown at all."""
     item: str | None = None
     """The id under which the provider stores it."""
     details: list[Any] | None = None
-    """OpenRouter's list, which holds all of these."""
+    """OpenRouter's list, which may contain all of these."""
 
 
 UNSEALED = Seals()
@@ -97,7 +97,7 @@ class Called(NamedTuple):
 Piece: TypeAlias = (
     Thought | Said | Called | Text | Thinking | ToolCall | ToolResult | Media | Opaque
 )
-"""What a turn holds, in order; parts are taken as they are."""
+"""The content of a turn, in order; parts are used as they are."""
 
 
 def parts_from(author: Author, pieces: Iterable[Piece]) -> tuple[Part, ...]:
@@ -125,7 +125,7 @@ class _Shape(NamedTuple):
     block: Callable[[Any], dict[str, Any]]
     answer: Callable[[list[dict[str, Any]]], dict[str, Any]]
     is_single: bool = False
-    """The answer has one place for reasoning, so each piece is read on its own."""
+    """Whether the answer has only one place for reasoning, so that each piece is read separately."""
 
 
 def _has_block(piece: Thought | Said | Called) -> bool:
@@ -133,7 +133,7 @@ def _has_block(piece: Thought | Said | Called) -> bool:
 
 
 def _native(author: Author, shape: _Shape, pieces: list[Any]) -> list[Part]:
-    """The pieces as the reader of the dialect gives them."""
+    """The parts that the reader of the dialect makes of the pieces."""
     blocks: list[dict[str, Any]] = []
     for piece in pieces:
         block = shape.block(piece)
@@ -151,7 +151,7 @@ def _native(author: Author, shape: _Shape, pieces: list[Any]) -> list[Part]:
 
 
 def _with_forms(parts: Iterable[Part], pieces: list[Any]) -> list[Part]:
-    """The parts, with what the source knows of each thought and most dialects do not say: that it is a summary, or hidden."""
+    """The parts, with facts about each thought that the source has and most dialects do not express: that it is a summary, or hidden."""
     found = list(parts)
     forms = [piece.form for piece in pieces if isinstance(piece, Thought)]
     places = [place for place, part in enumerate(found) if isinstance(part, Thinking)]
@@ -170,7 +170,7 @@ def _is_same_item(one: dict[str, Any], other: dict[str, Any]) -> bool:
 def _plain(author: Author, piece: Thought | Said | Called) -> Part:
     origin = author.origin
     if author.dialect is None and (block := _given(**piece.seals._asdict())):
-        # Where it would have to go back to is unknown; that there is a seal is not.
+        # The provider that needs it back is unknown; that there is a seal is not.
         origin = origin.replace(block=block, seals=tuple(block))
     match piece:
         case Thought(text=text, form=form):
@@ -187,7 +187,7 @@ def _input(call: Called) -> Any:
 
 
 def _given(**members: Any) -> dict[str, Any]:
-    """An object without the members that are not there."""
+    """An object without the members that are None."""
     return {name: value for name, value in members.items() if value is not None}
 
 

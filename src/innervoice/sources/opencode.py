@@ -1,4 +1,4 @@
-"""Sessions of opencode: its database, what `opencode export` writes, and the JSON files of older versions.
+"""opencode sessions: its database, the output of `opencode export`, and the JSON files of older versions.
 
 Not documented; this follows packages/opencode/src of anomalyco/opencode (session/message-v2.ts, session/session.sql.ts, cli/cmd/export.ts,
 storage/json-migration.ts; read 2026-11-16).
@@ -10,8 +10,8 @@ storage/json-migration.ts; read 2026-11-16).
                 `session/info/<session>.json`, `session/message/<session>/`, `session/part/<session>/<message>/`.
 
 Types of parts: text, reasoning, tool (a call with its result), file, step-start, step-finish, snapshot, patch, agent, subtask, retry, compaction.
-`metadata` of a part has, by the name of the provider, what must go back to it: anthropic.signature or .redactedData, openai.itemId and
-.reasoningEncryptedContent, google.thoughtSignature, bedrock.signature, openrouter.reasoning_details. A session with a parent is that of a subagent.
+`metadata` of a part has, by the name of the provider, the values that must be sent back: anthropic.signature or .redactedData, openai.itemId and
+.reasoningEncryptedContent, google.thoughtSignature, bedrock.signature, openrouter.reasoning_details. A session with a parent belongs to a subagent.
 
 The database is never written: see `sources/opencode_database.py`.
 """
@@ -44,7 +44,7 @@ def _recognizes(data: Data, beginning: bytes) -> bool:
     first = next(iter(first_dicts(beginning)), {})
     if _is_export(first):
         return True
-    # The file of a session says nothing without those beside it, so it needs a path.
+    # The file of a session is useless without those next to it, so it needs a path.
     return data.path is not None and _is_session(first) and "messageID" not in first
 
 
@@ -165,7 +165,7 @@ def _open_tree(data: Data) -> Opened:
 
 
 def _read_file(path: Path, troubles: list[Trouble]) -> dict[str, Any]:
-    """The object in a file of the tree; nothing, and a trouble, for a file that holds none."""
+    """The object in a file of the tree; an empty one, and a trouble, for a file without one."""
     try:
         return _object(Data(path))
     except (DecodeError, OSError) as error:
@@ -174,7 +174,7 @@ def _read_file(path: Path, troubles: list[Trouble]) -> dict[str, Any]:
 
 
 def _root(session: Path) -> tuple[Path, bool]:
-    """The folder that holds those of messages and parts, and whether it is of the oldest form."""
+    """The folder with the folders of messages and parts, and whether it has the oldest form."""
     oldest = session.parent.name == "info"
     return session.parent.parent if oldest else session.parent.parent.parent, oldest
 
@@ -198,7 +198,7 @@ def _json_files(folder: Path) -> list[Path]:
 
 
 def _companions(path: Path) -> list[Path]:
-    """What belongs to a session file: subagents, and the files of all messages and parts."""
+    """The files that belong to a session file: subagents, and the files of all messages and parts."""
     if path.suffix != ".json" or path.parent.parent.name not in ("session", "storage"):
         return []
     found = []
@@ -252,7 +252,7 @@ READER = Reader(
     open=_open,
     cannot_know=(
         "The system prompt, the tools and the settings of a request.",
-        "Whether readable reasoning is whole or a summary, but for the Responses API.",
+        "Whether readable reasoning is complete or a summary, except for the Responses API.",
         "When each step of a turn with several steps began.",
     ),
     companions=_companions,

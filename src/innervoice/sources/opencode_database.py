@@ -1,7 +1,7 @@
-"""The database of opencode, without writing to it or beside it.
+"""The database of opencode, read without writing to it or next to it.
 
-A database without a write-ahead log is opened as a file that does not change (`immutable=1`): SQLite then makes no `-wal` and `-shm`. Where there
-is a log, because opencode is running or was killed, the newest messages are only there; both files are copied to a temporary folder and opened
+A database without a write-ahead log is opened as a file that does not change (`immutable=1`): SQLite then creates no `-wal` and `-shm`. Where there
+is a log, because opencode is running or was killed, only the log has the newest messages; both files are copied to a temporary folder and opened
 there. Tables, not views, are read, and nothing else of the schema is used.
 """
 
@@ -30,7 +30,7 @@ __all__ = ["MAGIC", "has_tables", "open_database"]
 MAGIC = b"SQLite format 3\0"
 _TABLES = {"session", "message", "part"}
 _NEWER = "session_message"
-"""A table of messages in another form, beside which the three others are still written (1.18)."""
+"""A table of messages in another form, in addition to the three others, which are still written (1.18)."""
 _TRIES = 3
 
 
@@ -45,7 +45,7 @@ def has_tables(data: Data) -> bool:
 
 
 def open_database(data: Data) -> Opened:
-    """The sessions of a database, the newest first; those of subagents behind their parent."""
+    """The sessions of a database, the newest first; those of subagents after their parent."""
     database = _Database(data)
     with database.connected() as connection:
         entries = _entries(connection)
@@ -62,7 +62,7 @@ def open_database(data: Data) -> Opened:
 
 
 class _Database:
-    """A database that is only read; a copy of it lives as long as this."""
+    """A database that is only read; its copy exists as long as this object."""
 
     def __init__(self, data: Data) -> None:
         self._data = data
@@ -87,7 +87,7 @@ class _Database:
     def _connect(self) -> sqlite3.Connection:
         if self._data.path is None:
             content = bytearray(self._data.piece())
-            # In memory there is no log beside it: bytes 18 and 19 of the header say which kind of journal is used.
+            # In memory there is no separate log: bytes 18 and 19 of the header say which kind of journal is used.
             content[18:20] = b"\1\1"
             connection = sqlite3.connect(":memory:")
             connection.deserialize(bytes(content))
@@ -100,7 +100,7 @@ class _Database:
         return sqlite3.connect(f"file:{quote(str(path))}?mode=ro&immutable=1", uri=True)
 
     def _copied(self, path: Path, log: Path) -> Path:
-        """Copies a database and its log, again if opencode wrote to them meanwhile or since."""
+        """Copies a database and its log, and repeats that if opencode wrote to them meanwhile or since."""
         if self._folder is None:
             self._folder = Path(mkdtemp(prefix="innervoice-"))
             finalize(self, rmtree, self._folder, ignore_errors=True)
@@ -158,7 +158,7 @@ def _entries(connection: sqlite3.Connection) -> list[Entry]:
 
 
 def _with_lanes(entries: list[Entry]) -> list[Entry]:
-    """Each session followed by those of its subagents; one whose parent is gone stands for itself."""
+    """Each session followed by those of its subagents; one whose parent is missing is listed by itself."""
     names = {entry.id for entry in entries}
     lanes: dict[str, list[Entry]] = {}
     for entry in reversed(entries):

@@ -1,7 +1,7 @@
 """Messages and parts of opencode -> turns.
 
-What they hold is described in `sources/opencode.py`. A message of the model may have several steps (requests), each between a `step-start` and a
-`step-finish`; each step is a turn, followed by a turn with the results of its calls. What opencode notes for itself (snapshots, patches) is no part
+Their content is described in `sources/opencode.py`. A message of the model may have several steps (requests), each between a `step-start` and a
+`step-finish`; each step is a turn, followed by a turn with the results of its calls. Parts for opencode's own use (snapshots, patches) are not part
 of the conversation.
 """
 
@@ -51,13 +51,13 @@ _DIALECTS = {
     "openrouter": CHAT.name,
     "copilot": "",  # a member of its own, in chat
 }
-"""The names under which the AI SDK files what a provider needs back, and the API of each (ai-sdk 6, 2026-11-16)."""
+"""The names under which the AI SDK keeps what a provider needs back, and the API of each (ai-sdk 6, 2026-11-16)."""
 _SUMMARIZED = frozenset({RESPONSES.name})
-"""Whose readable reasoning is a summary."""
+"""APIs whose readable reasoning is a summary."""
 _OWN = frozenset({"step-start", "step-finish", "snapshot", "patch", "retry", "agent"})
-"""Parts that opencode keeps for itself."""
+"""Parts for opencode's own use."""
 _INLINED = ("text/plain", "application/x-directory")
-"""Files whose text opencode sends in a part of its own."""
+"""Files whose text opencode sends in a separate part."""
 
 
 class StoredMessage(NamedTuple):
@@ -69,7 +69,7 @@ class StoredMessage(NamedTuple):
 
 
 def turns_of(messages: list[StoredMessage], reverted: str | None = None) -> Iterator[Turn]:
-    """The turns of a session; those from the message `reverted` on are taken back."""
+    """The turns of a session; those from the message `reverted` on were undone."""
     is_gone = False
     for message in messages:
         is_gone = is_gone or message.id == reverted
@@ -167,7 +167,7 @@ def _steps(parts: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
 
 
 def _author(info: dict[str, Any], step: list[dict[str, Any]]) -> Author:
-    """Who answered; the names in the metadata of parts say in which API, if the provider is not known."""
+    """The author of an answer; if the provider is unknown, the names in the metadata of parts show the API."""
     model = as_dict(info.get("model"))
     provider = as_text(info.get("providerID")) or as_text(model.get("providerID"))
     author = author_of(
@@ -183,7 +183,7 @@ def _pieces(part: dict[str, Any], author: Author) -> Iterator[Piece]:
         case {"type": "text", "text": str(text)}:
             yield Said(text, seals)
         case {"type": "reasoning", "text": str(text)}:
-            # A block that was redacted has a text of opencode's own.
+            # A redacted block has a text that opencode wrote.
             shown = "" if seals.redacted else text
             yield Thought(shown, "summary" if author.dialect in _SUMMARIZED else "full", seals)
         case {"type": "tool", "callID": str(name), "tool": str(tool)}:
@@ -228,7 +228,7 @@ def _results(part: dict[str, Any]) -> Iterator[ToolResult]:
 
 
 def _failure(error: Any) -> Failure | None:
-    """What ended an answer early; headers and bodies of the provider are left out."""
+    """What ended an answer early; the provider's headers and bodies are left out."""
     if not isinstance(error, dict):
         return None
     data = as_dict(error.get("data"))
@@ -237,7 +237,7 @@ def _failure(error: Any) -> Failure | None:
 
 
 def _usage(tokens: Any) -> Usage | None:
-    """opencode counts the cache beside the input. Newer versions also count reasoning beside the output, and then say a total."""
+    """opencode counts cached tokens separately from the input. Newer versions also count reasoning separately from the output, and then have a total."""
     counts = as_dict(tokens)
     cache = as_dict(counts.get("cache"))
     given, output = as_count(counts.get("input")), as_count(counts.get("output"))

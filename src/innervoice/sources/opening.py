@@ -1,4 +1,4 @@
-"""Any file, folder or bytes -> sources: finds out which program wrote them, without a hint."""
+"""Any file, folder or bytes -> sources: detects which program wrote them."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ READERS: tuple[str, ...] = (
     "stored",
     "captured",
 )
-"""The modules of the formats, in the order in which they are tried: the most telling first, what accepts nearly everything last."""
+"""The modules of the formats, in the order in which they are tried: the most specific first, those that accept nearly everything last."""
 
 _BEGINNING = 65_536
 _TOO_DEEP = "the JSON is nested too deeply"
 
 
 class Source:
-    """A file whose format is known: its conversations, and what it cannot know."""
+    """A file of a known format: its conversations, and what the format cannot know."""
 
     def __init__(self, reader: Reader, data: Data, opened: Opened) -> None:
         self.kind = reader.kind
@@ -55,7 +55,7 @@ class Source:
 
     @property
     def entries(self) -> list[Entry]:
-        """Its conversations, unread; the first is the main one."""
+        """Its conversations, not yet read; the first is the main one."""
         return self._opened.entries
 
     @property
@@ -64,7 +64,7 @@ class Source:
         return self._opened.troubles
 
     def conversation(self, id: str | None = None) -> Conversation:  # noqa: A002 - the plain word
-        """Reads a conversation, the main one without an id; raises `DecodeError` for one that is not there or cannot be read."""
+        """Reads a conversation, the main one without an id; raises `DecodeError` for one that does not exist or cannot be read."""
         entry = next((entry for entry in self.entries if id is None or entry.id == id), None)
         if entry is None:
             raise DecodeError(
@@ -86,9 +86,9 @@ class Source:
 
 
 def open_source(source: Path | str | bytes, hints: Hints = NO_HINTS) -> Source:
-    """Opens a file, or the bytes of one; raises `DecodeError` if no format fits, with what was expected and what came.
+    """Opens a file, or the bytes of one; raises `DecodeError` if no format matches, with what was expected and what was received.
 
-    A file that cannot be read raises an `OSError`. `hints` name the provider, model or dialect of answers that do not say it.
+    A file that cannot be read raises an `OSError`. `hints` name the provider, model or dialect of answers that do not contain it.
     """
     if not isinstance(source, bytes) and Path(source).is_fifo():
         source = Path(source).read_bytes()  # a pipe can be read once
@@ -104,12 +104,12 @@ def open_source(source: Path | str | bytes, hints: Hints = NO_HINTS) -> Source:
     except RecursionError:
         raise DecodeError(_TOO_DEEP) from None
     raise DecodeError(
-        f"expected a session, a log, a trace, a history or an answer; came {_kind_of(beginning)}"
+        f"expected a session, a log, a trace, a history or an answer; received {_kind_of(beginning)}"
     )
 
 
 def reader_of(path: Path) -> Reader | None:
-    """The format of a file, by its first bytes; None if it is of no known format. Raises `OSError` for one that cannot be read."""
+    """The format of a file, by its first bytes; None if the format is unknown. Raises `OSError` for a file that cannot be read."""
     data = Data(path)
     try:
         return _reader_of(data, data.piece(0, _BEGINNING))
@@ -120,7 +120,7 @@ def reader_of(path: Path) -> Reader | None:
 def paths_in(paths: Iterable[Path]) -> FoundPaths:
     """The files of known formats below paths, in order; links that lead out of a folder are not followed.
 
-    When it is through, `unknown` says how many files were of no known format, and `troubles` which could not be read.
+    After the iteration, `unknown` is the number of files of unknown formats, and `troubles` lists those that could not be read.
     """
     return FoundPaths(paths, reader_of)
 
@@ -135,10 +135,10 @@ def _readers() -> tuple[Reader, ...]:
 
 
 def _kind_of(beginning: bytes) -> str:
-    """What bytes are, in words; they may hold a secret and are not shown."""
+    """A description of bytes; they may contain a secret and are not shown."""
     text = beginning.lstrip(b"\xef\xbb\xbf \r\n\t")
     if not text:
-        return "nothing but blanks" if beginning else "an empty file"
+        return "only white space" if beginning else "an empty file"
     if values := first_values(beginning):
         first = values[0]
         if not first:
@@ -149,7 +149,7 @@ def _kind_of(beginning: bytes) -> str:
                 else "damaged JSON"
             )
         if isinstance(first, list):
-            return f"a JSON list of something else: of its first item, {members_of(first[0])}"
+            return f"a JSON list of something else; its first item: {members_of(first[0])}"
         return f"JSON of something else: {members_of(first)}"
     return _kind_of_text(text[:1000])
 

@@ -1,11 +1,11 @@
-"""Traces of OpenTelemetry with requests to models, as OTLP JSON -> conversations.
+"""OpenTelemetry traces with requests to models, as OTLP JSON -> conversations.
 
 Files: one object with `resourceSpans`, or one on each line (`sources/otlp.py`). Vocabularies: the GenAI conventions in three revisions and OpenInference
-(`sources/otel_calls.py`). What `bridges/otel` writes is read back, without seals, which are never written.
+(`sources/otel_calls.py`). The spans that `bridges/otel` writes can be read back, without seals, which are never written.
 
 Requests belong to one conversation if they, or spans above them, have the same `gen_ai.conversation.id`; without one, the same `session.id` or trace and
-the same first message. A request inside of an agent (`invoke_agent`, or the kind AGENT) that runs deeper than the outermost requests is the lane of
-this agent. Of two spans for one request, inside each other, the outer one counts if it has content.
+the same first message. A request inside an agent (`invoke_agent`, or the kind AGENT) that runs deeper than the outermost requests is in the lane of
+this agent. Of two nested spans for one request, the outer one counts if it has content.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["READER"]
 _OTHERS = frozenset({
     "create_agent", "embeddings", "execute_tool", "invoke_agent", "invoke_workflow", "plan", "retrieval", "search_memory", "update_memory",
 })  # fmt: skip
-"""Operations that are no requests to a model."""
+"""Operations that are not requests to a model."""
 _MODELS = (
     "gen_ai.request.model",
     "gen_ai.response.model",
@@ -36,7 +36,7 @@ _MODELS = (
     "gen_ai.choice",
 )
 _FLAT = ("gen_ai.prompt.", "gen_ai.completion.")
-"""What only a request has: attributes and events, and beginnings of attributes."""
+"""What only a request has: attributes and events, and prefixes of attributes."""
 _KIND = "openinference.span.kind"
 _CONVERSATION = "gen_ai.conversation.id"
 _SESSION = "session.id"
@@ -100,11 +100,11 @@ def _open(data: Data) -> Opened:
         return _conversation(data, entry, by_name[entry.id], facts, troubles)
 
     silent = sum(not fact.has_content for lane in lanes.values() for fact in lane.facts)
-    lost = f"What was said in {silent} requests: their content was not recorded."
+    lost = f"The content of {silent} requests: it was not recorded."
     return Opened(_ordered(entries), read, troubles, (lost,) if silent else ())
 
 
-# ---- what is a request, and of which conversation --------------------------------------------------
+# ---- which spans are requests, and of which conversation -------------------------------------------
 
 
 def _fact(span: Span, chunk: Chunk) -> _Fact:
@@ -162,7 +162,7 @@ def _lanes(facts: dict[tuple[str, str], _Fact]) -> dict[tuple[str, ...], _Lane]:
         path = [base, *((*base, agent.id) for agent in reversed(agents))]
         threaded = path[-1] if named else (*path[-1], fact.first)
         if threaded not in lanes:
-            # A lane was started by the last conversation above it that began before.
+            # A lane was started by the last conversation above it that began earlier.
             parent = next((latest[step] for step in reversed(path[:-1]) if step in latest), None)
             lanes[threaded] = _Lane(threaded, bool(named), parent, [])
         lanes[threaded].facts.append(fact)
@@ -208,7 +208,7 @@ def _counted(
 
 
 def _names(keys: list[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
-    """Names of conversations that stay the same; the digest of the first message only where it is needed."""
+    """Stable names of conversations; with the digest of the first message only where it is needed."""
     short: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for key in keys:
         short.setdefault(key[:-1] if len(key) > 1 else key, []).append(key)
@@ -285,6 +285,6 @@ READER = Reader(
     cannot_know=(
         "When users and tools wrote: only answers have a time.",
         "Signatures and encrypted reasoning, unless the program recorded them, which most do not.",
-        "Which model wrote answers that only a later request repeats.",
+        "Which model wrote answers that appear only in a later request.",
     ),
 )

@@ -1,11 +1,11 @@
-"""A span of a request to a model -> what was asked and answered, in any of the vocabularies that are in use.
+"""A span of a request to a model -> the request and the answer, in any of the vocabularies in use.
 
   newer        `gen_ai.input.messages`, `gen_ai.output.messages`, `gen_ai.system_instructions`: lists of messages with parts (text, reasoning, tool_call,
                tool_call_response, uri, blob), as JSON text or as values (semantic-conventions-genai, docs/gen-ai/*.json; what `bridges/otel` writes)
   events       `gen_ai.user.message`, `gen_ai.choice` and their like, as events of the span with a message in the form of OpenAI's chat
                (semantic-conventions before 1.37)
   flat         `gen_ai.prompt.N.role`, `gen_ai.completion.N.content`, ... (OpenLLMetry)
-  OpenInference  `llm.input_messages.N.message.contents.M.message_content.text`, ... (spec/semantic_conventions.md; 0.1.42). It has names for seals, too.
+  OpenInference  `llm.input_messages.N.message.contents.M.message_content.text`, ... (spec/semantic_conventions.md; 0.1.42). It also has names for seals.
 
 All read 2026-11-16.
 """
@@ -63,16 +63,16 @@ class Call(NamedTuple):
     system: str | None
     asked: list[Message]
     answers: list[tuple[Message, str | None]]
-    """The answers, each with the reason of its end; more than one if several were asked for."""
+    """The answers, each with its finish reason; more than one if several were requested."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing of what was said is recorded."""
+        """Whether no content is recorded."""
         return not self.asked and not self.answers
 
 
 def call_of(span: Span) -> Call:
-    """What a span says of a request; the vocabulary with the most is used, the newest first."""
+    """The request in a span; the vocabulary with the most content is used, the newest first."""
     author = author_in(span.attributes)
     for read in (_newer, _events, _openinference, _flat):
         asked, answered = read(span)
@@ -90,19 +90,19 @@ def call_of(span: Span) -> Call:
 
 
 def author_in(attributes: dict[str, Any]) -> Author:
-    """Who answered."""
+    """The author of the answer."""
     names = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
     model = next((name for key in names if (name := as_text(attributes.get(key)))), None)
     keys = ("gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system")
     given = next((name for key in keys if (name := as_text(attributes.get(key)))), None)
-    # Several hosts have one name in the conventions; a host of that very name is meant first.
+    # Several hosts share one name in the conventions; a host with exactly that name is preferred.
     named = (host.id for host in all_hosts() if given and host.otel_name == given)
     host = given if given and host_of(given) else next(named, given)
     return author_of(host, model)
 
 
 def usage_in(attributes: dict[str, Any]) -> Usage | None:
-    """The counts: those of reasoning are in the output, and those of the cache in the input."""
+    """The counts: the output includes reasoning, and the input includes the cache."""
     found = {
         name: next(
             (count for key in keys if (count := as_count(attributes.get(key))) is not None), None
@@ -221,7 +221,7 @@ def _numbered(members: dict[str, Any], prefix: str) -> _Messages:
 
 
 def plain_value(value: Any) -> Any:
-    """A value that may be there as JSON text."""
+    """A value that may be stored as JSON text."""
     if not isinstance(value, str):
         return value
     try:
@@ -250,7 +250,7 @@ def _message(message: dict[str, Any], author: Author) -> Message:
 
 
 def _unowned(part: Part) -> Part:
-    """A part that no model wrote."""
+    """A part that was not written by a model."""
     return part if isinstance(part, Thinking) else part.replace(origin=None)
 
 
@@ -288,7 +288,7 @@ def _piece(item: Any) -> Iterator[Piece]:
 
 
 def _thought(item: dict[str, Any]) -> Thought:
-    """A thought; `characters` and `hidden_blocks` are of `bridges/otel`, for what its policy did not show."""
+    """A thought; `characters` and `hidden_blocks` are written by `bridges/otel` for reasoning that its policy did not show."""
     text = as_text(item.get("content")) or as_text(item.get("text")) or ""
     seals = Seals(
         signature=as_text(item.get("signature")),

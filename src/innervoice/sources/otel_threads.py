@@ -1,8 +1,8 @@
 """Requests of one conversation, each with the whole history it was sent with -> turns, each once.
 
-A request repeats what was said before, and its answer comes back in the next one, often without its reasoning. Messages are compared by their
-words, calls and results; the answer as its own span has it stays. Turns that a later request does not have any more are marked as abandoned: someone went
-back, asked twice, or compressed the history. Requests of a conversation whose provider stores it (by `gen_ai.conversation.id`) send new messages only.
+A request repeats the earlier messages, and its answer comes back in the next one, often without its reasoning. Messages are compared by their
+text, calls and results; the answer in its own span is the one that is kept. Turns that a later request no longer has are marked as abandoned: someone went
+back, asked twice, or compressed the history. If the provider stores a conversation (by `gen_ai.conversation.id`), its requests have new messages only.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Thread", "tool_results"]
 
 
 class Thread:
-    """The turns of a conversation, as its requests come."""
+    """The turns of a conversation, built up from its requests."""
 
     def __init__(self, *, is_stored: bool) -> None:
         self._is_stored = is_stored
@@ -35,7 +35,7 @@ class Thread:
         self.request: Request | None = None
 
     def add(self, span: Span) -> None:
-        """Takes the next request."""
+        """Adds the next request."""
         call = call_of(span)
         self.request = _request(span, call) or self.request
         known = [_key(self._turns[number].message) for number in self._active]
@@ -53,7 +53,7 @@ class Thread:
         self._put(_answer(span, call))
 
     def turns(self, results: dict[str, ToolResult]) -> tuple[Turn, ...]:
-        """All turns; calls at the end whose results no request repeats get those of the spans of tools."""
+        """All turns; calls at the end whose results no request repeats get those of the tool spans."""
         answered = {
             part.call_id
             for turn in self._turns
@@ -73,7 +73,7 @@ class Thread:
 
 
 def _key(message: Message) -> tuple[Any, ...]:
-    """What makes two messages the same, whoever recorded them."""
+    """What makes two messages the same, whichever program recorded them."""
     results = tuple(part.call_id for part in message.parts if isinstance(part, ToolResult))
     calls = tuple((call.id, call.name) for call in message.tool_calls)
     return "" if results else message.role, message.text.strip(), calls, results
@@ -110,7 +110,7 @@ def _answer(span: Span, call: Call) -> Turn:
 
 
 def tool_results(spans: list[Span]) -> dict[str, ToolResult]:
-    """What tools gave, by the id of the call."""
+    """The results of tools, by the id of the call."""
     found = {}
     for span in spans:
         name = as_text(span.attributes.get("gen_ai.tool.call.id"))

@@ -31,12 +31,12 @@ class Span(NamedTuple):
     attributes: dict[str, Any]
     events: list[tuple[str, dict[str, Any]]]
     error: str | None
-    """What the status says of an error; "" if it says only that there is one."""
+    """The error message of the status; "" if it says only that there was an error."""
     line: int | None
 
 
 class Chunk(NamedTuple):
-    """A piece of a file that is read on its own."""
+    """A piece of a file that is read separately."""
 
     start: int
     end: int | None
@@ -44,7 +44,7 @@ class Chunk(NamedTuple):
 
 
 def chunks(data: Data) -> Iterator[Chunk]:
-    """The pieces of a file: its lines, or the whole of it if it is one object."""
+    """The pieces of a file: its lines, or the whole file if it is one object."""
     if not is_json_lines(data):
         yield Chunk(0, None, None)
         return
@@ -54,7 +54,7 @@ def chunks(data: Data) -> Iterator[Chunk]:
 
 
 def spans_in(data: Data, chunk: Chunk, troubles: list[Trouble]) -> Iterator[Span]:
-    """The spans of a piece; what cannot be read is added to the troubles, once."""
+    """The spans of a piece; anything that cannot be read is added to the troubles, once."""
     try:
         value = load_json(data.piece(chunk.start, chunk.end).removeprefix(b"\xef\xbb\xbf"))
     except ValueError as error:
@@ -100,13 +100,13 @@ def _span(span: dict[str, Any], line: int | None) -> Span | None:
 
 
 def _seconds(nanoseconds: Any) -> float | None:
-    """A time; 0 means that it is not known."""
+    """A time; 0 means that it is unknown."""
     number = _integer(nanoseconds)
     return number / 1e9 if number and 0 < number < 2**63 else None
 
 
 def _integer(value: Any) -> int | None:
-    """A number of 64 bits, which JSON has as text."""
+    """A number of 64 bits, which is text in JSON."""
     if isinstance(value, str) and len(value) <= 20 and value.lstrip("-").isdecimal():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,7 +1,7 @@
-"""What every format of a source offers: how it is recognized, and how its conversations are found and read.
+"""The interface of every format of a source: how it is recognized, and how its conversations are found and read.
 
-A file may be larger than the memory: a reader first lists entries (positions and a title, no content) and reads a conversation when it is asked
-for it.
+A file may be larger than the memory: a reader first lists entries (positions and a title, no content) and reads a conversation when it is
+requested.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["NO_HINTS", "Data", "Entry", "Hints", "Opened", "Reader", "Trouble"]
 
 
 class Hints(NamedTuple):
-    """What the caller knows of the answers in a source; where it says nothing, it is detected."""
+    """What the caller knows about the answers in a source; the rest is detected."""
 
     provider: str | None = None
     model: str | None = None
@@ -55,7 +55,7 @@ class Data:
             return file.read() if end is None else file.read(end - start)
 
     def lines(self, start: int = 0) -> Iterator[tuple[int, bytes]]:
-        """The lines from `start` on, each with its position; one line at a time is in memory."""
+        """The lines from `start` on, each with its position; only one line at a time is in memory."""
         position = start
         if self._content is not None:
             while position < len(self._content):
@@ -79,7 +79,7 @@ class Trouble(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A conversation of a source that was found, and not read yet."""
+    """A conversation of a source that was found, but not read yet."""
 
     id: str
     title: str = ""
@@ -101,20 +101,20 @@ class Opened(NamedTuple):
     """The conversation of an entry; raises `DecodeError` if it cannot be read."""
     troubles: list[Trouble] = []  # noqa: RUF012 - never changed
     cannot_know: tuple[str, ...] = ()
-    """What this file lacks beside what its format lacks, in sentences."""
+    """What this file lacks in addition to what its format lacks, in sentences."""
 
 
 class Reader(NamedTuple):
     """One format."""
 
     kind: str
-    """In one word, as `gemini-cli`."""
+    """In one word, such as `gemini-cli`."""
     name: str
-    """In words, as `a session of Gemini CLI`."""
+    """In words, such as `a Gemini CLI session`."""
     recognizes: Callable[[Data, bytes], bool]
-    """Whether this is the format; gets the first 64 kB as well."""
+    """Whether this is the format; also gets the first 64 kB."""
     open: Callable[[Data], Opened]
     cannot_know: tuple[str, ...] = ()
-    """What no file of this format says, in sentences: `When a turn was written.`"""
+    """What no file of this format contains, in sentences: `When a turn was written.`"""
     companions: Callable[[Path], list[Path]] = lambda _: []
-    """Files beside this one that belong to the same session, as those of subagents; they are not listed on their own."""
+    """Files next to this one that belong to the same session, such as those of subagents; they are not listed separately."""

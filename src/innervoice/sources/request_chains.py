@@ -1,7 +1,7 @@
-"""What is new in a request: an agent sends its whole history with each, and a log of requests keeps every message once.
+"""Finds what is new in a request: an agent sends its whole history with each request, and a request log keeps every message once.
 
-Messages are compared as the bytes that they are, one after the other, without cache marks, which move. A request goes on from the one that
-it shares the longest beginning with; of that beginning nothing is read.
+Messages are compared byte by byte, one after the other, without cache marks, which move. A request continues the one with which it shares
+the longest beginning; that beginning is not read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BILLING = re.compile(rb'x-anthropic-billing-header:[^"]*')
 _SYSTEM = ("system", "systemInstruction", "system_instruction", "instructions")
 _PREVIOUS = "previous_response_id"
 _PASSING = frozenset({_PREVIOUS, "metadata"})
-"""Members that differ in every request, and say nothing of what is asked for."""
+"""Members that differ in every request, and do not affect the answer."""
 _SIZE = 16
 _MOST = 50_000
 _LOOKED_AT = 64
@@ -37,39 +37,39 @@ _LOOKED_AT = 64
 
 
 class _Place(NamedTuple):
-    """A beginning that is known: whose it is, and the number of its messages."""
+    """A known beginning: the request that it belongs to, and the number of its messages."""
 
     id: str
     size: int
     is_all: bool
     """Whether it is all of that request."""
     is_stored: bool = False
-    """Whether the request names the answer to it, in place of sending it."""
+    """Whether the request refers to the answer by its id instead of sending it."""
 
 
 class _Answer(NamedTuple):
-    """What is left of an answer, to know it again."""
+    """What is kept of an answer, to recognize it later."""
 
     shown: bytes
-    """A digest of its words and calls."""
+    """A digest of its text and calls."""
     calls: tuple[str, ...]
 
 
 class Growth(NamedTuple):
-    """A request as what it goes on from, and what is new."""
+    """A request as its base, and what is new."""
 
     base: str | None
     kept: int
     """How many messages of the base it begins with."""
     has_answer: bool
-    """The answer to the base comes next."""
+    """Whether the answer to the base comes next."""
     new: tuple[Message, ...]
     settings: Request | None
-    """What it asks for beside messages; None if that is as in the base."""
+    """Its settings; None if they are the same as in the base."""
 
 
 class RequestChains:
-    """The requests that one file has. Raises ValueError, and whatever a reader of a dialect may, for a body that cannot be read."""
+    """The requests in one file. Raises ValueError, and any error of a dialect's reader, for a body that cannot be read."""
 
     def __init__(self) -> None:
         self._places: OrderedDict[bytes, _Place] = OrderedDict()
@@ -79,14 +79,14 @@ class RequestChains:
         self._counts: OrderedDict[str, int] = OrderedDict()
 
     def answered(self, id: str, answer: Message, response_id: str | None) -> None:  # noqa: A002 - the plain word
-        """A request has its answer."""
+        """Adds the answer to a request."""
         if answer.parts:
             _keep(self._answers, id, _Answer(_digest(answer), tuple(call_ids((answer,)))))
         if response_id:
             _keep(self._responses, response_id, id)
 
     def growth(self, id: str, body: bytes, dialect: str, model: str, owner: str) -> Growth:  # noqa: A002
-        """What is new in a request; `owner` is what requests of one conversation have in common beside their beginning."""
+        """What is new in a request; `owner` is what requests of one conversation have in common besides their beginning."""
         members = split_members(body)
         history = dialect_named(dialect).history
         items: list[Any] = []
@@ -112,13 +112,13 @@ class RequestChains:
         return Growth(base.id if base else None, kept, has_answer, new, asked)
 
     def _digests(self, items: Sequence[Any], members: Mapping[str, Any], owner: str) -> list[bytes]:
-        """The digest of each beginning, the shortest first; b"" for those that are not looked at."""
+        """The digest of each beginning, the shortest first; b"" for those that are not checked."""
         made = blake2b(owner.encode("utf-8", "surrogatepass"), digest_size=_SIZE)
         for name in _SYSTEM:
             if name in members:
                 made.update(_BILLING.sub(b"", _MARK.sub(b"", bytes(members[name]))))
         pieces = [b"\0" + _unmarked(bytes(item)) for item in items]
-        # Most of a long history at once: what a request goes on from is near its end.
+        # Most of a long history is digested at once: the base of a request is near its end.
         first = max(0, len(pieces) - _LOOKED_AT)
         made.update(b"".join(pieces[:first]))
         digests = [b""] * first
@@ -128,7 +128,7 @@ class RequestChains:
         return digests
 
     def _base(self, digests: list[bytes], members: Mapping[str, Any]) -> tuple[_Place | None, int]:
-        """The longest beginning that is known, and how many items it has."""
+        """The longest known beginning, and how many items it has."""
         for number in range(len(digests), max(0, len(digests) - _LOOKED_AT), -1):
             if place := self._places.get(digests[number - 1]):
                 return place, number
@@ -166,7 +166,7 @@ class RequestChains:
     def _with_answer(
         self, base: _Place | None, new: tuple[Message, ...]
     ) -> tuple[bool, tuple[Message, ...]]:
-        """Whether the answer to the base comes next, as the client got it, and what is behind it."""
+        """Whether the answer to the base comes next, as the client got it, and what follows it."""
         answer = self._answers.get(base.id) if base and base.is_all else None
         if base is None or answer is None:
             return False, new
@@ -180,7 +180,7 @@ class RequestChains:
 
 
 def _with_system(request: Request, dialect: str) -> Request:
-    """A request whose system prompt is one of its settings where its API has it apart from the messages."""
+    """A request whose system prompt is one of its settings, if its API has it separate from the messages."""
     if not dialect_named(dialect).system_apart:
         return request
     start = list(takewhile(lambda message: message.role == "system", request.messages))

@@ -1,7 +1,7 @@
-"""An answer that grows, in a log of requests: the steps of a stream, coalesced, and back.
+"""An answer that grows, in a request log: the steps of a stream, coalesced, and back.
 
-A step is an event in its plain form. The end of a text has no copy of the text: its pieces are there. The last two words wait for the next
-piece, so that a key that comes in several is still recognized as one, and so is one behind its name.
+A step is an event in its plain form. The end of a text does not repeat the text: its pieces are there. The last two words wait for the next
+piece, so that a key that arrives in several pieces is still recognized, and so is a key after its name.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PEM_START, _PEM_END = "-----BEGIN ", "-----END "
 _DELTAS = {TextDelta: ("text_delta", "text"), ThinkingDelta: ("thinking_delta", "text"), ToolCallDelta: ("tool_call_delta", "arguments")}  # fmt: skip
 _MEMBERS = dict(_DELTAS.values())
 _FACTS = ("form", "complete", "origin")
-"""What the end of a text tells beside the text."""
+"""The members of the end of a text, besides the text."""
 
 
 class GrowthWriter:
@@ -43,11 +43,11 @@ class GrowthWriter:
     def __init__(self, keeper: Keeper) -> None:
         self._keeper = keeper
         self._held: dict[int, tuple[str, str]] = {}
-        """The words that may go on, by the number of the part."""
+        """The words that may continue, by the number of the part."""
         self._seen: set[int] = set()
 
     def steps(self, events: Iterable[Event]) -> list[dict[str, Any]]:
-        """What these events add."""
+        """The steps that these events add."""
         pieces: list[tuple[str, int, list[str]] | dict[str, Any]] = []
         for event in events:
             match event:
@@ -113,7 +113,7 @@ def _settled(text: str) -> int:
 
 
 def parts_so_far(steps: Iterable[Any]) -> tuple[Part, ...]:
-    """The parts of an answer that has no end yet; raises `DecodeError` for what is no step."""
+    """The parts of an answer that has no end yet; raises `DecodeError` for a value that is not a step."""
     folder = PartFolder(FoldedPart)
     try:
         for step in steps:

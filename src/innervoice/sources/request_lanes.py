@@ -1,4 +1,4 @@
-"""The records of requests that go on from each other -> one conversation."""
+"""The records of requests that continue each other -> one conversation."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens", "cached_input_to
 
 
 class LoggedRecord(NamedTuple):
-    """A request with all that was written of it."""
+    """A request with everything that was written about it."""
 
     id: str
     line: int
     base: str | None
     request: dict[str, Any]
     steps: list[Any]
-    """Of an answer that has no end yet."""
+    """The steps of an answer that has no end yet."""
     end: dict[str, Any] | None
 
 
 class Lane(NamedTuple):
-    """The requests of a conversation, in the order in which they came."""
+    """The requests of a conversation, in the order in which they arrived."""
 
     id: str
     title: str
@@ -47,7 +47,7 @@ class Lane(NamedTuple):
 
 
 def first_words(new: Any) -> str:
-    """How a user begins a conversation; "" if that was not kept."""
+    """The user's first message; "" if it was not kept."""
     for message in new if isinstance(new, list) else ():
         if not isinstance(message, dict) or message.get("role") != "user":
             continue
@@ -93,7 +93,7 @@ class _Composed:
         self._answer: int | None = None
 
     def add(self, record: LoggedRecord, aside: list[LoggedRecord]) -> None:
-        """Goes on with a request; those aside came before it, and nothing goes on from them."""
+        """Adds a request; those in `aside` came before it, and no request continues them."""
         request = record.request
         kept = request.get("kept")
         count = kept if isinstance(kept, int) and kept >= 0 else 0
@@ -138,7 +138,7 @@ def _new_turns(record: LoggedRecord) -> list[Turn]:
 
 
 def _answer_turn(record: LoggedRecord) -> Turn | None:
-    """The answer to a request, as far as it came; None if nothing did."""
+    """The answer to a request, as far as it was received; None if nothing was."""
     if record.end is None:
         if not record.steps:
             return None
@@ -169,7 +169,7 @@ def _answer_turn(record: LoggedRecord) -> Turn | None:
 
 
 def answer_from(report: dict[str, Any], response: Response | None) -> Response:
-    """An answer with what a report of the gateway says of it."""
+    """An answer with the facts of the gateway's report."""
     made = response or Response()
     changes: dict[str, Any] = {}
     for name in ("provider", "model"):
@@ -208,7 +208,7 @@ def _notes(given: Any, known: tuple[Note, ...]) -> list[Note]:
 
 
 def _settings(path: list[LoggedRecord]) -> Request | None:
-    """What the last request asked for beside messages."""
+    """The settings of the last request."""
     given = next((record.request["settings"] for record in reversed(path) if isinstance(record.request.get("settings"), dict)), None)  # fmt: skip
     if given is None:
         return None

@@ -1,7 +1,7 @@
-"""Logs of requests that the gateway and the emulator write (`request_log_writer.py`) -> conversations.
+"""Request logs that the gateway and the emulator write (`request_log_writer.py`) -> conversations.
 
-Requests that go on from each other are one conversation. Where two go on from the same one, the last counts, and what only the others had is
-marked as abandoned. Requests of one session that begin otherwise, as those of subagents, are conversations beside the first.
+Requests that continue each other are one conversation. Where two continue the same one, the last counts, and turns that only the others had are
+marked as abandoned. Requests of one session with another beginning, such as those of subagents, are separate conversations next to the first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["READER"]
 
 _HEAD = re.compile(rb'\{"record":"(growth|end|moved)","id":"([^"\\]+)"')
 _MOST_TROUBLES = 100
-_SHAPE = 'What was said: of some or all requests only the shape was kept (log = "shape"); dots stand for a text, as many as it had characters.'
+_SHAPE = 'The texts of some or all requests: only their shape was logged (log = "shape"); each dot stands for one character.'
 
 
 class _Place(NamedTuple):
@@ -33,7 +33,7 @@ class _Place(NamedTuple):
 
 @dataclass(slots=True)
 class _Found:
-    """A request of the file, unread."""
+    """A request of the file, not yet read."""
 
     id: str
     place: _Place
@@ -67,7 +67,7 @@ def _open(data: Data) -> Opened:
 
 
 class _Scan:
-    """What is where in a log."""
+    """The index of a log."""
 
     def __init__(self, data: Data) -> None:
         self.found: dict[str, _Found] = {}
@@ -98,7 +98,7 @@ class _Scan:
         match record:
             case {"record": "request", "id": str(name)}:
                 if name in self.found:
-                    self._trouble(place.line, f"the request {name[:80]!r} is there already")
+                    self._trouble(place.line, f"the request {name[:80]!r} is already in this file")
                 else:
                     self.found[name] = self._request(name, record, place)
             case {"record": "lost", "count": int(count)}:
@@ -111,7 +111,7 @@ class _Scan:
     def _request(self, name: str, record: dict[str, Any], place: _Place) -> _Found:
         base = record.get("base")
         if base is not None and (not isinstance(base, str) or base not in self.found):
-            self._trouble(place.line, "it goes on from a request that is not in this file")
+            self._trouble(place.line, "it continues a request that is not in this file")
             base = None
         at = record.get("at")
         if "unread" in record:
@@ -140,7 +140,7 @@ class _Scan:
             found.growth = []
 
     def entries(self) -> tuple[list[Entry], dict[str, list[str]]]:
-        """A conversation for each request that goes on from no other, and the requests of each."""
+        """A conversation for each request that continues no other, and the requests of each."""
         root_of: dict[str, str] = {}
         lanes: dict[str, list[str]] = {}
         for name, found in self.found.items():
@@ -169,7 +169,7 @@ class _Scan:
 
 
 def _record(data: Data, found: _Found) -> LoggedRecord:
-    """A request with all that was written of it."""
+    """A request with everything that was written about it."""
     request = _loaded(data, found.place)
     steps = [step for place in found.growth for step in _steps(_loaded(data, place))]
     end = _loaded(data, found.end) if found.end else None
@@ -193,11 +193,11 @@ def _loaded(data: Data, place: _Place) -> dict[str, Any]:
 
 READER = Reader(
     kind="gateway-log",
-    name="a log of requests of innervoice",
+    name="a request log of innervoice",
     recognizes=_recognizes,
     open=_open,
     cannot_know=(
-        "Whether a seal still fits what is before it: only its size and a hash are in the log.",
+        "Whether a seal still matches the messages before it: only its size and a hash are in the log.",
         "What images and documents show: only their sizes are in the log.",
     ),
 )

@@ -1,11 +1,11 @@
-"""Writes a log of requests. Whoever serves requests only hands over what it has; a thread reads, reduces and writes it.
+"""Writes a request log. Code that serves requests only hands over its data; a thread reads, reduces and writes it.
 
-    begin ──► {"record": "request", "id", "base", "kept", "new": [messages], "settings"}     what it goes on from, and what is new
-    grow  ──► {"record": "growth", "id", "steps": [...]}                                     the answer as it comes, a `Recast` included
+    begin ──► {"record": "request", "id", "base", "kept", "new": [messages], "settings"}     the request that it continues, and what is new
+    grow  ──► {"record": "growth", "id", "steps": [...]}                                     the answer as it arrives, a `Recast` included
     end   ──► {"record": "end", "id", "response", "report"}
 
-Nothing waits for a disk: a failing one costs the log, is told once, and is tried again later. What comes faster than it can be written is
-left out, and counted in the log.
+Nothing waits for the disk: if it fails, the log is lost, which is reported once, and the disk is tried again later. Data that comes faster
+than it can be written is left out, and counted in the log.
 """
 
 from __future__ import annotations
@@ -34,42 +34,42 @@ AFFINITY = (
     "x-session-id",
     "x-session-affinity",
 )
-"""Headers that say which requests belong together; in lower case."""
+"""Headers that show which requests belong together; in lower case."""
 
 FORMAT = "innervoice.requests"
 VERSION = 1
 _MOST_WAITING = 64_000_000
-"""Bytes of bodies that wait to be written; more is left out."""
+"""Bytes of bodies that may wait to be written; more is left out."""
 _MOST_JOBS = 50_000
 _GATHER_SECONDS = 0.02
 """How long lines are gathered before they are written together."""
 _AGAIN = 30.0
-"""Seconds until a disk that failed is tried again."""
+"""Seconds until a failed disk is tried again."""
 
 
 class Asked(NamedTuple):
-    """A request as it came."""
+    """A request as received."""
 
     id: str
     at: float
     dialect: str
     body: bytes
     model: str = ""
-    """The name that the client asked for."""
+    """The model name that the client sent."""
     tenant: str = ""
     caller: str = ""
     """The id of the caller's key, never the key."""
     session: str = ""
-    """What a client says of which requests belong together; only a hash of it is written."""
+    """The client's id of a session, which shows which requests belong together; only a hash of it is written."""
 
 
 def session_of(headers: Mapping[str, str]) -> str:
-    """What a client says of which requests belong together; the names of headers are in lower case."""
+    """The client's id of a session, which shows which requests belong together; the names of headers are in lower case."""
     return next((headers[name] for name in AFFINITY if headers.get(name)), "")
 
 
 class LoggedRequest:
-    """A request that is under way."""
+    """A request in progress."""
 
     __slots__ = ("_log", "asked", "file", "growth", "keeper")
 
@@ -79,21 +79,21 @@ class LoggedRequest:
         self.keeper = keeper
         self.growth = GrowthWriter(keeper)
         self.file = -1
-        """The number of the file that has it."""
+        """The number of the file that contains it."""
 
     def grow(self, events: Sequence[Event]) -> None:
-        """More of its answer came."""
+        """Adds a part of its answer."""
         self._log.add(lambda: self._log.write_growth(self, events))
 
     def end(
         self, response: Response | None, report: Callable[[], dict[str, Any]] | None = None
     ) -> None:
-        """It is over. `report` gives what is told about it; it is called later, in another thread."""
+        """Ends it. `report` returns its report; it is called later, in another thread."""
         self._log.add(lambda: self._log.write_end(self, response, report))
 
 
 class RequestLog:
-    """The log of one process. `redact` takes keys out of texts, `say` tells people that the log cannot be written."""
+    """The log of one process. `redact` removes keys from texts, `say` is called if the log cannot be written."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class RequestLog:
         return self._files.written
 
     def begin(self, asked: Asked, level: Level) -> LoggedRequest | None:
-        """A request came; None if there is no room for it."""
+        """Begins a request; None if there is no room for it."""
         if self._given - self._taken > _MOST_WAITING or self._jobs.qsize() > _MOST_JOBS:
             self._lost += 1
             return None
@@ -147,7 +147,7 @@ class RequestLog:
         return logged
 
     def add(self, job: Callable[[], None]) -> None:
-        """Does a job in the log's own thread."""
+        """Runs a job in the log's own thread."""
         self._jobs.put(job)
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="request-log", daemon=True)
@@ -166,7 +166,7 @@ class RequestLog:
         return done.wait(seconds)
 
     def close(self, seconds: float = 5.0) -> None:
-        """Writes what is left, for a while."""
+        """Writes the rest, for a limited time."""
         if self._thread is not None:
             self._jobs.put(None)
             self._hurry.set()
@@ -234,7 +234,7 @@ class RequestLog:
         self._line(record)
 
     def write_growth(self, logged: LoggedRequest, events: Sequence[Event]) -> None:
-        """Writes what came of an answer."""
+        """Writes the received part of an answer."""
         if logged.asked.id not in self._open or not self._is_ready():
             return
         steps = logged.growth.steps(events)
@@ -268,7 +268,7 @@ class RequestLog:
     # ---- the file ------------------------------------------------------------------------------
 
     def _is_ready(self) -> bool:
-        """Whether there is a file to write to; a new one begins without anything that is known."""
+        """Whether there is a file to write to; a new file begins without any known requests."""
         if self._failed_at is not None and self._clock() - self._failed_at < _AGAIN:
             self._lost += 1
             return False
@@ -285,7 +285,7 @@ class RequestLog:
         return True
 
     def _leave(self) -> None:
-        """Says in a full file which requests end in another one."""
+        """Notes in a full file which requests end in another one."""
         if self._files.path is None:
             return
         for name, logged in self._open.items():
@@ -307,7 +307,7 @@ class RequestLog:
         self._lines = []
 
     def _fail(self, error: OSError) -> None:
-        """A disk that fails costs the log, and nothing else."""
+        """Handles a failing disk: the log is lost, and nothing else."""
         self._files.close()
         self._lost += len(self._lines)
         self._lines = []
@@ -315,4 +315,4 @@ class RequestLog:
         if not self._has_said:
             self._has_said = True
             reason = error.strerror or type(error).__name__
-            self._say(f"The log of requests cannot be written to {self._files.place}: {reason}")
+            self._say(f"The request log cannot be written to {self._files.place}: {reason}")

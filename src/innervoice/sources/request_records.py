@@ -1,4 +1,4 @@
-"""What a log of requests keeps of canonical values: their plain form without seals, media and keys, and in `shape` without any text.
+"""What a request log keeps of canonical values: their plain form without seals, media and keys, and in `shape` without any text.
 
     text          the text, redacted                     its number of characters
     seal          {"innervoice.seal": {"size", "hash"}}  the same
@@ -6,7 +6,7 @@
     note          code, count, detail                    code, count
     tool          name, description, parameters          name
 
-What is not named here is left out: a member that a newer version adds is not written until somebody decided about it.
+Members that are not named here are left out: a member that a newer version adds is not written until somebody decided about it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Level: TypeAlias = Literal["shape", "full"]
 
 _SIMPLE = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 _SEALED = re.compile(r"signature|encrypted|redacted|token|secret|password|credential|api_?key", re.IGNORECASE)  # fmt: skip
-"""Names of members that hold what nobody else may read."""
+"""Names of members that hold private data."""
 _UNBROKEN = re.compile(r"\S{65,}")
-"""Longer than words are: what somebody encoded."""
+"""Longer than words are: encoded data."""
 _WORD = 40
 _NOT_KEPT = "[not kept] "
 MOST_FILLED = 1_000_000
@@ -41,19 +41,19 @@ _TEXTS = frozenset({"text", "arguments", "content", "system", "description"})
 
 
 def short_hash(text: str) -> str:
-    """What tells one text from another, and does not tell what it says."""
+    """What tells one text from another, but does not reveal its content."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
 def filler(count: int) -> str:
-    """A text that stands for one that was not kept, of the same length."""
+    """A placeholder of the same length for a text that was not kept."""
     count = min(max(count, 0), MOST_FILLED)
     start = _NOT_KEPT if count >= len(_NOT_KEPT) + 1 else ""
     return start + "·" * (count - len(start))
 
 
 def with_fillers(value: Any) -> Any:
-    """A plain form with texts where only their lengths were kept."""
+    """A plain form with placeholders where only the lengths of texts were kept."""
     if isinstance(value, list):
         return [with_fillers(item) for item in value]
     if not isinstance(value, dict):
@@ -69,7 +69,7 @@ def with_fillers(value: Any) -> Any:
 
 
 class Keeper:
-    """Makes plain forms at one level; `redact` takes keys out of a text."""
+    """Makes plain forms at one level; `redact` removes keys from a text."""
 
     def __init__(self, level: Level, redact: Callable[[str], str]) -> None:
         self.level: Level = level
@@ -175,13 +175,13 @@ class Keeper:
         if isinstance(data, str):
             told.append(f"{len(data) * 3 // 4:,} bytes")
         if isinstance(url, str):
-            # What is behind the question mark of a URL may let anybody in.
+            # The query string of a URL may contain credentials.
             address = self._redact(url.partition("?")[0])
             told.append(address if self._is_full and not url.startswith("data:") else "by its URL")
         return {**made, "name": ", ".join(told)} if told else made
 
     def _origin(self, origin: Mapping[str, Any]) -> dict[str, Any]:
-        """Who made a part, and the places of its seals. The prefix is left out: what is before is not kept as it was."""
+        """The origin of a part, and the places of its seals. The prefix is left out: the messages before are not kept as they were."""
         made = _named(origin, "invented")
         for name in ("provider", "model", "dialect", "scope"):
             if isinstance(origin.get(name), str):
@@ -197,7 +197,7 @@ class Keeper:
         return made
 
     def _foreign(self, value: Any, name: str = "") -> Any:
-        """Somebody else's JSON: without what looks sealed; in shape, its kind alone."""
+        """Another program's JSON: without anything that looks sealed; in shape, only its type."""
         if not self._is_full:
             kind = value.get("type") if isinstance(value, dict) else None
             return {"type": kind} if isinstance(kind, str) and _SIMPLE.fullmatch(kind) else {}
@@ -214,7 +214,7 @@ class Keeper:
     # ---- requests ------------------------------------------------------------------------------
 
     def settings(self, request: Request) -> dict[str, Any]:
-        """What is kept of a request beside its messages."""
+        """What is kept of a request besides its messages."""
         names = ("parallel_tool_calls", "max_tokens", "temperature", "top_p", "stream", "dialect")
         plain = plain_form(request.replace(messages=()))
         made = _named(plain, *names)
@@ -245,11 +245,11 @@ class Keeper:
         return made
 
     def name(self, name: str) -> str:
-        """A name of a model that a caller wrote."""
+        """A model name that a caller wrote."""
         return self._redact(name[:200])
 
     def report(self, report: dict[str, Any]) -> dict[str, Any]:
-        """What is kept of a report that holds no text already: in shape, notes have no details."""
+        """What is kept of a report, which holds no text anyway: in shape, notes have no details."""
         made = _known(report)
         if not self._is_full and isinstance(report.get("notes"), list):
             made["notes"] = [
@@ -267,7 +267,7 @@ def _named(value: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _known(value: dict[str, Any]) -> dict[str, Any]:
-    """The members that are known, of this object and of those in it."""
+    """The known members of this object and of those in it."""
     return {
         name: _known(item) if isinstance(item, dict) else item
         for name, item in value.items()
@@ -276,7 +276,7 @@ def _known(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _id(text: str) -> str:
-    """An id by which calls and results are found; some programs put seals into it."""
+    """An id by which calls and results are matched; some programs put seals into it."""
     return text if _SIMPLE.fullmatch(text) else f"id-{short_hash(text)}"
 
 
@@ -285,7 +285,7 @@ def _short(value: Any) -> Any:
 
 
 def _numbers(value: Any) -> Any:
-    """Counts, and how they are called."""
+    """Counts, and their names."""
     if isinstance(value, dict):
         kept = {str(name)[:_WORD]: _numbers(item) for name, item in value.items()}
         return {name: item for name, item in kept.items() if item is not None}
@@ -293,7 +293,7 @@ def _numbers(value: Any) -> Any:
 
 
 def _placeholders(block: Any, paths: Any) -> tuple[dict[str, Any], list[str]] | None:
-    """A block that has nothing but what stands for its seals."""
+    """A block that has only placeholders for its seals."""
     made: dict[str, Any] = {}
     kept = []
     for path in paths:

@@ -1,4 +1,4 @@
-"""The index of a session file: which conversations it holds, and where a large file is cut into pieces."""
+"""The index of a session file: its conversations, and where a large file is cut into pieces."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["IN_PIECES", "MAIN", "Lane", "SessionIndex"]
 
 MAIN = "main"
 LARGE = 32 << 20
-"""The size in bytes from which a file is shown in pieces: what was read of it takes several times as much memory."""
+"""The size in bytes from which a file is shown in pieces: once read, it takes several times as much memory."""
 _PIECE = 4 << 20
-IN_PIECES = "The file is large and shown in pieces, which begin with turns of the user; what spans two of them, as an abandoned branch, is not seen."
+IN_PIECES = "The file is large and shown in pieces, each of which begins with a user turn; what spans two pieces, such as an abandoned branch, is not detected."
 
 
 class Lane(NamedTuple):
@@ -32,7 +32,7 @@ class _Piece:
 
 
 class SessionIndex:
-    """Collects what is known of a session file, line by line; "" is the name of its main conversation."""
+    """Collects the facts about a session file, line by line; "" is the name of its main conversation."""
 
     def __init__(self, data: Data) -> None:
         self.troubles: list[Trouble] = []
@@ -42,7 +42,7 @@ class SessionIndex:
         self._pieces = [_Piece(0, 1)]
 
     def begins_turn(self, start: int, line: int) -> bool:
-        """A turn of the user begins here; True if a new piece does, too."""
+        """Begins a user turn; returns True if a new piece begins as well."""
         last = self._pieces[-1]
         if not self._is_large or start - last.start < _PIECE or not last.lanes:
             return False
@@ -50,13 +50,13 @@ class SessionIndex:
         return True
 
     def add(self, name: str, at: float | None) -> None:
-        """A line of a conversation."""
+        """Adds a line of a conversation."""
         lanes = self._pieces[-1].lanes
         if name not in lanes:
             lanes[name] = Entry(name, at=at)
 
     def learn(self, name: str, *, title: str = "", model: str | None = None) -> None:
-        """The title and the model of a conversation; what was learned first counts."""
+        """Sets the title and the model of a conversation; the first values count."""
         lanes = self._pieces[-1].lanes
         known = lanes[name]
         lanes[name] = known._replace(title=known.title or title, model=known.model or model)
@@ -77,13 +77,13 @@ class SessionIndex:
         return len(self._pieces) > 1
 
     def entries(self, title: str = "") -> list[Entry]:
-        """The entries, the main conversation of each piece before its subagents; `title` is what the program calls the session."""
+        """The entries, the main conversation of each piece before its subagents; `title` is the program's title of the session."""
         made: list[Entry] = []
         total = len(self._pieces)
         for number, piece in enumerate(self._pieces, 1):
             tail = "" if number == 1 else f"~{number}"
             end = self._pieces[number].start if number < total else None
-            # A file of a subagent has no main conversation but its own.
+            # The file of a subagent has no main conversation except its own.
             first = "" if "" in piece.lanes else next(iter(piece.lanes), "")
             for name in sorted(piece.lanes, key=lambda name: name != first):
                 given = (MAIN if name == first else name) + tail

@@ -1,6 +1,6 @@
-"""What innervoice stores, and histories of any program -> conversations.
+"""Values stored by innervoice, and histories of any program -> conversations.
 
-Read are what `to_json` and `Conversation.save` wrote; lists of messages, contents or items of any dialect and of LangChain; bodies of
+Reads the output of `to_json` and `Conversation.save`; lists of messages, contents or items of any dialect and of LangChain; bodies of
 requests; and files with one of these on each line.
 """
 
@@ -36,7 +36,7 @@ def _recognizes(_: Data, beginning: bytes) -> bool:
 
 def _is_stored(value: Any) -> bool:
     if isinstance(value, dict) and "response" in value:
-        return False  # a log has the answer beside the request
+        return False  # a log has the answer next to the request
     return _is_ours(value) or _is_saved(value) or is_history(value) or _is_message(value)
 
 
@@ -66,7 +66,7 @@ def is_history(value: Any) -> bool:
 
 
 def _is_message(value: Any) -> bool:
-    """Whether a value is a message on its own, as some programs write them, one a line."""
+    """Whether a value is a single message, as some programs write them, one per line."""
     if not isinstance(value, dict) or "stop_reason" in value or "done" in value:
         return False
     is_plain = "role" in value and ("content" in value or "parts" in value)
@@ -114,7 +114,7 @@ def _lines(data: Data, troubles: list[Trouble]) -> tuple[list[Entry], bool] | No
 
 
 def _is_answer(value: Any) -> bool:
-    """Whether this is a whole response: on lines of their own, each stands for itself."""
+    """Whether this is a whole response: on separate lines, each is a conversation."""
     return _is_ours(value) and value.get("type") == "response"
 
 
@@ -146,7 +146,7 @@ def _saved(entry: Entry, value: dict[str, Any]) -> Conversation:
 
 
 def _turns(value: Any, line: int | None) -> list[Turn]:
-    """The turns of one value on its own."""
+    """The turns of a single value."""
     if _is_ours(value):
         return [_turn(from_json(dump_json(value))).replace(line=line)]
     messages = history_from(value if is_history(value) else [value]).messages

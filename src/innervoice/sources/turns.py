@@ -1,4 +1,4 @@
-"""What readers share: messages -> turns, bodies of requests -> turns and settings, texts -> titles and times."""
+"""Functions that readers share: messages -> turns, bodies of requests -> turns and settings, texts -> titles and times."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["answer_turn", "request_turns", "seconds_of", "settings_of", "title_o
 
 _TITLE = 80
 _YEAR_2100 = 4_102_444_800
-"""A larger number is milliseconds."""
+"""A larger number is in milliseconds."""
 
 
 def answer_turn(answer: Response, **known: Any) -> Turn:
@@ -27,7 +27,7 @@ def answer_turn(answer: Response, **known: Any) -> Turn:
 
 
 def request_turns(body: Any) -> tuple[list[Turn], Request | None]:
-    """The turns and settings of the body of a request; a body that cannot be read is one turn that holds it as it is."""
+    """The turns and settings of the body of a request; a body that cannot be read is one turn that contains it as it is."""
     if not body:
         return [], None
     for name in ("input", "prompt"):  # a text in place of a list

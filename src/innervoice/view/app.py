@@ -41,7 +41,7 @@ _MOST_SOURCES = 100
 
 
 def create_app(shelf: Shelf, settings: Settings) -> Starlette:
-    """An application that shows what is on a shelf."""
+    """An application that shows the sources of a shelf."""
     threads = Threads()
     live = Live(shelf, threads)
     pages = _Pages(shelf, settings, live, threads)
@@ -74,7 +74,7 @@ def create_app(shelf: Shelf, settings: Settings) -> Starlette:
 
 
 class _Pages:
-    """What is answered at each path; whatever reads files runs in a thread."""
+    """The handler of each path; everything that reads files runs in a thread."""
 
     def __init__(self, shelf: Shelf, settings: Settings, live: Live, threads: Threads) -> None:
         self._shelf = shelf
@@ -154,7 +154,7 @@ class _Pages:
         right, right_turn = _turn(query.get("b", ""))
         what = query.get("what", "turn")
         if what not in ("turn", "request"):
-            raise HTTPException(400, "what is turn or request.")
+            raise HTTPException(400, "`what` must be turn or request.")
 
         def diff() -> DiffView:
             compare = turn_diff if what == "turn" else request_diff
@@ -240,7 +240,7 @@ def _status(status: int) -> Callable[[Request, Exception], Response]:
 def _refused(_: Request, error: Exception) -> Response:
     status = cast("HTTPException", error).status_code
     detail = cast("HTTPException", error).detail
-    return _error(status, "There is nothing at this address." if detail == "Not Found" else detail)
+    return _error(status, "There is nothing at this URL." if detail == "Not Found" else detail)
 
 
 def _unreadable(_: Request, error: Exception) -> Response:

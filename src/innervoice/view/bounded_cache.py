@@ -1,4 +1,4 @@
-"""A cache that is bounded by bytes, not by the number of what it holds."""
+"""A cache that is bounded by bytes, not by the number of its entries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Held = TypeVar("Held")
 
 
 class BoundedCache(Generic[Held]):
-    """Keeps what was used last, up to so many bytes; the newest stays, however large it is, because it is being read."""
+    """Keeps the most recently used entries, up to a number of bytes; the newest stays, however large it is, because it is being read."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -22,7 +22,7 @@ class BoundedCache(Generic[Held]):
         self.size = 0
 
     def get(self, key: Hashable) -> Held | None:
-        """What is held under a key."""
+        """The value of a key."""
         with self._lock:
             if key not in self._held:
                 return None
@@ -30,7 +30,7 @@ class BoundedCache(Generic[Held]):
             return self._held[key][0]
 
     def put(self, key: Hashable, held: Held, size: int) -> None:
-        """Holds something of this many bytes, and lets go of what was used longest ago."""
+        """Adds a value of this many bytes, and drops the least recently used ones."""
         with self._lock:
             self._let_go(key)
             self._held[key] = held, size
@@ -39,14 +39,14 @@ class BoundedCache(Generic[Held]):
                 self._let_go(next(iter(self._held)))
 
     def make_room(self, key: Hashable, size: int) -> None:
-        """Lets go of what was under a key and of what would not fit beside so many bytes, before they are made."""
+        """Drops a key, and makes room for so many bytes, before the new value is created."""
         with self._lock:
             self._let_go(key)
             while self._held and self.size + size > self._limit:
                 self._let_go(next(iter(self._held)))
 
     def drop(self, key: Hashable) -> None:
-        """Lets go of a key, if it is held."""
+        """Drops a key, if it exists."""
         with self._lock:
             self._let_go(key)
 

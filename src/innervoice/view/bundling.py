@@ -1,7 +1,7 @@
 """The modules of the page -> one script, for a file that loads nothing.
 
-The modules are written in a simple form, one statement on a line: `import { a, b as c } from "./name.js";`, `import * as name from "./name.js";`,
-`import "./name.js";`, and `export` before a function, a class or a const. Each becomes a function that returns what it exports, in the order in which
+The modules are written in a simple form, one statement per line: `import { a, b as c } from "./name.js";`, `import * as name from "./name.js";`,
+`import "./name.js";`, and `export` before a function, a class or a const. Each becomes a function that returns its exports, in the order in which
 a browser would run them. Anything else is an error, not a guess.
 """
 
@@ -23,7 +23,7 @@ _RENAMED = re.compile(r"([\w$]+)\s+as\s+([\w$]+)")
 
 
 def bundled(entry: str, read: Callable[[str], str]) -> str:
-    """One script that does what the module `entry` does; `read` gives the text of a module by its name."""
+    """One script that does what the module `entry` does; `read` returns the text of a module by its name."""
     done: dict[str, str] = {}
     _add(entry, read, done, ())
     return "".join(done.values())

@@ -1,7 +1,7 @@
 """Rows before and after a change of their file -> the events that turn the first into the second.
 
-Rows are told apart by their number. `row` puts a row at its number, `grow` appends to its text, `gone` takes it away; a row that became another
-one (a thought that turned out to be text) is `gone` first. Of the rows before only sketches are kept: a conversation may be large, and is in memory
+Rows are identified by their number. `row` puts a row at its number, `grow` appends to its text, `gone` removes it; a row that became another
+one (a thought that turned out to be text) is `gone` first. Only sketches of the earlier rows are kept: a conversation may be large, and is in memory
 once already.
 """
 
@@ -20,7 +20,7 @@ EventName: TypeAlias = Literal["row", "grow", "gone", "head", "sources", "reset"
 _CARRIED = ("first", "opening", "cut")
 _GROWING = ("text", "facts", *_CARRIED)
 _SAME = ("turn", "part", "kind", "role")
-"""What a row keeps as long as it is the same row."""
+"""What stays the same as long as a row is the same row."""
 
 
 class Change(NamedTuple):
@@ -31,13 +31,13 @@ class Change(NamedTuple):
 
 
 class Sketch(NamedTuple):
-    """What must be known of a row to tell what became of it; texts by their hashes."""
+    """What must be known about a row to find out how it changed; texts by their hashes."""
 
     n: int
     same: int
-    """Of what makes it this row."""
+    """A hash of what identifies the row."""
     fixed: int
-    """Of all that does not grow."""
+    """A hash of everything that does not grow."""
     facts: int
     carried: tuple[int | None, ...]
     length: int
@@ -76,7 +76,7 @@ def _change(before: Sketch, row: Row) -> Iterator[Change]:
     after = sketch_of(row)
     if before == after:
         return
-    # A text that is not the same any more was taken back, not continued.
+    # A text that is no longer the same was replaced, not continued.
     goes_on = after.length >= before.length and hash(row["text"][: before.length]) == before.text
     growth = _growth(before, after, row) if goes_on else None
     if growth is not None:
@@ -88,7 +88,7 @@ def _change(before: Sketch, row: Row) -> Iterator[Change]:
 
 
 def _growth(before: Sketch, after: Sketch, row: Row) -> Growth | None:
-    """What was appended; None if anything else changed."""
+    """The appended text; None if anything else changed."""
     carried = dict(zip(_CARRIED, zip(before.carried, after.carried, strict=True), strict=True))
     is_longer = after.length > before.length or carried["cut"][0] != carried["cut"][1]
     is_lost = any(was is not None and now is None for was, now in carried.values())

@@ -1,4 +1,4 @@
-"""Two turns, or the requests before two turns, beside each other: of one conversation or of two, so that answers of two providers to one prompt compare too."""
+"""Compares two turns, or the requests before two turns: of one conversation or of two, so that the answers of two providers to one prompt can be compared."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UNKNOWN = "not known"
 
 
 def turn_diff(left: Conversation, left_turn: int, right: Conversation, right_turn: int) -> DiffView:
-    """What two turns say, part by part, and in what they differ; raises `UsageError` for a turn that is not there."""
+    """The content of two turns, part by part, and the differences; raises `UsageError` for a turn that does not exist."""
     one, other = _turn(left, left_turn), _turn(right, right_turn)
     facts = [
         fact(f"{name}: {before} → {after}")
@@ -49,7 +49,7 @@ def turn_diff(left: Conversation, left_turn: int, right: Conversation, right_tur
 def request_diff(
     left: Conversation, left_turn: int, right: Conversation, right_turn: int
 ) -> DiffView:
-    """What was sent before two turns, each as its own model gets it; raises `UsageError` for a turn that is not there."""
+    """The requests before two turns, each as its own model gets it; raises `UsageError` for a turn that does not exist."""
     _turn(left, left_turn)
     _turn(right, right_turn)
     one, other = _request(left, left_turn), _request(right, right_turn)
@@ -78,7 +78,7 @@ def _name(conversation: Conversation, number: int) -> str:
 
 
 def _said(turn: Turn) -> Iterator[str]:
-    """The parts of a turn on lines, each under its kind."""
+    """The parts of a turn as lines, each under its kind."""
     for part in turn.message.parts:
         yield f"[{_heading(part)}]"
         yield from part_text(part).split("\n")
@@ -153,14 +153,14 @@ def _request(conversation: Conversation, turn: int) -> _Request:
 
 
 def _model(conversation: Conversation, turn: int) -> str | None:
-    """Who was asked: the model that wrote the turn, or the next one that answered."""
+    """The model that was called: the one that wrote the turn, or the next one that answered."""
     known = conversation.request
     answers = (model_of(conversation, number) for number in range(turn, len(conversation.turns)))
     return next(filter(None, answers), None) or (known.model if known else None)
 
 
 def _plainly(sent: Sent) -> Iterator[str]:
-    """The messages on lines, where nobody knows in which dialect they were sent."""
+    """The messages as lines, if the dialect in which they were sent is unknown."""
     for message in sent.messages:
         yield f"{message.role}:"
         for part in message.parts:
@@ -174,9 +174,9 @@ def _about_requests(
         yield fact(f"model: {one.model or _UNKNOWN} → {other.model or _UNKNOWN}")
     if one.model is None or other.model is None:
         why = (
-            "The source does not say which model was asked, so the messages are shown as they are."
+            "The source does not say which model was called, so the messages are shown as they are."
         )
-        yield fact("dialect not known", why, "warn")
+        yield fact("unknown dialect", why, "warn")
     before, after = len(one.sent.messages), len(other.sent.messages)
     if before != after:
         yield fact(f"messages: {before} → {after}")
@@ -184,17 +184,17 @@ def _about_requests(
         yield from _about_plans(one.plan, other.plan, other.sent)
     if left.request is None or right.request is None:
         why = "The source does not say which system prompt, tools and settings were sent."
-        yield fact("settings not known", why, "warn")
+        yield fact("unknown settings", why, "warn")
     elif left is right:
-        why = "The source says what the settings of the last request were; both are written with them."
+        why = "The source has the settings of the last request only; both requests are written with them."
         yield fact("settings of the last request", why)
 
 
 def _about_plans(one: Plan, other: Plan, sent: Sent) -> Iterator[Fact]:
-    """Where one request leaves the other, which ends what a prompt cache reuses and kills what is bound."""
+    """Where one request first differs from the other: from there on, a prompt cache is not reused, and bound blocks are dead."""
     effect = cache_effect(one, other)
     if effect.message is None:
-        why = f"Everything of the left request is in the right one: {effect.why}."
+        why = f"The right request contains all of the left one: {effect.why}."
         yield fact("continues", why, "good")
         return
     turn = sent.numbers[effect.message] if effect.message < len(sent.numbers) else None
@@ -202,4 +202,4 @@ def _about_plans(one: Plan, other: Plan, sent: Sent) -> Iterator[Fact]:
     yield fact(f"first difference at {place}", f"{effect.why}.", "warn")
     if len(one.messages) == len(other.messages):
         words = difference(one.prefix, other.prefix)
-        yield fact("bound blocks behind it are dead", f"{words}.", "warn")
+        yield fact("bound blocks after it are dead", f"{words}.", "warn")

@@ -1,6 +1,6 @@
-"""Two lists of lines -> what differs, with a few same lines around it; a line says how many others are the same.
+"""Two lists of lines -> the differences, with a few equal lines around them; a line says how many others are equal.
 
-Requests of one conversation differ in a few lines of thousands. What is the same at both ends is found first, and only what is between is given to
+Requests of one conversation differ in a few lines of thousands. Equal lines at both ends are found first, and only the lines in between are passed to
 `difflib`, up to a size at which it stays fast.
 """
 
@@ -22,7 +22,7 @@ _LONGEST = 2000
 
 
 def diff_lines(left: Sequence[str], right: Sequence[str]) -> list[DiffLine]:
-    """What was removed from `left` and added in `right`, in order."""
+    """The lines removed from `left` and added in `right`, in order."""
     return list(_bounded(_with_cuts(_compared(left, right))))
 
 
@@ -51,7 +51,7 @@ def _middle(left: Sequence[str], right: Sequence[str]) -> Iterator[DiffLine]:
 
 
 def _ends(op: Literal["removed", "added"], lines: Sequence[str]) -> Iterator[DiffLine]:
-    """The beginning and the end of many lines, so that both sides are seen."""
+    """The beginning and the end of many lines, so that both sides are visible."""
     if len(lines) <= 2 * _MOST_AT_AN_END:
         yield from _lines(op, lines)
         return
@@ -71,7 +71,7 @@ def _shortened(line: str) -> str:
 
 
 def _with_cuts(lines: Iterator[DiffLine]) -> Iterator[DiffLine]:
-    """Leaves out the middle of a long stretch that is the same."""
+    """Leaves out the middle of a long run of equal lines."""
     same: list[DiffLine] = []
     changed = False
     for line in lines:

@@ -1,11 +1,11 @@
 """Why a block of reasoning has no text, or a turn no block: one of eight words, with a sentence.
 
-summarised             the API keeps the text: it sends an empty summary, or nothing at all
-sealed only            the block has a seal and no text; the text was not asked for
+summarised             the API does not send the text: it sends an empty summary, or nothing at all
+sealed only            the block has a seal and no text; the text was not requested
 redacted               the provider encrypted it for safety
 stripped by a gateway  reasoning was counted, or a signature is missing: something on the way removed it
-never asked            reasoning was switched off, or is off unless asked for
-truncated              the answer broke off before any text of the block came
+never asked            reasoning was switched off, or is off unless requested
+truncated              the answer was cut off before any text of the block was received
 budget_exhausted       the token limit was reached while the model was thinking
 none                   there was nothing to show
 """
@@ -35,7 +35,7 @@ Word: TypeAlias = Literal[
 
 
 class _Asked(NamedTuple):
-    """What was asked of the model's reasoning; `is_known` is False if the source does not say."""
+    """The requested reasoning settings; `is_known` is False if the source does not say."""
 
     reasoning: Reasoning | None
     is_known: bool
@@ -58,12 +58,12 @@ def why_no_thought(conversation: Conversation, turn: Turn) -> Empty | None:
 def _of_unknown(part: Opaque) -> Iterator[Empty]:
     if _is_redacted(part.value):
         yield _empty("redacted", _REDACTED)
-    why = "It is a block of an unknown kind; it is passed on as it came, and not read."
+    why = "It is a block of an unknown kind; it is passed on unchanged, and not read."
     yield _empty("sealed only", why)
 
 
 def _of_block(conversation: Conversation, turn: Turn, part: Thinking) -> Iterator[Empty]:
-    """Reasons why a block has no text, the first that fits first."""
+    """Reasons why a block has no text, the first that applies first."""
     if _is_redacted(part.origin.block if part.origin else None):
         yield _empty("redacted", _REDACTED)
     if not part.complete:
@@ -76,7 +76,7 @@ def _of_block(conversation: Conversation, turn: Turn, part: Thinking) -> Iterato
 
 
 def _of_turn(conversation: Conversation, turn: Turn) -> Iterator[Empty]:
-    """Reasons why a turn has no block, the first that fits first."""
+    """Reasons why a turn has no block, the first that applies first."""
     yield from _lost_signature(turn)
     answer = turn.answer
     if answer is None:
@@ -101,7 +101,7 @@ def _of_turn(conversation: Conversation, turn: Turn) -> Iterator[Empty]:
 
 
 def _uncarried(tokens: int, row: ModelRow | None, asked: _Asked) -> Empty:
-    """Reasoning that was counted, and of which nothing came."""
+    """Reasoning that was counted, but of which nothing was received."""
     said = f"{counted(tokens, 'token')} of reasoning were counted"
     shown = asked.reasoning.show if asked.reasoning else None
     if shown == "hidden":
@@ -120,7 +120,7 @@ def _uncarried(tokens: int, row: ModelRow | None, asked: _Asked) -> Empty:
     return _empty("summarised", why)
 
 
-_REDACTED = "The provider encrypted this reasoning for safety; nobody but the provider can read it, and it goes back as it came."
+_REDACTED = "The provider encrypted this reasoning for safety; only the provider can read it, and it is sent back unchanged."
 
 
 def _broken_off(answer: Response | None) -> Empty:
@@ -139,7 +139,7 @@ def _sealed(part: Thinking, asked: _Asked) -> Empty:
     if part.form == "summary" or show in ("summary", "full"):
         why = "The API was asked to show its reasoning, and sent this block with a seal and no text: it summarised it to nothing."
         return _empty("summarised", why)
-    kept = "The reasoning is in the seal, which only the provider opens"
+    kept = "The reasoning is in the seal, which only the provider can open"
     if show == "hidden":
         why = f"{kept}; the request asked to hide it."
     elif asked.is_known:
@@ -181,7 +181,7 @@ def _lost_signature(turn: Turn) -> Iterator[Empty]:
 
 
 def _row_of(turn: Turn, answer: Response) -> ModelRow | None:
-    """What is known of the model that answered."""
+    """The facts about the model that answered."""
     host = host_of(answer.provider or "")
     dialect = next((part.origin.dialect for part in turn.message.parts if part.origin), None)
     if dialect is None and host is not None:

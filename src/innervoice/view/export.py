@@ -1,6 +1,6 @@
-"""Conversations -> a file to hand on: the page itself, Markdown or our JSON.
+"""Conversations -> a file to share: the page itself, Markdown or our JSON.
 
-The policy and the redaction of secrets are applied here, before anything leaves; seals never do.
+The policy and the redaction of secrets are applied here, before anything is exported; seals never are.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ _ODD = re.compile(r"[^A-Za-z0-9]+")
 
 
 class ExportedFile(NamedTuple):
-    """A file, and what to call it."""
+    """A file, and its name."""
 
     name: str
     media_type: str
     data: bytes
     said: tuple[str, ...] = ()
-    """What is not in it, in sentences."""
+    """What is left out, in sentences."""
 
 
 def form_of(file: str) -> Form:
-    """The form that the ending of a file asks for."""
+    """The form for the suffix of a file."""
     for ending, form in _ENDINGS.items():
         if file.lower().endswith(ending):
             return form
@@ -64,7 +64,7 @@ def form_of(file: str) -> Form:
 
 
 def export_of(shelf: Shelf, id: str, form: Form, show: Policy) -> ExportedFile:  # noqa: A002 - the plain word
-    """All conversations of a source as a file, as far as the form has a place for them."""
+    """All conversations of a source as a file, as far as the form supports them."""
     ids, said = _of_source(shelf, id)
     match form:
         case "html":
@@ -74,7 +74,7 @@ def export_of(shelf: Shelf, id: str, form: Form, show: Policy) -> ExportedFile: 
         case "json":
             data = export_json(shelf, ids[0], show)
             said = (
-                "Seals are left out: from_json reads the file, and no provider takes its reasoning as its own.",
+                "Seals are left out: from_json can read the file, but no provider accepts its reasoning as its own.",
             )
             if len(ids) > 1:
                 said += (f"Only the first of {len(ids):,} conversations is in it.",)
@@ -82,7 +82,7 @@ def export_of(shelf: Shelf, id: str, form: Form, show: Policy) -> ExportedFile: 
 
 
 def export_file(shelf: Shelf, id: str, form: str, show: str) -> ExportedFile:  # noqa: A002
-    """A conversation as a file with a name; its subagents are in the HTML file, too."""
+    """A conversation as a file with a name; the HTML file also has its subagents."""
     policy = _policy(show)
     title = shelf.head(id)["title"]
     match form:
@@ -100,7 +100,7 @@ def export_file(shelf: Shelf, id: str, form: str, show: str) -> ExportedFile:  #
 
 
 def export_html(shelf: Shelf, ids: Sequence[str], show: Policy) -> bytes:
-    """The page with these conversations; the first is the one that is shown."""
+    """The page with these conversations; the first one is shown."""
     conversations: dict[str, Rows] = {}
     for id_ in ids:
         head = shelf.head(id_)

@@ -1,4 +1,4 @@
-"""The page with its rows inside: one HTML file that loads nothing and asks nobody."""
+"""The page with its rows inside: one HTML file that loads nothing and makes no requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows for people who get a file: only what the policy shows, and no secret. Nothing else may leave."""
+"""Rows for an exported file: only what the policy shows, and no secret. Nothing else may be exported."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Json = TypeVar("Json")
 
 _ABOUT_REASONING = re.compile("reason|think|thought|seal", re.IGNORECASE)
 _LEFT_AS_IT_IS = ("image",)
-"""Members whose text is data, where a pattern of a key would only find an accident."""
+"""Members whose text is data, where a match of a key pattern would only be an accident."""
 
 
 def rows_for_file(rows: list[Row], show: Policy) -> list[Row]:
-    """The rows, numbered anew if some are left out."""
+    """The rows, renumbered if some are left out."""
     shown = [made for row in rows if (made := _shown(row, show)) is not None]
     numbers = {row["n"]: number for number, row in enumerate(shown)}
     for row in shown:
@@ -33,7 +33,7 @@ def rows_for_file(rows: list[Row], show: Policy) -> list[Row]:
 
 
 def head_for_file(head: Head, show: Policy) -> Head:
-    """What is above the rows."""
+    """The head above the rows."""
     made = Head(**head)
     made["facts"] = _facts(head["facts"], show)
     return _without_secrets(made)

@@ -1,7 +1,7 @@
-"""Messages for people who get a file: without seals and secrets, and only what the policy shows of the reasoning.
+"""Messages for an exported file: without seals and secrets, and only what the policy shows of the reasoning.
 
-What is written of them can be read back by `from_json`. It cannot be sent back as sealed reasoning: a seal belongs to whoever holds the key of
-its account, and not into a file that is handed on.
+The output can be read back by `from_json`. It cannot be sent back as sealed reasoning: a seal belongs to the owner of the account, not in a
+file that is shared.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from innervoice.sources.conversation import Turn
 
 __all__ = ["message_for_file", "messages_for_file", "parts_for_file", "turn_for_file"]
 
-_LEFT_OUT = "left out: it may hold what only its provider can read"
+_LEFT_OUT = "left out: it may contain data that only its provider can read"
 
 
 def messages_for_file(messages: Iterable[Message], show: Policy) -> list[Message]:
@@ -36,7 +36,7 @@ def message_for_file(message: Message, show: Policy) -> Message:
 
 
 def turn_for_file(turn: Turn) -> Response | Message:
-    """A turn with all of its reasoning, for a renderer that applies the policy; an answer where its status and tokens are known."""
+    """A turn with all of its reasoning, for a renderer that applies the policy; an answer if its status and tokens are known."""
     parts = tuple(parts_for_file(turn.message.parts, "full"))
     if turn.answer is None or turn.message.role != "assistant":
         return turn.message.replace(parts=parts, origin=None)
@@ -82,7 +82,7 @@ def _part(part: Any, show: Policy) -> Part:
 
 
 def _origin(origin: Origin | None) -> Origin | None:
-    """Where it came from, in names alone; markup has the text's own characters, and they moved where something was taken out."""
+    """The origin, in names alone; markup has characters of the text and positions, which change where something was removed."""
     if origin is None:
         return None
     return Origin(provider=origin.provider, model=origin.model, dialect=origin.dialect)

@@ -1,7 +1,7 @@
 """Who may see the page, and what a browser may do with it.
 
-Whatever is written in a log is opened on a developer's machine. Other web pages in the same browser must not reach it (DNS rebinding,
-requests from foreign pages, frames), and nothing that a model wrote may run or call out (the policy of `HEADERS`).
+Any content of a log is opened on a developer's machine. Other web pages in the same browser must not reach it (DNS rebinding,
+requests from other pages, frames), and nothing that a model wrote may run or connect to the network (the policy of `HEADERS`).
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-"""On every response, refusals included."""
+"""Sent with every response, including refusals."""
 
 _METHODS = ("GET", "HEAD")
 _HOST = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[^:@/\[\]]+))(?::(?P<port>\d+))?")
 _OWN_SITES = ("same-origin", "none")
-"""Of `Sec-Fetch-Site`; a page on another port of this machine is `same-site`, and is refused."""
+"""Values of `Sec-Fetch-Site`; a page on another port of this machine is `same-site`, and is refused."""
 
 
 def new_token() -> str:
-    """A token for the first address of a viewer."""
+    """A token for the first URL of a viewer."""
     return secrets.token_urlsafe(24)
 
 
@@ -53,7 +53,7 @@ def is_loopback(host: str) -> bool:
 
 
 class Guard:
-    """Lets a request through to the application, or refuses it with a sentence."""
+    """Passes a request on to the application, or refuses it with a sentence."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
@@ -72,10 +72,10 @@ class Guard:
         await (self._answer(scope) or self._app)(scope, receive, send_guarded)
 
     def _answer(self, scope: Scope) -> Response | None:
-        """What is said without the application: a refusal, or the way to the page without the token."""
+        """A response without the application: a refusal, or the redirect to the page without the token."""
         headers = Headers(scope=scope)
         if scope["method"] not in _METHODS:
-            refusal = _refusal(405, "The viewer only reads: GET and HEAD are answered.")
+            refusal = _refusal(405, "The viewer is read-only: it accepts GET and HEAD.")
             refusal.headers["allow"] = ", ".join(_METHODS)
             return refusal
         if (why := self._foreign(scope, headers)) is not None:
@@ -86,13 +86,13 @@ class Guard:
         host = headers.get("host", "")
         if len(headers.getlist("host")) != 1 or not self._is_own(host, scope):
             return (
-                "The viewer is not called by this name; use the address that the command printed."
+                "The viewer does not accept this host name; use the URL that the command printed."
             )
         origin = headers.get("origin")
         if origin is not None and origin.lower() != f"{scope['scheme']}://{host}".lower():
-            return "Another web page asked for this, and may not have it."
+            return "Requests from another web page are refused."
         if headers.get("sec-fetch-site", "none") not in _OWN_SITES:
-            return "Another web page led here; type or paste the address that the command printed."
+            return "Another web page linked here; type or paste the URL that the command printed."
         return None
 
     def _is_own(self, host: str, scope: Scope) -> bool:
@@ -108,7 +108,7 @@ class Guard:
         return name.lower() in _lowered(self._settings.hosts)
 
     def _unknown(self, scope: Scope, headers: Headers) -> Response | None:
-        """Whoever brings the token gets it as a cookie; whoever has neither is refused."""
+        """A request with the token gets it as a cookie; a request with neither is refused."""
         token = self._settings.token
         if token is None:
             return None
@@ -122,7 +122,7 @@ class Guard:
                 return _way_to_the_page(f"{root}/", name, token, query)
         if _is_same(_cookie(headers, name), token):
             return None
-        return _refusal(403, "This needs the address that the command printed, with its token.")
+        return _refusal(403, "This needs the URL that the command printed, with its token.")
 
 
 def _way_to_the_page(
@@ -161,7 +161,7 @@ def _cookie(headers: Headers, name: str) -> str:
 
 
 def _name_and_port(host: str) -> tuple[str, str | None]:
-    """The two parts of a Host header; "" for what is none."""
+    """The two parts of a Host header; "" for an invalid one."""
     found = _HOST.fullmatch(host)
     return (found["six"] or found["name"], found["port"]) if found else ("", None)
 

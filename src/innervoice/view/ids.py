@@ -1,4 +1,4 @@
-"""Ids of conversations, safe in an address: SOURCE.CONVERSATION."""
+"""Ids of conversations that are safe in a URL: SOURCE.CONVERSATION."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def full_id(source_id: str, entry: Entry) -> str:
 
 
 def entry_id(entry: Entry) -> str:
-    """The second half: the source's own id where that is safe, a hash of it elsewhere."""
+    """The second half: the source's own id if it is safe, otherwise a hash of it."""
     if _PLAIN.fullmatch(entry.id):
         return entry.id
     return "~" + sha256(entry.id.encode("utf-8", "surrogatepass")).hexdigest()[:16]

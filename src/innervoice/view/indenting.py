@@ -12,11 +12,11 @@ __all__ = ["indented"]
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
 _STEP = "  "
 _DEEPEST = 40
-"""Further in, text only moves out of sight."""
+"""Deeper indentation would only move the text out of sight."""
 
 
 def indented(text: str) -> str:
-    """The JSON on several lines; a text that is no object or list stays as it is."""
+    """The JSON on several lines; a text that is not an object or list stays as it is."""
     if text.lstrip()[:1] not in ("{", "["):
         return text
     try:

@@ -1,6 +1,6 @@
-"""The list of sources: a few words of each file, found out as they are asked for.
+"""The list of sources: a few facts about each file, read when they are requested.
 
-A folder may hold more than can be read while somebody waits: the list opens files until its time is over and says how many are left.
+A folder may have more files than can be read while a user waits: the list opens files until its time is up and says how many are left.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PATIENCE = 2.0
 """Seconds that a page of the list may take."""
 _PATIENCE_OF_SEARCH = 5.0
 _REST = 20
-"""A file that grows is examined again after so many times as long as that took."""
+"""A file that grows is examined again only after this multiple of the time that took."""
 _MODELS = 3
 
 
@@ -37,7 +37,7 @@ class _Examined(NamedTuple):
 
 
 class Listing:
-    """What the files are, by id."""
+    """The facts about the files, by id."""
 
     def __init__(self, places: Places, open_source: Callable[[str], Source]) -> None:
         self._places = places
@@ -45,7 +45,7 @@ class Listing:
         self._examined: dict[str, _Examined] = {}
 
     def examine(self, deadline: float) -> int:
-        """Finds out what files are until the deadline; how many are left."""
+        """Examines files until the deadline; returns how many are left."""
         waiting = [place for place in self._places.all() if self._known(place) is None]
         for number, place in enumerate(waiting):
             if monotonic() > deadline:
@@ -54,13 +54,13 @@ class Listing:
         return 0
 
     def page(self, query: str, start: int, limit: int) -> SourceList:
-        """Some items, newest first; what could not be read comes last."""
+        """Some items, newest first; files that could not be read come last."""
         words = query.lower().split()
         deadline = monotonic() + (_PATIENCE_OF_SEARCH if words else _PATIENCE)
         found: list[SourceItem | Place] = []
         pending = 0
         for place in self._places.all():
-            # A page needs the words of its own items, a search those of all; the others are counted.
+            # A page needs the texts of its own items, a search those of all; the others are counted.
             is_needed = bool(words) or start <= len(found) < start + limit
             item = self._known(place)
             if item is None and is_needed and monotonic() < deadline:
@@ -136,7 +136,7 @@ def item_of(id: str, shown: str, source: Source, changed: float | None) -> Sourc
 
 
 def _unexamined(place: Place) -> SourceItem:
-    """What is known of a file without opening it; its main conversation has no name yet."""
+    """The facts about a file without opening it; its main conversation has no name yet."""
     return SourceItem(
         id=place.id,
         title=one_line(place.path.name),

@@ -1,8 +1,8 @@
 """Files that grow -> events for the pages that show them.
 
-Each conversation that a page looks at has a channel: a sketch of the rows as they were told last, and the newest events with their ids. Whoever fetches
-rows gets the id of the last event that they contain, and whoever listens says which event it has seen last, so nothing falls between.
-One task looks at the files of all channels; what changed is read again and compared.
+Each conversation that a page shows has a channel: a sketch of the rows as they were last sent, and the newest events with their ids. A client that
+fetches rows gets the id of the last event that they contain, and a client that listens says which event it has seen last, so nothing is lost in between.
+One task checks the files of all channels; changed files are read again and compared.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ __all__ = ["HEARTBEAT", "Happened", "Live", "Told"]
 
 HEARTBEAT = 15.0
 _FRAME = 0.05
-"""Seconds between two frames, and between two looks at the files."""
+"""Seconds between two frames, and between two checks of the files."""
 _SCAN = 2.0
-"""Seconds between two looks into folders."""
+"""Seconds between two checks of folders."""
 _MOST_EVENTS = 2_000
 _MOST_BYTES = 4 << 20
 _CHANNELS = 8
-"""How many conversations that nobody listens to are remembered."""
+"""How many conversations without listeners are remembered."""
 _IDLE_ROWS = 20_000
 """How many rows they may have."""
 
@@ -56,13 +56,13 @@ class Happened(NamedTuple):
 
 
 class _Channel:
-    """A conversation, as it was told last."""
+    """A conversation, as it was last sent."""
 
     def __init__(self) -> None:
         self.stamp: Stamp | None = None
-        """Of the file when it was looked at last."""
+        """The stamp of the file when it was last checked."""
         self.told: Stamp | None = None
-        """Of the rows that were told."""
+        """The stamp of the rows that were sent."""
         self.listeners = 0
         self.number = 0
         self._name = secrets.token_hex(4)
@@ -74,7 +74,7 @@ class _Channel:
 
     @property
     def length(self) -> int:
-        """How many rows were told."""
+        """How many rows were sent."""
         return len(self._sketches)
 
     @property
@@ -83,7 +83,7 @@ class _Channel:
         return f"{self._name}-{self.number}"
 
     def tell(self, stamp: Stamp, head: Head, rows: list[Row]) -> bool:
-        """Makes events of what differs from what was told; whether there are any."""
+        """Makes events of the differences from what was sent; returns whether there are any."""
         if stamp == self.told and head == self._head:
             return False
         happened: list[Change] = []
@@ -107,7 +107,7 @@ class _Channel:
                 self._size -= len(self._events.popleft().data)
 
     def after(self, event: str) -> list[Happened] | None:
-        """The events behind one; None if it is too old, or of another time."""
+        """The events after one; None if it is too old, or unknown here."""
         name, _, number = event.rpartition("-")
         with self._lock:
             oldest = self._events[0].number if self._events else self.number + 1
@@ -149,14 +149,14 @@ class Live:
         return channel, Told(head, rows, channel.event)
 
     def _join(self, id: str) -> _Channel:  # noqa: A002
-        """The channel of a conversation, which stays as long as somebody listens."""
+        """The channel of a conversation, which exists as long as there are listeners."""
         with self._refreshing:
             channel, _ = self._tell(id)
             channel.listeners += 1
             return channel
 
     def since(self, id: str, event: str) -> list[Happened] | None:  # noqa: A002
-        """What happened behind an event, as the file is now; None if the event is too old, or of another time."""
+        """The events after an event, by the current state of the file; None if the event is too old, or unknown here."""
         with self._refreshing:
             channel = self._channels.get(id)
             if channel is None:
@@ -165,13 +165,13 @@ class Live:
             return channel.after(event)
 
     async def told(self, id: str) -> Told:  # noqa: A002
-        """The same, for the event loop; whoever listens hears of what was found."""
+        """The same, for the event loop; listeners are notified of the new events."""
         told = await self._threads.run("read", lambda: self.rows(id))
         self._wake()
         return told
 
     async def frames(self, id: str | None, after: str | None) -> AsyncIterator[bytes]:  # noqa: A002
-        """Server-sent events behind an event, for as long as somebody listens; without an id only those of the list."""
+        """Server-sent events after an event, as long as the client listens; without an id only those of the list."""
         channel = None
         if id is not None:
             channel = await self._threads.run("read", lambda: self._join(id))
@@ -195,7 +195,7 @@ class Live:
     async def _frames(
         self, channel: _Channel | None, after: str | None, woken: asyncio.Event
     ) -> AsyncIterator[bytes]:
-        # Who comes back may have missed that the list changed.
+        # A client that reconnects may have missed a change of the list.
         lists = self._lists if after is None else -1
         seen = (after or channel.event) if channel else ""
         yield b"retry: 1000\n\n"
@@ -225,7 +225,7 @@ class Live:
             woken.clear()
 
     def _watch(self) -> None:
-        """Looks at files and folders while somebody listens."""
+        """Checks files and folders while there are listeners."""
         if not self._watching or any(task.done() for task in self._watching):
             for task in self._watching:
                 task.cancel()
@@ -237,7 +237,7 @@ class Live:
             began = monotonic()
             if await self._threads.run("read", self._look_at_files):
                 self._wake()
-            # A large file that grows must not take the whole machine.
+            # A large file that grows must not use up the whole machine.
             await asyncio.sleep(max(_FRAME, monotonic() - began))
 
     async def _watch_folders(self) -> None:
@@ -252,18 +252,18 @@ class Live:
             await asyncio.sleep(_FRAME if left else max(_SCAN, 20 * (monotonic() - began)))
 
     def _look_at_files(self) -> bool:
-        """Reads what changed; whether anything happened."""
+        """Reads what changed; returns whether anything did."""
         with self._refreshing:
             followed = [(id_, one) for id_, one in self._channels.items() if one.listeners]
             happened = [self._refresh(id_, channel) for id_, channel in followed]
             return any(happened)
 
     def _look_at_folders(self) -> tuple[bool, int]:
-        """Whether files came or went, and how many were not opened yet."""
+        """Whether files were added or removed, and how many were not opened yet."""
         return self._shelf.scan(), self._shelf.examine(_FRAME)
 
     def _refresh(self, id: str, channel: _Channel) -> bool:  # noqa: A002
-        """Reads a conversation again if its file changed; whether there are events."""
+        """Reads a conversation again if its file changed; returns whether there are events."""
         stamp = self._shelf.stamp(id)
         if stamp == channel.stamp:
             return False
@@ -272,10 +272,10 @@ class Live:
             told, rows = self._shelf.stamped_rows(id)
             return channel.tell(told, self._shelf.head(id), rows)
         except (InnervoiceError, OSError):
-            return False  # half written, or gone: what was told stays until it can be read again
+            return False  # half written, or gone: the rows stay until the file can be read again
 
     def _forget(self) -> None:
-        """Lets go of conversations that nobody listens to any more; whoever comes back to them begins anew."""
+        """Drops conversations without listeners; a client that returns to one starts from the beginning."""
         idle = [id_ for id_, channel in self._channels.items() if not channel.listeners]
         held = 0
         for number, id_ in enumerate(reversed(idle)):

@@ -1,6 +1,6 @@
-"""What is shown of a part alone: its text, its title, facts and a picture.
+"""How a single part is shown: its text, its title, facts and a picture.
 
-The text is what `show.render(..., "plain")` shows, without quotation marks; of calls and results render shows the beginning on one line, and this all of it.
+The text is that of `show.render(..., "plain")`, without quotation marks; for calls and results, render shows the beginning on one line, and this all of it.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _LARGEST_IMAGE = 2_000_000
 
 
 def part_text(part: Part, item: Item | None = None) -> str:
-    """What is shown of a part, in full."""
+    """The full text of a part."""
     item = item or shown_item(part)
     match item:
         case None:
             return ""
         case Thought():
-            # As in plain text, blanks at the end of a line are left out.
+            # As in plain text, white space at the end of a line is left out.
             lines = visible(item.text).strip("\n").split("\n")
             return "\n".join([line.rstrip() for line in lines])
         case Answer():
@@ -52,7 +52,7 @@ def part_text(part: Part, item: Item | None = None) -> str:
 
 
 def shown_item(part: Part) -> Item | None:
-    """What the policy `full` shows of a part alone; None if that is nothing."""
+    """What the policy `full` shows of a single part; None if that is nothing."""
     items = view_of(Message("assistant", (part,)))[0].items
     return items[0] if items else None
 
@@ -86,7 +86,7 @@ def block_title(item: Item | None) -> str:
 
 
 def call_title(call: ToolCall) -> str:
-    """A call as one would write it: `read_file(path="a.py")`."""
+    """A call in the usual notation: `read_file(path="a.py")`."""
     return f"{one_line(call.name, 60)}({one_line(_arguments(call.arguments), 80)})"
 
 
@@ -124,7 +124,7 @@ def media_facts(part: Media) -> Iterator[Fact]:
     if part.data:
         yield fact(size(len(part.data) * 3 // 4))
     if part.url and not part.url.startswith("data:"):
-        yield fact("by its address", redacted(part.url[:1000]))
+        yield fact("by URL", redacted(part.url[:1000]))
 
 
 def image_of(part: Part) -> str | None:

@@ -1,6 +1,6 @@
-"""The files below the paths that were named, and whether they changed.
+"""The files in the given paths, and whether they changed.
 
-Only these can be opened: an id that the page sends is looked up here and never made into a path.
+Only these can be opened: an id that the page sends is looked up here and never turned into a path.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ from innervoice.sources.reader import Reader
 __all__ = ["PIPED", "Place", "Places", "Stamp", "stamp_of"]
 
 PIPED = "stdin"
-"""The id of what came on standard input."""
+"""The id of standard input."""
 _ID_LENGTH = 10
 _BEGINNING = 65_536
-"""A format is told by so many bytes; what comes behind them does not change it."""
+"""A format is recognized by so many bytes; later bytes do not change it."""
 _REST = 10
 _BESIDE = ("-wal",)
 """Where SQLite writes before it writes into the file itself."""
 
 Stamp: TypeAlias = tuple[tuple[int, int, int], ...]
-"""Differs if a file was changed: when, how large, which."""
+"""Differs if a file was changed: time, size and inode."""
 
 
 class Place(NamedTuple):
-    """A file that was named, or is below a folder that was named."""
+    """A given file, or a file in a given folder."""
 
     id: str
     path: Path
     root: Path
     shown: str
-    """Its path below what was named."""
+    """Its path, relative to the given one."""
     changed: float
     size: int
     reader: Reader | None
-    """None for a file that was named and is of no known format."""
+    """None for a given file of an unknown format."""
 
     def is_inside(self) -> bool:
-        """Whether it still lies below what was named; a link may have taken its place."""
+        """Whether it is still inside the given path; a link may have replaced it."""
         return self.path.resolve().is_relative_to(self.root.resolve())
 
     def stamp(self) -> Stamp:
@@ -64,7 +64,7 @@ class Places:
         self._by_id: dict[str, Place] = {}
         self._readers: dict[Path, tuple[tuple[int, int], Reader | None]] = {}
         self.unknown = 0
-        """How many files are of no known format."""
+        """How many files have an unknown format."""
         self.troubles: list[str] = []
         """What could not be read."""
         self._due = 0.0
@@ -72,16 +72,16 @@ class Places:
 
     @property
     def has_folder(self) -> bool:
-        """Whether new files may come."""
+        """Whether new files may appear."""
         return any(root.is_dir() for root in self._roots)
 
     def scan_if_due(self) -> None:
-        """Looks at the paths again, unless that was done just now, measured by how long it takes."""
+        """Scans the paths again, unless that was done just now, in proportion to how long it takes."""
         if monotonic() > self._due:
             self.scan()
 
     def scan(self) -> bool:
-        """Looks at the paths again; whether files came, went or changed their order."""
+        """Scans the paths again; returns whether files were added, removed or reordered."""
         began = monotonic()
         found = FoundPaths(self._roots, self._reader_of)
         places = {place.id: place for path in found if (place := self._place(path)) is not None}
@@ -111,7 +111,7 @@ class Places:
             reader = self._reader_of(path)
         except (
             OSError
-        ):  # it went away meanwhile, or may not be read, which is said when it is opened
+        ):  # it was removed meanwhile, or cannot be read, which is reported when it is opened
             return None
         return Place(
             id=sha256(os.fsencode(path.absolute())).hexdigest()[:_ID_LENGTH],
@@ -135,7 +135,7 @@ class Places:
 
 
 def stamp_of(paths: Iterable[Path]) -> Stamp:
-    """The stamp of files, with what is written beside them."""
+    """The stamp of files, including those that are written next to them."""
     stamps = []
     for path in paths:
         for file in (path, *(path.with_name(path.name + end) for end in _BESIDE)):

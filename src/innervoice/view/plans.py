@@ -1,4 +1,4 @@
-"""What a request to a target would do with each row, and what that request would be, compared with the last one that was sent."""
+"""What a request to a target would do with each row, and that request, compared with the last one that was sent."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ _ACTIONS: dict[str, _Action] = {
     "filled": "added",
 }
 _LABELS: dict[_Action, str] = {
-    "goes": "goes back unchanged",
+    "goes": "is sent back unchanged",
     "stays": "stays in the history",
-    "rewritten": "goes in another form",
+    "rewritten": "is sent in another form",
     "added": "is added to the request",
 }
-_SAID_NEXT = "[what you say next]"
-_TOOL_GIVES = "[what the tool gives]"
+_SAID_NEXT = "[your next message]"
+_TOOL_GIVES = "[the result of the tool]"
 
 
 def plan_view(conversation: Conversation, target: str) -> PlanView:
-    """The plan for a target, `provider/model`; what cannot be planned or written is said in `error`."""
+    """The plan for a target, `provider/model`; if it cannot be planned or written, `error` says why."""
     view: PlanView = {"target": target, "summary": [], "marks": {}, "request": [], "compared": ""}
     sent = next_sent(conversation)
     try:
@@ -67,7 +67,9 @@ def plan_view(conversation: Conversation, target: str) -> PlanView:
         last = _last(conversation)
         lines = encoded_lines(made)
         view["request"] = diff_lines(last.lines if last else [], lines)
-        view["compared"] = last.words if last else "Nothing was sent before: all of it is new."
+        view["compared"] = (
+            last.words if last else "Nothing was sent before: the whole request is new."
+        )
         view["summary"] = _summary(conversation, made, problems, last, sent)
     except Exception as error:  # noqa: BLE001 - whatever a file holds, the page shows the rest
         view["error"] = trouble(error)
@@ -76,7 +78,7 @@ def plan_view(conversation: Conversation, target: str) -> PlanView:
 
 
 def trouble(error: Exception) -> str:
-    """An error in words, without what looks like a key."""
+    """An error in words, without anything that looks like a key."""
     words = str(error) if isinstance(error, InnervoiceError) else f"{type(error).__name__}: {error}"
     return _sentence(redacted(words[:2000], wary=True))
 
@@ -86,7 +88,7 @@ def _sentence(words: str) -> str:
 
 
 def encoded_lines(made: Planned) -> list[str]:
-    """A planned request in its target's dialect, on lines, without seals and files."""
+    """A planned request in its target's dialect, as lines, without seals and files."""
     return request_lines(encoded_plan(made).body, made.fitted.asked.messages)
 
 
@@ -99,7 +101,7 @@ class _Last(NamedTuple):
 
 
 def _last(conversation: Conversation) -> _Last | None:
-    """The request before the last answer, to the model that wrote it; None if there is none, or it cannot be written again."""
+    """The request before the last answer, to the model that wrote it; None if there is none, or it cannot be rewritten."""
     turn = last_answered(conversation)
     if turn is None:
         return None
@@ -118,7 +120,7 @@ def _last(conversation: Conversation) -> _Last | None:
 
 
 def _gone_on(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The history with what must follow before it is sent: results of open calls, or the user's next words."""
+    """The history with what must be added before it is sent: results of open calls, or the user's next message."""
     if not messages or messages[-1].role != "assistant":
         return messages
     last = len(messages) - 1
@@ -160,7 +162,7 @@ class _Marks:
         return self._made
 
     def _rows(self, message: int, part: int | None, kind: str) -> Iterator[int]:
-        """The rows of a place in the request; none for what would only come next."""
+        """The rows of a position in the request; none for messages that are only added."""
         if message >= len(self._sent.numbers):
             return
         turn = self._sent.numbers[message]
@@ -177,15 +179,15 @@ class _Marks:
         self._made.setdefault(str(row), []).append(mark)
 
     def _report(self, row: int, problem: Problem) -> None:
-        """Puts a finding on the mark that it explains, or on one of its own."""
+        """Adds a finding to the mark that it explains, or to one of its own."""
         code = problem.code.replace("_", " ")
         why = f"{problem.why}. To do: {problem.fix}."
         for mark in self._made.get(str(row), []):
             if mark["why"] == _sentence(problem.why):
-                mark["problems"].append(fact(code, why, "warn"))  # the plan does what is to do
+                mark["problems"].append(fact(code, why, "warn"))  # the plan already fixes it
                 return
         told = fact(code, why, "bad" if problem.severity == "refused" else "warn")
-        label = "would be refused" if problem.severity == "refused" else "goes, with less effect"
+        label = "would be refused" if problem.severity == "refused" else "is sent, with less effect"
         self._add(
             row,
             {
@@ -202,7 +204,7 @@ def _mark(decision: Decision) -> PlanMark:
     action = _ACTIONS[decision.action]
     label = _LABELS[action]
     if action == "goes" and decision.note:
-        label = "goes, with less effect"
+        label = "is sent, with less effect"
     return {
         "action": action,
         "label": label,
@@ -215,7 +217,7 @@ def _mark(decision: Decision) -> PlanMark:
 def _unsent(marks: tuple[str, ...]) -> PlanMark:
     why = "a later summary replaces it"
     if "abandoned" in marks:
-        why = "the user went back behind it"
+        why = "the user went back to a point before it"
     elif "api_error" in marks:
         why = "it is an error that was only shown"
     return {"action": "stays", "label": _LABELS["stays"], "rule": "", "why": why, "problems": []}
@@ -231,18 +233,18 @@ def _summary(
     plan, fitted = made.plan, made.fitted
     facts = []
     if not fitted.target.is_known:
-        why = "No row says what it accepts; the defaults of its API are used."
+        why = "The catalog has no row for this model; the defaults of its API are used."
         facts.append(fact("unknown model", why, "warn"))
     if conversation.request is None:
         why = "The source does not say which system prompt, tools and settings were sent; the request is written without them."
-        facts.append(fact("settings not known", why, "warn"))
+        facts.append(fact("unknown settings", why, "warn"))
     for word, action in _ACTIONS.items():
         count = sum(decision.action == word for decision in plan.decisions)
         if count:
             facts.append(fact(f"{counted(count, 'part')} {_verb(action, count)}"))
     refused = sum(problem.severity == "refused" for problem in problems)
     if refused:
-        why = "Sent unchanged, the history would be refused for them; the plan avoids what it can."
+        why = "The host would refuse the unchanged history because of them; the plan avoids what it can."
         facts.append(fact(counted(refused, "problem"), why, "warn"))
     facts.append(fact(f"reasoning {plan.setting}", "The reasoning setting that would be sent."))
     if last is not None:
@@ -257,14 +259,14 @@ def _summary(
 
 
 def _cache_fact(last: _Last, plan: Plan, sent: Sent) -> Fact:
-    """What the prompt cache of the last request is still good for."""
+    """How much of the prompt cache of the last request can be reused."""
     effect = cache_effect(last.plan, plan)
     if effect.message is None:
         why = f"All of the last request can be reused from the prompt cache: {effect.why}."
         return fact("cache reusable", why, "good")
     if effect.message == 0:
         return fact(
-            "cache lost", f"Nothing of the prompt cache can be reused: {effect.why}.", "warn"
+            "cache lost", f"No part of the prompt cache can be reused: {effect.why}.", "warn"
         )
     known = effect.message < len(sent.numbers)
     place = f"turn {sent.numbers[effect.message]}" if known else "the end"
@@ -274,7 +276,7 @@ def _cache_fact(last: _Last, plan: Plan, sent: Sent) -> Fact:
 
 def _verb(action: _Action, count: int) -> str:
     one, many = {
-        "goes": ("goes back", "go back"),
+        "goes": ("is sent back", "are sent back"),
         "stays": ("stays", "stay"),
         "rewritten": ("is rewritten", "are rewritten"),
         "added": ("is added", "are added"),

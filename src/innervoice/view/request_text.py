@@ -1,7 +1,7 @@
-"""A request as its host would get it -> lines of JSON for people: seals, ids that are seals, and files by their size.
+"""A request as its host would get it -> lines of JSON for people, with seals, ids that are seals, and files replaced by their size.
 
-What is a seal is known from the parts of the conversation; members that hold seals in every dialect are replaced as well, for blocks that nobody
-has read.
+The seals are known from the parts of the conversation; members that hold seals in any dialect are replaced as well, for blocks that were
+not read.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DEEPEST = 100
 
 
 def request_lines(body: dict[str, Any], messages: Iterable[Message]) -> list[str]:
-    """The body of a request on lines, without seals and files."""
+    """The body of a request as lines, without seals and files."""
     known: dict[str, str] = {}
     for message in messages:
         for part in message.parts:
@@ -37,7 +37,7 @@ def request_lines(body: dict[str, Any], messages: Iterable[Message]) -> list[str
 
 
 def _placeholders(part: Part) -> dict[str, str]:
-    """What must not be shown of a part -> what is shown in its place."""
+    """Values of a part that must not be shown -> their replacements."""
     found: dict[str, str] = {}
     for path, value in sealed_values(part):
         for seal in _texts(value):
@@ -86,7 +86,7 @@ def _shown(value: Any, known: dict[str, str], *, sealed: bool, depth: int) -> An
 
 
 def _hides(block: dict[str, Any]) -> bool:
-    """Whether a block has its seal in a member that others have files in."""
+    """Whether a block has its seal in a member that holds files in other blocks."""
     kind = block.get("type")
     return isinstance(kind, str) and bool(_SEALED_NAMES.search(kind))
 

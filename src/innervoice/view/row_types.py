@@ -1,20 +1,20 @@
-"""What the server tells the page: the JSON of every route, as types. The page draws it and decides nothing.
+"""What the server sends to the page: the JSON of every route, as types. The page draws it and decides nothing.
 
-Every text in it is made harmless (`show.visible`), and holds no seal, key or header. Numbers that people read (characters, tokens, seconds, dollars)
-come as words beside the numbers, so that the page formats nothing.
+Every text in it is sanitized (`show.visible`), and contains no seal, key or header. Numbers that people read (characters, tokens, seconds, dollars)
+are sent as words in addition to the numbers, so that the page formats nothing.
 
   GET /                           the page; /assets/NAME its modules
   GET /api/about                  About
   GET /api/sources?q=&from=       SourceList
   GET /api/c/ID?from=&to=         Rows; ID is SOURCE.CONVERSATION
-  GET /api/part/ID/N              Whole, the text of row N without a cut
+  GET /api/part/ID/N              Whole, the whole text of row N
   GET /api/plan/ID?for=MODEL      PlanView
   GET /api/diff?a=ID:N&b=ID:N&what=turn|request    DiffView; N is the number of a turn
   GET /api/search?q=&in=ID        SearchResult
   GET /api/live?c=ID&after=EVENT  server-sent events, see `live.py`: `row` Row, `grow` Growth, `gone` {"n": N}, `head` Head, `sources` {}, `reset` {}
   GET /api/export/ID?form=html|markdown|json&show=full    a file
 
-Everything else is `{"error": "a sentence"}` with a status of 400 or more. The page's addresses are relative, because it may lie below another path.
+Everything else is `{"error": "a sentence"}` with a status of 400 or more. The page's URLs are relative, because it may be served below another path.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RowKind: TypeAlias = Literal[
 
 
 class About(TypedDict):
-    """What the page needs to begin."""
+    """What the page needs to start."""
 
     version: str
     policy: Literal["full", "summary", "length", "none"]
@@ -45,10 +45,10 @@ class About(TypedDict):
 
 
 class Fact(TypedDict):
-    """A label with a sentence behind it."""
+    """A label with a sentence that explains it."""
 
     label: str
-    """A few words, as `1,204 tokens`."""
+    """A few words, such as `1,204 tokens`."""
     why: NotRequired[str]
     """A sentence, shown on demand."""
     tone: NotRequired[Literal["good", "warn", "bad"]]
@@ -58,11 +58,11 @@ class Badge(TypedDict):
     """A seal of a part; never its bytes."""
 
     state: Literal["present", "fits", "dead", "refused"]
-    """There; bound to what is before it, which is unchanged; bound, and that changed; known to be refused."""
+    """Present; bound to the messages before it, which are unchanged; bound, and they changed; known to be refused."""
     label: str
-    """In words, as `sealed by anthropic`."""
+    """In words, such as `sealed by anthropic`."""
     why: str
-    """For whom, bound to what, dead since which edit: one or two sentences."""
+    """Its owner, what it is bound to, since which edit it is dead: one or two sentences."""
     size: str
     hash: str
     """The first 8 hex digits of a hash of it, to tell seals apart."""
@@ -84,21 +84,21 @@ class Row(TypedDict):
     """Its number in the conversation."""
     turn: int
     part: int | None
-    """The place in the history; None for the head of a turn and for a remark."""
+    """The position in the history; None for the head of a turn and for a remark."""
     kind: RowKind
     role: Literal["system", "user", "assistant", "tool"]
     title: str
-    """Who or what, in a few words: `assistant`, `Thinking`, `read_file(path="a.py")`, `result of read_file`."""
+    """A short title: `assistant`, `Thinking`, `read_file(path="a.py")`, `result of read_file`."""
     text: str
     """What `show.render(..., "plain")` shows of the part under `full`, without the quotation marks."""
     cut: NotRequired[int]
-    """The whole number of characters, if `text` is only its beginning."""
+    """The total number of characters, if `text` is only the beginning."""
     first: NotRequired[str]
     """The first line of a folded row."""
     opening: NotRequired[str]
     """What the policy `summary` shows of a thought."""
     facts: list[Fact]
-    """Characters, tokens, seconds, form, state; of a turn: model, time, status, tokens, cost, line, marks."""
+    """Characters, tokens, seconds, form, state; for a turn: model, time, status, tokens, cost, line, marks."""
     seals: list[Badge]
     empty: NotRequired[Empty]
     notes: list[Fact]
@@ -114,7 +114,7 @@ class Row(TypedDict):
 class Growth(TypedDict):
     """Text that is appended to a row that is open.
 
-    The row becomes `{...row, ...growth, text: row.text.slice(0, at) + text}`, so that to apply it twice does no harm.
+    The row becomes `{...row, ...growth, text: row.text.slice(0, at) + text}`, so that applying it twice does no harm.
     """
 
     n: int
@@ -125,7 +125,7 @@ class Growth(TypedDict):
     first: NotRequired[str]
     opening: NotRequired[str]
     cut: NotRequired[int]
-    """These as in the row, where they changed."""
+    """The same members as in the row, where they changed."""
 
 
 class Lane(TypedDict):
@@ -138,34 +138,34 @@ class Lane(TypedDict):
 
 
 class Head(TypedDict):
-    """What is above the timeline."""
+    """The head above the timeline."""
 
     id: str
     title: str
     source: SourceItem
     lanes: list[Lane]
     lanes_total: NotRequired[int]
-    """How many there are, if `lanes` are only some, around this one."""
+    """How many there are in total, if `lanes` has only some, around this one."""
     facts: list[Fact]
-    """Sums: turns, tokens, reasoning tokens and their share, cost, models, what an edit cost of the cache."""
+    """Sums: turns, tokens, reasoning tokens and their share, cost, models, cache hits that an edit cost."""
     cannot_know: list[str]
     troubles: list[str]
 
 
 class Rows(TypedDict):
-    """A stretch of a timeline."""
+    """A range of a timeline."""
 
     head: Head
     rows: list[Row]
     total: int
     next: int | None
-    """Where to go on; None at the end."""
+    """Where the next range begins; None at the end."""
     event: NotRequired[str]
-    """The id of the last live event that these rows contain, to begin `/api/live` behind it."""
+    """The id of the last live event that these rows contain; `/api/live` starts after it."""
 
 
 class Whole(TypedDict):
-    """A text without a cut."""
+    """A whole text."""
 
     text: str
 
@@ -176,12 +176,12 @@ class SourceItem(TypedDict):
     id: str
     title: str
     path: str
-    """Below what was named on the command line."""
+    """The path, relative to the one on the command line."""
     kind: str
     first: str
     """The id of its main conversation."""
     facts: list[Fact]
-    """Format, conversations, size, when it was changed, models."""
+    """Format, conversations, size, time of the last change, models."""
     problem: NotRequired[str]
     """Why it cannot be opened."""
 
@@ -193,9 +193,9 @@ class SourceList(TypedDict):
     total: int
     next: int | None
     unknown: int
-    """How many files of the folder are of no known format."""
+    """How many files of the folder have an unknown format."""
     pending: NotRequired[int]
-    """How many files were not looked at yet, because there are very many; `sources` is sent when they are."""
+    """How many files were not examined yet, because there are very many; `sources` is sent when they are."""
 
 
 class PlanMark(TypedDict):
@@ -223,27 +223,27 @@ class PlanView(TypedDict):
     target: str
     summary: list[Fact]
     marks: dict[str, list[PlanMark]]
-    """By the number of the row, as text; rows that are not here go unchanged."""
+    """By the number of the row, as text; rows without an entry are sent unchanged."""
     request: list[DiffLine]
-    """The next request in the target's dialect, seals by their size, compared with the last one that was sent; long stretches of `same` are cut."""
+    """The next request in the target's dialect, with seals replaced by their size, compared with the last one that was sent; long runs of `same` are cut."""
     compared: str
-    """With what it was compared, in words."""
+    """What it was compared with, in words."""
     error: NotRequired[str]
 
 
 class DiffView(TypedDict):
-    """Two turns or two requests, beside each other."""
+    """Two turns or two requests, side by side."""
 
     left: str
     right: str
-    """What they are, in words."""
+    """Their descriptions."""
     facts: list[Fact]
-    """What differs in kind: model, status, tokens, seals."""
+    """The kinds of differences: model, status, tokens, seals."""
     lines: list[DiffLine]
 
 
 class Hit(TypedDict):
-    """A place that holds what was searched for."""
+    """A match of a search."""
 
     id: str
     """The conversation."""
@@ -263,4 +263,4 @@ class SearchResult(TypedDict):
     is_cut: bool
     """Whether there are more."""
     words: str
-    """How many, in how much, in words."""
+    """The number of hits and what was searched, in words."""

@@ -1,7 +1,7 @@
 """A conversation -> the rows of its timeline: the head of each turn, then each of its parts in wire order.
 
-No two parts are joined and none is hidden: a block without text is a row that says why. The text of a row is what `show.render(..., "plain")` shows of
-the part alone, without quotation marks; of calls and results render shows the beginning on one line, and the row all of it.
+Parts are never joined or hidden: a block without text is a row that says why. The text of a row is what `show.render(..., "plain")` shows of
+the single part, without quotation marks; for calls and results, render shows the beginning on one line, and the row all of it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from innervoice.view.wording import duration, fact, size
 __all__ = ["LONGEST", "head_facts", "heads_of", "rows_of", "whole_text"]
 
 LONGEST = 20_000
-"""Characters of a text that a row has; the whole is fetched when it is asked for."""
+"""Characters of a text in a row; the whole text is fetched on demand."""
 
 
 def rows_of(conversation: Conversation) -> list[Row]:
@@ -63,7 +63,7 @@ def rows_of(conversation: Conversation) -> list[Row]:
 
 
 def whole_text(conversation: Conversation, n: int) -> str:
-    """The text of row `n` without a cut; raises `IndexError` if there is no such row."""
+    """The whole text of row `n`; raises `IndexError` if there is no such row."""
     heads = heads_of(conversation)
     turn = bisect_right(heads, n) - 1
     if n < 0 or turn < 0:
@@ -104,12 +104,12 @@ def head_facts(conversation: Conversation) -> list[Fact]:
     facts += sums(conversation, Prices())
     seconds = [turn.seconds for turn in turns if turn.seconds]
     if seconds and (words := duration(sum(seconds))):
-        facts.append(fact(words, "How long the model took in all, as far as the source says."))
+        facts.append(fact(words, "How long the model took in total, as far as the source says."))
     return facts
 
 
 def _settings_facts(conversation: Conversation) -> Iterator[Fact]:
-    """What the source knows of the last request beside its messages."""
+    """The settings of the last request, as far as the source has them."""
     request = conversation.request
     if request is None:
         return
@@ -228,7 +228,7 @@ class _Timeline:
                 if isinstance(item, Thought) and item.characters:
                     yield fact(counted(item.characters, "character"))
             case Text() if item is None:
-                why = "It has only white space." if part.text else "It came without a character."
+                why = "It has only white space." if part.text else "It has no characters."
                 yield fact("blank" if part.text else "empty", why)
             case ToolCall() if (number, place) in self._unanswered and number < len(
                 self._conversation.turns
@@ -241,16 +241,18 @@ class _Timeline:
             case Opaque():
                 yield fact(
                     size(len(dump_json(part.value))),
-                    "A block that is passed on as it came; its content is not shown.",
+                    "A block that is passed on unchanged; its content is not shown.",
                 )
         if not getattr(part, "complete", True):
             yield fact(
-                "unfinished", "It broke off before its end; it is not sent back as sealed.", "warn"
+                "unfinished",
+                "It was cut off before its end; it is not sent back as sealed.",
+                "warn",
             )
         if is_inline(part) and not isinstance(part, Text):
             yield fact(
                 "from the text",
-                "It stood in the text, marked by tags or a channel, and was split out of it.",
+                "It was part of the text, marked by tags or a channel, and was split out of it.",
             )
 
     def _add(
@@ -279,7 +281,7 @@ def _shortened(text: str) -> str:
 
 
 def _remark(turn: Turn) -> Remark | None:
-    """Why an answer is none, or broke off."""
+    """Why there is no answer, or why it was cut off."""
     answer = turn.answer
     if answer is None or answer.status in ("answered", "tool_calls", "truncated"):
         return None

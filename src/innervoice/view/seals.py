@@ -1,7 +1,7 @@
-"""The seals of a conversation: whose they are, whether they still fit what is before them, and since which edit they do not.
+"""The seals of a conversation: their owners, whether they still match what is before them, and since which edit they do not.
 
-A seal is never shown, only its size and eight hex digits of a hash, to tell seals apart. Whether a bound block still fits is what the plan for
-the model that wrote it says (rule H7): the digest of everything before it is computed again, and compared with the one it was made with.
+A seal is never shown, only its size and eight hex digits of a hash, to tell seals apart. Whether a bound block still matches is decided by the plan for
+the model that wrote it (rule H7): the digest of everything before it is computed again, and compared with the original one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Seals", "sealed_values"]
 
 
 class _Writer(NamedTuple):
-    """Who sealed a block: the only one that can open it."""
+    """The provider and account that sealed a block: only they can open it."""
 
     provider: str | None
     model: str | None
@@ -47,12 +47,12 @@ class _Checked(NamedTuple):
 
     decisions: dict[tuple[int, int], Decision]
     last_fitting: dict[int, int]
-    """The turn of a block that does not fit -> the last turn before it with a block that does."""
+    """The turn of a block that does not match -> the last turn before it with a block that does."""
     first_dead: int | None
 
 
 def sealed_values(part: Part) -> Iterator[tuple[str, Any]]:
-    """The seals of a part: their paths in its wire block, and what is there."""
+    """The seals of a part: their paths in its wire block, and their values."""
     origin = part.origin
     for path in origin.seals if origin else ():
         value: Any = origin.block if origin else None
@@ -63,7 +63,7 @@ def sealed_values(part: Part) -> Iterator[tuple[str, Any]]:
 
 
 class Seals:
-    """The badges of one conversation; each writer's plan is made once, when it is first needed."""
+    """The badges of one conversation; each writer's plan is made once, on first use."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
@@ -78,14 +78,14 @@ class Seals:
         found = dict(sealed_values(part))
         if not found or part.origin is None:
             return []
-        # The id of an item is no seal of its own where the item's content is sealed.
+        # The id of an item is not a separate seal where the item's content is sealed.
         is_stored = found.keys() == {"id"}
         values = [value for path, value in found.items() if path != "id" or is_stored]
         known = [seal_facts(value) for value in values]
         data = "".join(seal.hash for seal in known).encode()
         writer = _writer(part.origin)
         state, why = self._state(turn, position, part, writer)
-        who = one_line(f"by {writer.provider or writer.model or 'somebody unknown'}", 60)
+        who = one_line(f"by {writer.provider or writer.model or 'an unknown provider'}", 60)
         return [
             {
                 "state": state,
@@ -103,12 +103,12 @@ class Seals:
             return "refused", f"The host refused it: {self._refused()[turn]}"
         item = self._conversation.turns[turn]
         if not isinstance(part, Thinking):
-            return "present", "It goes back on the part that it came on."
+            return "present", "It is sent back with the part that it came with."
         if turn not in self._sending_numbers():
             where = (
-                "a branch that was abandoned"
+                "an abandoned branch"
                 if "abandoned" in item.marks
-                else "what was summarised"
+                else "the turns that were summarised"
             )
             return "present", f"It is part of {where}, and is not sent again."
         bound = _binding(writer)
@@ -121,11 +121,11 @@ class Seals:
         if isinstance(checked, str):
             return (
                 "present",
-                f"It is bound to what is before it, which could not be checked: {checked}",
+                f"It is bound to the messages before it, which could not be checked: {checked}",
             )
         decision = checked.decisions.get((turn, position))
         if decision is None:
-            return "present", "It is bound to what is before it."
+            return "present", "It is bound to the messages before it."
         if decision.note != "prefix_changed":
             if decision.rule == "H1" and decision.action == "kept":
                 return "fits", "It is bound to everything before it, which has not changed."
@@ -208,7 +208,7 @@ class Seals:
         return _Checked(decisions, fitting, first)
 
     def _refused(self) -> dict[int, str]:
-        """The turns whose reasoning a host refused, as a note or an error that was shown says."""
+        """The turns whose reasoning a host refused, according to a note or a shown error."""
         if self._refusals is None:
             self._refusals = dict(self._find_refusals())
         return self._refusals
@@ -220,13 +220,13 @@ class Seals:
             told += [(number, note.detail or "") for note in notes if note.code == _RECOVERED]
             if "api_error" in turn.marks:
                 told.append((number, turn.message.text))
-        # Each costs a plan; a refusal long ago says nothing that later ones do not.
+        # Each costs a plan; a refusal long ago adds nothing to later ones.
         for number, text in told[-_MOST_REFUSALS:]:
             for refused in self._turns_refused(number, text):
                 yield refused, one_line(redacted(text[:1000]), 200)
 
     def _turns_refused(self, turn: int, refusal: str) -> Iterator[int]:
-        """The turns that a request has to do without after a refusal."""
+        """The turns that a request must leave out after a refusal."""
         sent = sent_before(self._conversation, turn)
         around = (turn, *(number for number in reversed(sent.numbers)))
         model = next(
@@ -250,8 +250,8 @@ _RECOVERED = "recovered_after_refusal"
 _MOST_REFUSALS = 20
 _UNBOUND = "It is bound to everything before it; the source does not say what that was when it was written."
 _UNCHECKED = {
-    "no": "It is not bound to what is before it.",
-    "unknown": "Whether it is bound to what is before it is not known for this model.",
+    "no": "It is not bound to the messages before it.",
+    "unknown": "For this model it is unknown whether it is bound to the messages before it.",
     "refused": _UNBOUND,
     "dropped": _UNBOUND,
 }
@@ -269,7 +269,7 @@ def _writer(origin: Origin) -> _Writer:
 
 
 def _binding(writer: _Writer) -> str | None:
-    """What happens to a block of this writer once something before it changed; None if nothing is known of the model."""
+    """What happens to a block of this writer if something before it changed; None if nothing is known about the model."""
     host = host_of(writer.provider or "")
     row = model_row_of(writer.model or "", host.id if host else None, writer.dialect or "")
     return row.bound if row else None
@@ -280,11 +280,11 @@ def _in_dialect(writer: _Writer) -> str:
 
 
 def _whose(writer: _Writer, *, is_stored: bool) -> str:
-    """For whom a seal is, in a sentence."""
+    """The owner of a seal, in a sentence."""
     account = f", account {writer.scope}" if writer.scope else ""
     if not writer.provider and not writer.model:
-        return f"Whose it is, is not known{_in_dialect(writer)}."
+        return f"Its owner is unknown{_in_dialect(writer)}."
     who = writer.provider or "its provider"
     if is_stored:
-        return f"{who} stores it for {writer.name}{account} under an id; only the id goes back."
-    return f"Written by {writer.name}{account}; nobody but {who} can open it."
+        return f"{who} stores it for {writer.name}{account} under an id; only the id is sent back."
+    return f"Written by {writer.name}{account}; only {who} can open it."

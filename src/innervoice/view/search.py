@@ -1,4 +1,4 @@
-"""A query -> the places that hold it, in one conversation, one source or all of them."""
+"""A query -> its matches, in one conversation, one source or all of them."""
 
 from __future__ import annotations
 

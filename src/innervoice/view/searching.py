@@ -1,6 +1,6 @@
 """Searches a conversation: text, thinking, tools (names, arguments, results), notes, models and status, in any letter case.
 
-A query has words, all of which must stand in the same row, and conditions that narrow where they are looked for:
+A query has words, all of which must be in the same row, and conditions that narrow where they are searched:
 
   word word          both words, in one row, anywhere
   "two words"        the words in this order
@@ -10,7 +10,7 @@ A query has words, all of which must stand in the same row, and conditions that 
   role:user          only turns of this role
   tool:read_file     only turns that call a tool of such a name, or have a result of it
 
-A query of such conditions alone finds the heads of the turns that meet them. Each row is a hit once, at the place of the first word.
+A query of conditions alone finds the heads of the turns that meet them. Each row is a hit once, at the position of the first word.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Query(NamedTuple):
     conditions: dict[str, list[str]]
 
     def meets(self, name: str, *values: str) -> bool:
-        """Whether one of the values has every text that a condition names."""
+        """Whether one of the values contains every text of a condition."""
         return all(
             any(wanted in value.lower() for value in values)
             for wanted in self.conditions.get(name, [])
@@ -58,7 +58,7 @@ class _Field(NamedTuple):
 
 
 def hits_in(id: str, conversation: Conversation, query: str) -> Iterator[Hit]:  # noqa: A002 - the plain word
-    """The rows that hold what a query asks for, in order; an empty query finds nothing."""
+    """The rows that match a query, in order; an empty query finds nothing."""
     asked = _parsed(query)
     if not asked.words and not asked.conditions.keys() - {"in"}:
         return
@@ -113,7 +113,7 @@ def _tools(turn: Turn, names: dict[str, str]) -> list[str]:
 
 
 def _status(turn: Turn) -> tuple[str, ...]:
-    """How an answer ended, in the words of the page and in the word of programs."""
+    """How an answer ended, in the words of the page and as the status code."""
     answer = turn.answer
     return (STATUS_WORDS[answer.status], answer.status, *turn.marks) if answer else turn.marks
 
@@ -125,14 +125,14 @@ def _hits(id: str, asked: _Query, fields: Iterator[_Field]) -> Iterator[Hit]:  #
 
 
 def _found(words: list[str], text: str) -> tuple[int, int] | None:
-    """Where the first word is, if all are there."""
+    """The position of the first word, if all are in the text."""
     lowered = text.lower()
     if not all(word in lowered for word in words):
         return None
     if len(lowered) == len(text):
         start = lowered.index(words[0])
         return start, start + len(words[0])
-    # A few letters become two in lower case; then places in the two texts differ.
+    # A few letters become two in lower case; then positions in the two texts differ.
     found = re.search(re.escape(words[0]), text, re.IGNORECASE)
     return found.span() if found else (0, 0)
 
@@ -151,7 +151,7 @@ def _hit(id: str, field: _Field, start: int, end: int) -> Hit:  # noqa: A002 - t
 
 
 def _on_one_line(text: str) -> str:
-    """The text with its words as they stand beside a hit: blanks at its ends are kept."""
+    """The text around a hit: white space at its ends is kept."""
     return re.sub(r"\s+", " ", text)
 
 
@@ -163,7 +163,7 @@ def _head_hit(
     model: str,
     names: dict[str, str],
 ) -> Hit:
-    """The head of a turn that meets all conditions, with what the first of them asks about."""
+    """The head of a turn that meets all conditions, with the field of the first of them."""
     told = {
         "model": ("model", model),
         "status": ("status", (*_status(turn), "")[0]),
@@ -192,7 +192,7 @@ def _fields(head: int, turn: Turn, model: str, names: dict[str, str]) -> Iterato
 
 
 def _about(part: Part, names: dict[str, str]) -> tuple[str, str, str]:
-    """Where the text of a part counts, what it is, and the name that is searched with it."""
+    """The field of a part's text, its title, and the name that is searched with it."""
     match part:
         case Thinking():
             return "thinking", "thinking", ""

@@ -1,6 +1,6 @@
-"""Which turns of a conversation a request holds: not those that the user went back behind, errors that were only shown, or what was summarised.
+"""Which turns of a conversation a request contains: not abandoned turns, errors that were only shown, or turns that were summarised.
 
-The numbers of turns are those of the conversation, so that what is found out about a request can be shown on its rows.
+The numbers of turns are those of the conversation, so that findings about a request can be shown on its rows.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class Sent(NamedTuple):
 
 
 def next_sent(conversation: Conversation) -> Sent:
-    """What the next request would hold, if the conversation went on."""
+    """What the next request would contain, if the conversation continued."""
     return sent_before(conversation, len(conversation.turns))
 
 
 def sent_before(conversation: Conversation, turn: int) -> Sent:
-    """What the request before a turn held."""
+    """What the request before a turn contained."""
     turns = conversation.turns[:turn]
-    # The turns of a branch that was abandoned later were sent while it lasted.
+    # The turns of a branch that was abandoned later were sent at that time.
     branch = turn
     while branch < len(conversation.turns) and branch and _is_abandoned(conversation, branch):
         branch -= 1
@@ -62,7 +62,7 @@ def last_answered(conversation: Conversation) -> int | None:
 
 
 def model_of(conversation: Conversation, turn: int) -> str | None:
-    """The model that wrote a turn, as provider/model; None if nothing says so."""
+    """The model that wrote a turn, as provider/model; None if it is unknown."""
     item = conversation.turns[turn]
     if item.answer and item.answer.model:
         return _joined(item.answer.provider, item.answer.model)
@@ -90,7 +90,7 @@ def request_for(
         return Request(model, tuple(messages), dialect=dialect, scope=scope)
     own, other = split_id(known.model), split_id(model)
     is_same_host = own is not None and other is not None and own.provider == other.provider
-    # What was written for one host, and its account, are not for another; members that were read are fitted to any.
+    # Members written for one host, and its account, are not for another; members that were read are fitted to any.
     kept = is_same_host or isinstance(known.extra, ReceivedMembers)
     return known.replace(
         model=model,

@@ -1,4 +1,4 @@
-"""Running the viewer behind a port of this machine."""
+"""Runs the viewer on a port of this machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound
 
 
 def guarded(settings: Settings, host: str) -> Settings:
-    """The settings for a viewer at this address: with a token, and the names by which it may be called."""
+    """The settings for a viewer at this address: with a token, and the accepted host names."""
     return settings.replace(
         token=new_token(),
         hosts=("localhost",) if is_loopback(host) else ("localhost", host, socket.gethostname()),
@@ -28,7 +28,7 @@ def guarded(settings: Settings, host: str) -> Settings:
 
 
 def first_address(listening: socket.socket, settings: Settings) -> str:
-    """What a browser is opened with."""
+    """The URL to open in a browser."""
     host, port = listening.getsockname()[:2]
     host = _ANY.get(host, host)
     name = f"[{host}]" if ":" in host else host
@@ -58,7 +58,7 @@ def _config(app: Starlette) -> uvicorn.Config:
         log_level="error",
         lifespan="off",
         server_header=False,
-        # A header of whoever asks must not say from where it was asked.
+        # Headers of the client must not set the client's address.
         proxy_headers=False,
         timeout_graceful_shutdown=FAREWELL,
     )

@@ -1,4 +1,4 @@
-"""What a viewer is started with."""
+"""The settings of a viewer."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ __all__ = ["Settings"]
 
 
 class Settings(Value, frozen=True, kw_only=True):
-    """The choices of whoever starts a viewer, and who may look at it."""
+    """The choices of the user who starts a viewer, and who may access it."""
 
     policy: Policy = "summary"
     """How much of a thought is open at first."""
     target: str | None = None
     """The model whose plan is suggested, as provider/model."""
     token: str | None = None
-    """What the first address must hold; None where somebody else has asked already who it is."""
+    """The token that the first URL must contain; None where access was already checked."""
     hosts: tuple[str, ...] | None = None
-    """The names under which it may be called beside addresses in numbers; None where somebody else looks at names."""
+    """The accepted host names, in addition to IP addresses; None where host names are checked elsewhere."""
     only_loopback: bool = True
-    """Whether an address in numbers must be one of this machine."""
+    """Whether an IP address must be one of this machine."""
     is_live: bool = True

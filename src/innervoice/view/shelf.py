@@ -1,6 +1,6 @@
-"""The sources that were named, by id: listed, opened, read and held in a bounded cache.
+"""The sources in the given paths, by id: listed, opened, read and held in a bounded cache.
 
-A file may be larger than the memory. The list holds a few words of each file; positions of conversations, conversations and rows are held
+A file may be larger than the memory. The list holds a few facts about each file; positions of conversations, conversations and rows are held
 while they are used, and read again when their file changes.
 """
 
@@ -36,12 +36,12 @@ _ENTRY = 400
 _LANES = 200
 _TROUBLES = 50
 _MOMENT = 5.0
-"""Seconds after its last change in which a file may be in the middle of a line."""
+"""Seconds after its last change in which a file may end in the middle of a line."""
 _CUT = "the file ends in the middle of this line"
 
 
 class NotOnShelfError(UsageError):
-    """There is no source or conversation of this id."""
+    """There is no source or conversation with this id."""
 
 
 class _Opened(NamedTuple):
@@ -50,7 +50,7 @@ class _Opened(NamedTuple):
 
 
 class Shelf:
-    """Sources below the named paths, and what came on standard input."""
+    """Sources in the given paths, and from standard input."""
 
     def __init__(self, paths: Sequence[Path | str], piped: bytes | None = None) -> None:
         self._places = Places([Path(path) for path in paths])
@@ -59,7 +59,7 @@ class Shelf:
         self._opened = BoundedCache[_Opened](_POSITIONS)
         self._conversations = BoundedCache[tuple[Stamp, Conversation]](_CONVERSATIONS)
         self._rows = BoundedCache[tuple[Stamp, list[Row]]](_ROWS)
-        # One reads at a time: two would need the memory twice, and share one interpreter anyway. Who only looks for titles waits for nobody.
+        # One reader at a time: two would need the memory twice, and share one interpreter anyway. Looking for titles does not wait for it.
         self._reading = RLock()
         self._opening = Lock()
         self._is_closed = False
@@ -70,19 +70,19 @@ class Shelf:
         return self._places.has_folder or bool(self._places.all())
 
     def close(self) -> None:
-        """Ends what takes long, because the server stops."""
+        """Ends long operations, because the server stops."""
         self._is_closed = True
 
     def scan(self) -> bool:
-        """Looks for new and changed files; whether any came, went or moved up."""
+        """Looks for new and changed files; returns whether any were added, removed or reordered."""
         return self._places.scan()
 
     def examine(self, seconds: float) -> int:
-        """Finds out what files are, for so long; how many are left."""
+        """Examines files for a limited time; returns how many are left."""
         return self._listing.examine(monotonic() + seconds)
 
     def sources(self, query: str = "", start: int = 0, limit: int = 50) -> SourceList:
-        """A page of the list, newest first; its first page knows of files that came just now."""
+        """A page of the list, newest first; the first page includes files that were added just now."""
         if not start:
             self._places.scan_if_due()
         listed = self._listing.page(query, start, limit)
@@ -96,7 +96,7 @@ class Shelf:
         return self._open(split_id(id)[0]).source
 
     def canonical_id(self, id: str) -> str:  # noqa: A002
-        """The whole id of a conversation; `SOURCE.` is the main one."""
+        """The full id of a conversation; `SOURCE.` is the main one."""
         source_id, conversation = split_id(id)
         return id if conversation else full_id(source_id, self._entry(id)[1])
 
@@ -123,7 +123,7 @@ class Shelf:
         return self.stamped_rows(id)[1]
 
     def stamped_rows(self, id: str) -> tuple[Stamp, list[Row]]:  # noqa: A002
-        """The rows, and the stamp of the file that they were made of."""
+        """The rows, and the stamp of the file that they were made from."""
         with self._reading:
             opened, entry = self._entry(id)
             held = self._rows.get(id)
@@ -135,7 +135,7 @@ class Shelf:
             return opened.stamp, rows
 
     def head(self, id: str) -> Head:  # noqa: A002
-        """What is above the timeline of a conversation."""
+        """The head above the timeline of a conversation."""
         with self._reading:
             source_id, _ = split_id(id)
             opened, entry = self._entry(id)
@@ -157,7 +157,7 @@ class Shelf:
     def all_conversations(
         self, source_id: str | None = None
     ) -> Iterator[tuple[str, Conversation | Exception]]:
-        """Reads every conversation once, of one source or of all, newest first, and holds none of them."""
+        """Reads every conversation once, of one source or of all, newest first, and keeps none of them."""
         everything = [
             *([PIPED] if self._piped else []),
             *(place.id for place in self._places.all()),
@@ -171,7 +171,7 @@ class Shelf:
             for entry in source.entries:
                 if self._is_closed:
                     return
-                # Whoever looks at a conversation reads it again; two large ones at a time may be too much.
+                # A conversation that is being viewed is read again; two large ones in memory at a time may be too much.
                 self._conversations.make_room(None, _expected(source, entry))
                 self._rows.make_room(None, _expected(source, entry))
                 try:
@@ -184,7 +184,9 @@ class Shelf:
             return _Opened(self._piped, ())
         place = self._places.get(source_id)
         if place is None or not place.is_inside():
-            raise NotOnShelfError(f"There is no source {source_id!r} below what was named.")
+            raise NotOnShelfError(
+                f"There is no source {source_id!r} in the paths that were passed."
+            )
         stamp = place.stamp()  # before it is read, so that what is written meanwhile is noticed
         held = self._opened.get(source_id)
         if held is not None and held.stamp == stamp:
@@ -204,7 +206,7 @@ class Shelf:
         for entry in opened.source.entries:
             if wanted in ("", entry.id) or (wanted.startswith("~") and wanted == entry_id(entry)):
                 return opened, entry
-        raise NotOnShelfError(f"There is no conversation {id!r} below what was named.")
+        raise NotOnShelfError(f"There is no conversation {id!r} in the paths that were passed.")
 
     def _is_growing(self, source_id: str) -> bool:
         place = self._places.get(source_id)
@@ -225,7 +227,7 @@ def _expected(source: Source, entry: Entry) -> int:
 
 
 def _troubles(source: Source, *, is_growing: bool) -> list[str]:
-    """The places that could not be read; the last line of a file that is being written is none of them yet."""
+    """The places that could not be read, except the last line of a file that is still being written."""
     found = [trouble for trouble in source.troubles if not (is_growing and trouble.why == _CUT)]
     troubles = [
         visible(why if line is None else f"line {line}: {why}") for line, why in found[:_TROUBLES]
@@ -235,7 +237,7 @@ def _troubles(source: Source, *, is_growing: bool) -> list[str]:
 
 
 def _lanes(source_id: str, entries: Sequence[Entry], shown: Entry) -> list[Lane]:
-    """The conversations of a source; of very many those around the one that is shown."""
+    """The conversations of a source; if there are very many, those around the one that is shown."""
     place = next(number for number, entry in enumerate(entries) if entry is shown)
     start = max(0, min(place - _LANES // 2, len(entries) - _LANES))
     by_id = {entry.id: full_id(source_id, entry) for entry in entries[start : start + _LANES]}

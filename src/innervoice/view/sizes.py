@@ -1,4 +1,4 @@
-"""About how much memory a conversation and its rows take, to bound what is held of them."""
+"""About how much memory a conversation and its rows take, to limit the caches."""
 
 from __future__ import annotations
 

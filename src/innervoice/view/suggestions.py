@@ -23,5 +23,5 @@ def suggested_models() -> list[str]:
 
 
 def _is_a_name(model: str) -> bool:
-    """Whether what is left of a pattern names a model, and not a whole family."""
+    """Whether the rest of a pattern names a model, and not a whole family."""
     return "*" not in model and not model.endswith(".") and any(map(str.isdigit, model))

@@ -1,7 +1,7 @@
-"""Where files are read: beside the event loop, in few threads.
+"""Where files are read: outside the event loop, in few threads.
 
-Reading is serial anyway, and each thread that reads keeps some memory to itself. Nobody who waits for rows waits for a search, or for a look into
-a folder, which take seconds.
+Reading is serial anyway, and each thread that reads keeps some memory to itself. A request for rows does not wait for a search, or for the scan
+of a folder, which take seconds.
 """
 
 from __future__ import annotations
@@ -25,5 +25,5 @@ class Threads:
         self._pools = {task: ThreadPoolExecutor(1, f"view-{task}") for task in tasks}
 
     async def run(self, task: Task, function: Callable[[], Result]) -> Result:
-        """What a function gives that blocks."""
+        """The result of a function that blocks."""
         return await asyncio.get_running_loop().run_in_executor(self._pools[task], function)

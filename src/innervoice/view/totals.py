@@ -1,6 +1,6 @@
 """Tokens and dollars of a turn and of a conversation, and how much of them is reasoning.
 
-`Usage` has one arithmetic for all providers: output includes reasoning, input includes the cache. So nothing is counted twice here; a fact says how
+`Usage` has one convention for all providers: output includes reasoning, input includes the cache. So nothing is counted twice here; a fact says how
 the provider itself counted, where its own numbers show it.
 """
 
@@ -24,7 +24,7 @@ __all__ = ["Prices", "lost_cache", "sums", "token_facts"]
 
 
 class Prices:
-    """Costs at list prices, if genai-prices is installed; it is looked for once."""
+    """Costs at list prices, if genai-prices is installed; it is imported once."""
 
     def __init__(self) -> None:
         try:
@@ -41,11 +41,11 @@ class Prices:
         try:
             return answer.cost()
         except (InnervoiceError, ArithmeticError, ValueError, TypeError, AttributeError):
-            return None  # a price table that does not fit is no reason to show no turn
+            return None  # the turn is shown even if the price table does not match
 
 
 def token_facts(usage: Usage, cost: Cost | None = None) -> list[Fact]:
-    """What an answer, or all of them, took: tokens in and out, and dollars."""
+    """What an answer, or all of them, used: tokens in and out, and dollars."""
     facts = []
     if usage.input_tokens is not None:
         facts.append(
@@ -82,7 +82,7 @@ def _convention(usage: Usage) -> str:
     if output in reported:
         return "The provider counts them as part of its output tokens."
     if output - reasoning in reported:
-        return "The provider reports them beside the tokens of the answer; here they are part of the output."
+        return "The provider reports them separately from the tokens of the answer; here they are part of the output."
     return ""
 
 
@@ -103,18 +103,18 @@ def _cost_fact(cost: Cost) -> Fact:
 
 
 class _Sum(NamedTuple):
-    """What all answers took together."""
+    """What all answers used together."""
 
     usage: Usage
     answers: int
     uncounted: int
     """Answers without token counts."""
     reasoned: Usage
-    """Of the answers that report reasoning tokens, so that the share is not one of different things."""
+    """The usage of the answers that report reasoning tokens, so that the share is computed over the same answers."""
 
 
 def sums(conversation: Conversation, prices: Prices) -> list[Fact]:
-    """What the conversation took: tokens, reasoning and its share, dollars, and what was lost of the cache."""
+    """What the conversation used: tokens, reasoning and its share, dollars, and lost cache hits."""
     answers = _answers(conversation)
     total = _sum(answers)
     facts = token_facts(total.usage.replace(reasoning_tokens=None))
@@ -124,7 +124,7 @@ def sums(conversation: Conversation, prices: Prices) -> list[Fact]:
         why = f"{part} of the output tokens of the answers that report them are reasoning."
         facts.append(fact(f"{tokens:,} reasoning", why))
     if total.uncounted and total.answers > total.uncounted:
-        why = f"{total.uncounted} of {total.answers} answers have no token counts; the sums are without them."
+        why = f"{total.uncounted} of {total.answers} answers have no token counts; the sums do not include them."
         facts.append(fact(f"{counted(total.uncounted, 'answer')} uncounted", why, "warn"))
     if bill := _bill(answers, prices):
         facts.append(bill)
@@ -173,14 +173,14 @@ def _bill(answers: Sequence[Response], prices: Prices) -> Fact | None:
 
 
 def lost_cache(conversation: Conversation) -> list[Fact]:
-    """Tokens that the prompt cache held at one answer and did not at the next of the same model, though the prompt only grows."""
+    """Tokens that came from the prompt cache at one answer but not at the next of the same model, though the prompt only grows."""
     lost = 0
     places: list[str] = []
     last: dict[str, Usage] = {}
     for number, turn in enumerate(conversation.turns):
         answer = turn.answer
         if "compaction" in turn.marks:
-            last.clear()  # a summary begins a new prompt; that was meant
+            last.clear()  # a summary begins a new prompt on purpose
         if answer is None or answer.model is None or answer.usage.cached_input_tokens is None:
             continue
         before = last.get(answer.model)
@@ -192,5 +192,5 @@ def lost_cache(conversation: Conversation) -> list[Fact]:
     if not lost:
         return []
     turns = f"turn{'' if len(places) == 1 else 's'} {', '.join(places[:8])}{' …' if len(places) > 8 else ''}"
-    why = f"At {turns} the prompt cache gave less than at the answer before: something earlier was edited, or the cache expired."
+    why = f"At {turns} fewer tokens came from the prompt cache than for the answer before: something earlier was edited, or the cache expired."
     return [fact(f"{lost:,} cached tokens lost", why, "warn")]

@@ -1,4 +1,4 @@
-"""What is above a turn: its number, model, time, status, tokens, cost, place in the file, marks, and notes."""
+"""The facts above a turn: its number, model, time, status, tokens, cost, place in the file, marks, and notes."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ _TONES: dict[Status, Literal["warn", "bad"]] = {
     "empty": "bad",
 }
 _MARKS: dict[Mark, tuple[str, str]] = {
-    "compaction": ("summary of what was before", "It replaces everything before it in the requests that follow."),
-    "abandoned": ("abandoned", "The user went back behind this turn; it is not part of the requests that follow."),
+    "compaction": ("summary of the turns before", "It replaces everything before it in the requests that follow."),
+    "abandoned": ("abandoned", "The user went back to a point before this turn; it is not part of the requests that follow."),
     "api_error": ("error of the API", "The program showed this error; it was never sent to the model."),
     "injected": ("written by the program", "The program, not the user, wrote this."),
 }  # fmt: skip
 
 
 def turn_facts(number: int, turn: Turn, prices: Prices) -> list[Fact]:
-    """The facts of a turn, the most telling first."""
+    """The facts of a turn, the most important first."""
     return list(_facts(number, turn, prices))
 
 
@@ -55,7 +55,7 @@ def _facts(number: int, turn: Turn, prices: Prices) -> Iterator[Fact]:
         yield fact(*model)
     if answer is not None:
         reason = (
-            f"The provider's word is {answer.wire_finish_reason}."
+            f"The provider's finish reason is {answer.wire_finish_reason}."
             if answer.wire_finish_reason
             else ""
         )
@@ -66,7 +66,7 @@ def _facts(number: int, turn: Turn, prices: Prices) -> Iterator[Fact]:
     if turn.at is not None and (when := moment(turn.at)):
         yield fact(when, "When it was written, in local time.")
     yield fact(
-        f"turn {number}", "The number that plans and comparisons name it by; the first turn is 0."
+        f"turn {number}", "The number of the turn in plans and comparisons; the first turn is 0."
     )
     if turn.line is not None:
         yield fact(f"line {turn.line}", "Where it begins in the file.")
@@ -75,12 +75,12 @@ def _facts(number: int, turn: Turn, prices: Prices) -> Iterator[Fact]:
 def _model(turn: Turn) -> tuple[str, str] | None:
     answer: Response | None = turn.answer
     if answer is not None and answer.model:
-        return answer.model, f"Answered by {answer.provider or 'a provider that is not known'}."
+        return answer.model, f"Answered by {answer.provider or 'an unknown provider'}."
     origins = (part.origin for part in turn.message.parts if part.origin and part.origin.model)
     origin = next(origins, None)
     if origin is None or not origin.model:
         return None
-    return origin.model, f"Answered by {origin.provider or 'a provider that is not known'}."
+    return origin.model, f"Answered by {origin.provider or 'an unknown provider'}."
 
 
 def turn_notes(turn: Turn) -> list[Fact]:

@@ -1,4 +1,4 @@
-"""Numbers, times and sizes -> the few words that the page shows; the page formats nothing."""
+"""Numbers, times and sizes -> the words that the page shows; the page formats nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WHY = 600
 
 
 def fact(label: str, why: str = "", tone: Literal["good", "warn", "bad"] | None = None) -> Fact:
-    """A label with the sentence behind it, both on one line and harmless."""
+    """A label with its sentence, both on one line and sanitized."""
     made: Fact = {"label": one_line(label, 120)}
     if why:
         made["why"] = one_line(why, _WHY)
@@ -34,7 +34,7 @@ def size(count: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds, or minutes where they are many; "" for what is no time."""
+    """Seconds, or minutes if there are many; "" for an invalid time."""
     if not 0 <= seconds < 1e9:
         return ""
     if seconds < 1:
@@ -47,7 +47,7 @@ def duration(seconds: float) -> str:
 
 
 def moment(at: float) -> str:
-    """A time of day where the reader is; "" for what is no time."""
+    """A time in the local time zone; "" for an invalid time."""
     try:
         return datetime.fromtimestamp(at).isoformat(" ", "seconds")  # noqa: DTZ006 - local time
     except (ValueError, OverflowError, OSError):
@@ -55,14 +55,14 @@ def moment(at: float) -> str:
 
 
 def dollars(amount: Decimal) -> str:
-    """An amount of money with two digits that count."""
+    """An amount of money with two significant digits."""
     if amount >= 1 or not amount:
         return f"${amount:,.2f}"
     return f"${amount:.{min(1 - amount.adjusted(), 8)}f}"
 
 
 def share(part: float, whole: float) -> str:
-    """How much of a whole, in percent."""
+    """A share of a whole, in percent."""
     if not whole or not part:
         return "0%"
     percent = 100 * part / whole

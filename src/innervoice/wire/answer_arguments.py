@@ -1,7 +1,7 @@
-"""The arguments of a call for dialects whose calls take a JSON object.
+"""The arguments of a call for dialects whose calls have a JSON object.
 
-Pieces go out once they are known to begin an object. Anything else, such as the text of a free-form call, is held back to its end and
-goes out as the only member of one.
+Pieces are written once they are known to begin an object. Anything else, such as the text of a free-form call, is held back to its end and
+written as the only member of one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class ObjectArguments:
         self._held = ""
 
     def feed(self, text: str) -> str:
-        """What goes out of a piece now."""
+        """The text that is written for a piece now."""
         if self._is_object:
             return text
         self._held += text
@@ -34,7 +34,7 @@ class ObjectArguments:
         return text
 
     def rest(self) -> str:
-        """What goes out at the end of the call."""
+        """The text that is written at the end of the call."""
         if not self._held.strip():
             return ""
         return dump_json(input_of(ToolCall("", "", self._held))).decode()

@@ -1,13 +1,13 @@
-"""The base class of all writers of answers: parts go in as they come, frames of a stream come out, and at the end the whole body.
+"""The base class of all writers of answers: parts go in as they arrive, frames of a stream come out, and at the end the whole body.
 
-Parts come one at a time, each as `begin`, any number of `add` and `end`, unless the dialect `interleaves`. A part goes out as its wire
-block if it came in this dialect; any other is written in the dialect's plain form. What has no place at all is noted.
+Parts arrive one at a time, each as `begin`, any number of `add` and `end`, unless the dialect `interleaves`. A part is written as its wire
+block if it came in this dialect; any other is written in the dialect's plain form. Parts that cannot be represented are noted.
 
-    part of another dialect   where it goes
+    part of another dialect   how it is written
     text, reasoning           the dialect's own form of it, never the other's
     a call                    a call
-    hidden reasoning          the opaque slot of reasoning, if `seal` gives something to put there; otherwise it is left out
-    the seal of a block       the same slot, beside the readable text
+    hidden reasoning          the opaque member of reasoning, if `seal` returns a value for it; otherwise it is left out
+    the seal of a block       the same member, next to the readable text
     an opaque block           left out
 """
 
@@ -31,11 +31,11 @@ __all__ = ["AnswerHead", "AnswerWriter", "Seal"]
 _HOLE = "\ue000\ue001 the text \ue001\ue000"
 _HOLE_DATA = dump_json(_HOLE)
 Seal: TypeAlias = Callable[[Part], str | None]
-"""What to carry in the opaque slot of a part that came in another dialect; None: nothing."""
+"""The value for the opaque member of a part that came in another dialect; None: nothing."""
 
 
 class AnswerHead(Value, frozen=True):
-    """What is said before the first part."""
+    """The facts that are written before the first part."""
 
     id: str
     model: str = ""
@@ -46,9 +46,9 @@ class AnswerHead(Value, frozen=True):
     choice: int = 0
     """Which of several answers it is, for dialects that have several."""
     echo: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it
-    """Members that repeat the request, for dialects whose answers have such."""
+    """Members that repeat the request, for dialects whose answers do that."""
     is_exact: bool = False
-    """What the host did not send is not sent; otherwise every call has an id, which clients need."""
+    """Whether members that the host did not send are left out; otherwise every call has an id, which clients need."""
 
 
 class AnswerWriter(ABC):
@@ -56,9 +56,9 @@ class AnswerWriter(ABC):
 
     dialect: ClassVar[str]
     interleaves: ClassVar[bool] = False
-    """Several parts may be open at once."""
+    """Whether several parts may be open at once."""
     carries_parts: ClassVar[bool] = False
-    """A part goes out whole beside its text: `end` gets it as it came, with the white space that its text was written without."""
+    """Whether a part is written whole in addition to its text: then `end` gets it as received, with the white space that was left out of its text."""
 
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
         self.head = head
@@ -66,15 +66,15 @@ class AnswerWriter(ABC):
         self.usage = Usage()
         """The tokens counted so far."""
         self.is_refused = False
-        """The answer is known to be a refusal before its text comes."""
+        """Whether the answer is known to be a refusal before its text arrives."""
         self.has_gap = False
-        """Something was left out since the last text, which the next one is set apart from."""
+        """Whether something was left out since the last text, so that the next one must be separated from it."""
         self._seal = seal
         self._frames: list[Frame] = []
         self._templates: dict[Any, tuple[bytes, bytes, str | None]] = {}
 
     def taken(self) -> list[Frame]:
-        """The frames since this was asked last."""
+        """The frames since the last call."""
         frames, self._frames = self._frames, []
         return frames
 
@@ -82,34 +82,34 @@ class AnswerWriter(ABC):
 
     @abstractmethod
     def start(self) -> None:
-        """The answer begins."""
+        """Begins the answer."""
 
     @abstractmethod
     def begin(self, number: int, part: Part) -> None:
-        """A part begins; of a call, id and name are known. One that comes whole is complete already."""
+        """Begins a part; for a call, id and name are known. A part that arrives whole is already complete."""
 
     @abstractmethod
     def add(self, number: int, text: str) -> None:
-        """More of a part."""
+        """Adds to a part."""
 
     @abstractmethod
     def end(self, number: int, part: Part) -> None:
-        """A part is over; this is all of it."""
+        """Ends a part; this is all of it."""
 
     @abstractmethod
     def finish(self, response: Response) -> None:
-        """The answer is over. One of several, but the first, has no end beside that of its choice."""
+        """Ends the answer. Of several answers, all but the first have no end except that of their choice."""
 
     @abstractmethod
     def fail(self, refusal: Refusal, response: Response) -> None:
-        """The answer ends in an error."""
+        """Ends the answer with an error."""
 
     @abstractmethod
     def body(self) -> dict[str, Any]:
         """The whole answer, after its end."""
 
     def joined(self, bodies: list[dict[str, Any]]) -> dict[str, Any]:
-        """One body of several answers to the same question; only some dialects have more than the first."""
+        """One body of several answers to the same request; only some dialects have more than the first."""
         return bodies[0]
 
     def free_form_block(self, call: ToolCall, text: str) -> dict[str, Any] | None:
@@ -117,11 +117,11 @@ class AnswerWriter(ABC):
         return None
 
     def ping(self) -> Frame:
-        """A sign of life."""
+        """A keep-alive."""
         return Frame(None)
 
     def recall(self, part: Part) -> None:  # noqa: B027 - most dialects have nothing to add
-        """The last word about a part that had to end before it was over: its seal may come only now."""
+        """Completes a part whose block had to end before it did: its seal may arrive only now."""
 
     # ---- what they share -----------------------------------------------------------------------
 
@@ -132,7 +132,7 @@ class AnswerWriter(ABC):
     def send_piece(
         self, key: Any, text: str, make: Callable[[str], tuple[dict[str, Any], str | None]]
     ) -> None:
-        """Adds a frame that differs from the others of its key in one text alone.
+        """Adds a frame that differs from the others of its key only in one text.
 
         The rest of it is encoded once: a stream has thousands of such frames.
         """
@@ -159,16 +159,16 @@ class AnswerWriter(ABC):
         return block if isinstance(block, dict) else None
 
     def seal_of(self, part: Part) -> str | None:
-        """What to carry in the opaque slot of a part."""
+        """The value for the opaque member of a part."""
         return self._seal(part) if self._seal else None
 
     def note_wrapped(self, part: Part) -> None:
-        """Notes a call whose arguments were put into an object."""
+        """Notes a call whose arguments were wrapped in an object."""
         if isinstance(part, ToolCall):
             self.notebook.add("input_wrapped", part.name)
 
     def left_out(self, part: Part) -> None:
-        """Notes a part that has no place in this dialect."""
+        """Notes a part that this dialect cannot represent."""
         code = "thinking_without_place" if isinstance(part, Thinking) else "part_without_place"
         self.notebook.add(code, part.type)
         self.has_gap = True

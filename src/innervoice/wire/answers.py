@@ -1,4 +1,4 @@
-"""A whole answer, written in one dialect as a body or as a stream: by the writer that also writes answers as they come."""
+"""A whole answer, written in one dialect as a body or as a stream: by the writer that also writes answers as they arrive."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["write_answer", "write_stream"]
 
 _CREATED = 1_767_225_600
 _CREATED_AT = "2026-01-01T00:00:00Z"
-"""The first second of 2026: the wire wants a time, and we know none."""
+"""The first second of 2026: the API requires a time, and none is known."""
 
 
 def write_answer(answer: Response, dialect: str) -> dict[str, Any]:
-    """The body of a whole answer. Parts that were split out of one text are that text again."""
+    """The body of a whole answer. Parts that were split out of one text are joined to that text again."""
     writers = list(_writers(answer, dialect))
     for writer, one in writers:
         for _ in _frames(writer, one, None):

@@ -1,4 +1,4 @@
-"""How much of a request a server takes on: what is larger is refused before any work is done with it."""
+"""Size limits of requests to a server: larger ones are refused before any work is done with them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["DEEPEST", "MOST_BYTES", "bounded"]
 MOST_BYTES = 32 * 1024 * 1024
 """The limit of the Messages API; others have similar ones."""
 DEEPEST = 100
-"""Objects and lists inside each other."""
+"""The depth of nested objects and lists."""
 
 
 def bounded(body: bytes, *, most: int = MOST_BYTES, deepest: int = DEEPEST) -> Any:

@@ -167,7 +167,7 @@ def _nothing(choice: Choice, row: ModelRow) -> Fields:
 
 
 def fields_of(choice: Choice, row: ModelRow) -> Fields:
-    """The members for the body; none for off, where a model is off unless asked."""
+    """The members for the body; none for off, if a model is off by default."""
     return {} if choice.off and row.off == "omit" else CONTROLS[row.control](choice, row)
 
 
@@ -214,7 +214,7 @@ MEMBERS: dict[str, frozenset[str]] = {
     "groq": frozenset({"reasoning_effort", "reasoning_format", "include_reasoning"}),
     "none": frozenset(),
 }
-"""The members of a chat body that a host with this control takes for a reasoning setting."""
+"""The members of a chat body that a host with this control reads as a reasoning setting."""
 
 
 def is_claude(row: ModelRow) -> bool:

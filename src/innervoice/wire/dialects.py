@@ -40,7 +40,7 @@ DIALECTS = tuple(_FOLDERS)
 DEFAULT = "openai-chat"
 """The dialect of an unknown server: most are compatible with this one."""
 HISTORY_MEMBERS = ("messages", "contents", "input")
-"""The members of a body that may hold a conversation, in any dialect."""
+"""The members of a body that may contain a conversation, in any dialect."""
 ENVELOPE_MEMBERS = frozenset({"response", "result", "success", "body", "custom_id", "recordId"})
 """A message without any of these members has no envelope (`envelopes.py`)."""
 
@@ -82,7 +82,7 @@ def request_reader_of(dialect: str) -> RequestReader:
 
 @cache
 def rules_of(dialect: str) -> Rules:
-    """The function that names what an API would refuse in a body."""
+    """The function that finds what an API would refuse in a body."""
     return dialect_named(dialect).rules
 
 
@@ -94,7 +94,7 @@ def server_of(dialect: str) -> Server:
 
 @cache
 def replay_of(dialect: str) -> Replay:
-    """How the model's turns go back to it."""
+    """How the model's turns are sent back to it."""
     return dialect_named(dialect).replay
 
 
@@ -107,7 +107,7 @@ def framing_of(dialect: str) -> Callable[[Frame], bytes]:
 
 
 def dialect_of(value: Any, name: str | None = None, usual: str | None = None) -> str | None:
-    """The dialect that a message looks like; None if it could be of any.
+    """The dialect that a message looks like; None if it could be any.
 
     `name` is the event's name, if it has one; `usual` the dialect to try first.
     """
@@ -133,5 +133,5 @@ def history_dialect_of(items: list[Any]) -> str | None:
 
 
 def kin_at(looks: str | None, usual: str) -> str | None:
-    """The dialect that an answer is in: its host's usual one, where the two look alike."""
+    """The dialect of an answer: its host's usual one, where the two look alike."""
     return usual if looks is not None and dialect_named(usual).kin == looks else looks

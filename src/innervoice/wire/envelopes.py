@@ -1,7 +1,7 @@
 """Envelopes: what batch files, logs and gateways put around an answer.
 
-Each row of `ENVELOPES` names the members by which an envelope is recognized, where the answer is and where a failure is. A row that
-comes first is tried first. Envelopes may hold one another: a log of a gateway holds the line of a batch file.
+Each row of `ENVELOPES` has the members by which an envelope is recognized, and the places of the answer and of a failure. Rows are tried
+in order. Envelopes may be nested: a log of a gateway may contain the line of a batch file.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ __all__ = ["Content", "opened"]
 Path: TypeAlias = tuple[str, ...]
 
 _DEEPEST = 4
-"""How many envelopes may stand around one another."""
+"""How many envelopes may be nested."""
 
 
 class Content(NamedTuple):
-    """What an envelope holds: an answer, or a failure."""
+    """The content of an envelope: an answer, or a failure."""
 
     answer: Any = None
     failure: Failure | None = None
     is_stored: bool = True
-    """Whether it is one whole answer, as in a line of a file; else it may be a message of a stream."""
+    """Whether it is one whole answer, as in a line of a file; otherwise it may be a message of a stream."""
 
 
 class Envelope(NamedTuple):
@@ -39,7 +39,7 @@ class Envelope(NamedTuple):
     members: frozenset[str]
     """The members that an envelope of this kind has, all of them."""
     answers: tuple[Path, ...]
-    """Where the answer may be; the first place that holds something counts."""
+    """Where the answer may be; the first place with a value counts."""
     failures: tuple[Path, ...] = (("error",),)
     """Where a failure may be."""
     fits: Callable[[dict[str, Any]], bool] = lambda _: True
@@ -209,7 +209,7 @@ def opened(value: dict[str, Any], is_answer: Callable[[Any], bool]) -> Content |
             return Content(failure=failure, is_stored=stored)
         inner = next(filter(None, (_parsed(_at(here, path)) for path in row.answers)), None)
         if not isinstance(inner, (dict, list)):
-            raise DecodeError(f"{row.name} without an answer: {members_of(here)}")
+            raise DecodeError(f"{row.name} has no answer: {members_of(here)}")
         here = inner
     else:
         raise DecodeError(f"more than {_DEEPEST} envelopes around one another: {members_of(value)}")

@@ -1,7 +1,7 @@
-"""Frames of a stream -> what is wrong with them: the base class of the grammars in `wire/<dialect>/grammar.py`.
+"""Frames of a stream -> their errors: the base class of the grammars in `wire/<dialect>/grammar.py`.
 
-A grammar says which messages may follow which, and what each must have. What our own writers send has to obey all of it. Other hosts
-that speak a dialect deviate: each deviation that was recorded is a rule in `tolerates`, with the hosts that need it.
+A grammar defines which messages may follow which, and their members. The output of our own writers has to obey all of it. Other hosts
+that speak a dialect deviate: each recorded deviation is a rule in `tolerates`, with the hosts that need it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DONE = b"[DONE]"
 
 
 class Complaint(Value, frozen=True):
-    """One thing that a stream does and the dialect's API does not."""
+    """One deviation of a stream from the dialect's API."""
 
     frame: int
     """The number of the frame, from 0; the number of all frames, if the end of the stream is wrong."""
@@ -34,26 +34,26 @@ class Complaint(Value, frozen=True):
 
 
 class Grammar(ABC):
-    """Checks one stream. `host` is a provider whose recorded deviations are tolerated; None: nothing is."""
+    """Checks one stream. `host` is a provider whose recorded deviations are tolerated; None: none are."""
 
     tolerates: ClassVar[dict[str, frozenset[str]]] = {}
     """Rules that a host breaks in recorded streams."""
     incidental: ClassVar[dict[str, str]] = {}
-    """What the API repeats, times, counts, names, pads or reports of the request, and no event carries: the path of a member, lists passed
-    over, and what it is. All else is the same in a stream that is read and written in its own dialect
+    """What the API repeats, times, counts, names, pads or reports about the request, and no event carries: the path of a member, without
+    list positions, and what it is. Everything else is the same in a stream that is read and written in its own dialect
     (`tests/conformance/test_stream_identity.py`)."""
     signs_of_life: ClassVar[frozenset[str]] = frozenset()
-    """Events that say nothing else, and come when the API likes."""
+    """Events without other content, which may come at any time."""
     has_done: ClassVar[bool] = False
-    """`[DONE]` is the last frame, also behind an error."""
+    """Whether `[DONE]` is the last frame, even after an error."""
     has_names: ClassVar[bool] = False
-    """Each event has its type as its name."""
+    """Whether each event has its type as its name."""
 
     def __init__(self, host: str | None = None) -> None:
         self.is_over = False
-        """The terminal message has come, or an error."""
+        """Whether the terminal message, or an error, was received."""
         self.has_failed = False
-        """That was an error."""
+        """Whether it was an error."""
         self._is_done = False
         self._number = 0
         self._found: list[Complaint] = []
@@ -62,7 +62,7 @@ class Grammar(ABC):
         )
 
     def check(self, frames: Iterable[Frame]) -> Iterator[Complaint]:
-        """Reads a stream to its end; gives what is wrong with it, in its order."""
+        """Reads a stream to its end; returns the errors in their order."""
         for frame in frames:
             self.read(frame)
             self._number += 1
@@ -78,7 +78,7 @@ class Grammar(ABC):
         """Reads one frame."""
         if frame.data is None:
             return
-        if not self.expect(not self._is_done, "after_done", "a message comes behind [DONE]"):
+        if not self.expect(not self._is_done, "after_done", "a message comes after [DONE]"):
             return
         if frame.data == _DONE:
             self.expect(self.has_done, "done", "this dialect has no [DONE]")
@@ -102,24 +102,24 @@ class Grammar(ABC):
         """Checks one message."""
 
     def end(self) -> None:  # noqa: B027 - most grammars know the end by its message
-        """Checks what must have come by the end of the stream."""
+        """Checks what must have been received by the end of the stream."""
 
     # ---- what grammars share -------------------------------------------------------------------
 
     def expect(self, holds: object, rule: str, text: str) -> bool:
-        """Complains unless something holds; gives whether it does."""
+        """Adds an error unless the condition holds; returns whether it does."""
         if not holds and rule not in self._ignored:
             self._found.append(Complaint(self._number, rule, text))
         return bool(holds)
 
     def expect_members(self, value: Any, members: Mapping[str, type], what: str) -> bool:
-        """Complains about members that are missing or have another type."""
+        """Adds an error for members that are missing or have another type."""
         found = as_dict(value)
         wrong = [name for name, kind in members.items() if not isinstance(found.get(name), kind)]
         return self.expect(not wrong, "members", f"{what} lacks {', '.join(map(repr, wrong))}")
 
     def fail(self) -> None:
-        """An error has come: it ends the stream, whatever is open."""
+        """Handles an error message: it ends the stream, whatever is open."""
         self.is_over = self.has_failed = True
 
     def _taken(self) -> list[Complaint]:

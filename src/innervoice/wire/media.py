@@ -1,8 +1,8 @@
 """Files in messages: what kind a file is, and how data and URLs are distinguished.
 
-Each dialect has a `media.py` with the same four names: `ACCEPTS` (which kinds it takes from a user, and how), `IN_RESULTS` (whether
-results of tools may hold files), `write_media` (a part -> its block) and `read_media` (a block -> a part, None for a block that
-holds no file). What a dialect does not accept never reaches `write_media`: `fitting/media.py` refuses or converts it before.
+Each dialect has a `media.py` with the same four names: `ACCEPTS` (which kinds it accepts from a user, and how), `IN_RESULTS` (whether
+tool results may contain files), `write_media` (a part -> its block) and `read_media` (a block -> a part, None for a block without
+a file). Files that a dialect does not accept never reach `write_media`: `fitting/media.py` refuses or converts them before.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ __all__ = [
 
 Kind: TypeAlias = Literal["image", "audio", "video", "pdf", "text", "document"]
 Way: TypeAlias = Literal["data", "url", "s3", "gs"]
-"""How a file is sent: its data, a URL that anyone can fetch, or a place in a cloud's own store."""
+"""How a file is sent: as data, by a URL that anyone can fetch, or by its location in a cloud's own storage."""
 Accepts: TypeAlias = dict[Kind, tuple[Way, ...]]
 
 
 class MediaModule(Protocol):
-    """What every `media.py` offers."""
+    """The interface of every `media.py`."""
 
     ACCEPTS: Accepts
     IN_RESULTS: bool
@@ -52,7 +52,7 @@ _TEXTS = ("text/", "application/json", "application/xml", "application/x-yaml")
 
 
 def kind_of(media: Media) -> Kind:
-    """What a file is, by its type; one without a type is taken for an image, as most are."""
+    """The kind of a file, by its type; a file without a type is assumed to be an image, as most are."""
     mime = (media.mime or "image/").lower()
     if mime.startswith("image/"):
         return "image"
@@ -74,14 +74,14 @@ def way_of(media: Media) -> Way:
 
 
 def data_url(media: Media) -> str:
-    """Where a file is: its URL, or a URL that holds its data."""
+    """The location of a file: its URL, or a URL that contains its data."""
     return media.url or f"data:{media.mime or 'application/octet-stream'};base64,{media.data or ''}"
 
 
 def media_of_url(
     url: Any, block: dict[str, Any], dialect: str, *, mime: str | None = None, name: Any = None
 ) -> Media | None:
-    """A file at a URL, or inside of one that holds data; None for what is no URL."""
+    """A file at a URL, or in a data URL; None for anything that is not a URL."""
     if not isinstance(url, str) or not url:
         return None
     embedded = _DATA_URL.fullmatch(url)

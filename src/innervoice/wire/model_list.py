@@ -1,4 +1,4 @@
-"""What a server says of its models: the facts that any dialect can tell, and OpenAI's way to tell them."""
+"""How a server describes its models: the facts that any dialect can express, and OpenAI's form of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = [
 ]  # fmt: skip
 
 NO_TIME = "1970-01-01T00:00:00Z"
-"""The wire wants a time, and we know none; Anthropic writes this one for an unknown date, too."""
+"""The API requires a time, and none is known; Anthropic also writes this one for an unknown date."""
 
 
 NO_MODEL = Refusal(text="you must provide a model parameter")
@@ -24,41 +24,41 @@ UNKNOWN_MODEL = Refusal(
 
 
 class ModelFacts(NamedTuple):
-    """What is known of a model."""
+    """The facts about a model."""
 
     name: str
     owner: str
     context: int | None = None
-    """How many tokens its context window holds; None: unknown."""
+    """The size of its context window in tokens; None: unknown."""
     output: int | None = None
-    """How many tokens it writes at most; None: unknown."""
+    """Its maximum output in tokens; None: unknown."""
     reasons: bool = False
 
 
 class ModelListing(Protocol):
-    """What every `listing.py` offers."""
+    """The interface of every `listing.py`."""
 
     NO_MODEL: Refusal
-    """What is said of a request without a model."""
+    """The refusal of a request without a model."""
     UNKNOWN_MODEL: Refusal
-    """What is said of a model that a server does not have."""
+    """The refusal for a model that the server does not have."""
 
     def model_list(self, models: Sequence[ModelFacts]) -> dict[str, Any]:
         """The list of models as a server sends it."""
         ...
 
     def model_card(self, model: ModelFacts) -> dict[str, Any]:
-        """What a server says of one model."""
+        """The server's description of one model."""
         ...
 
 
 def known(**members: Any) -> dict[str, Any]:
-    """The members that have a value: what is unknown is left out, not guessed."""
+    """The members that have a value: unknown ones are left out, not guessed."""
     return {name: value for name, value in members.items() if value is not None}
 
 
 def openai_model(model: ModelFacts) -> dict[str, Any]:
-    """One model; OpenAI says nothing of sizes, so they have the names that other servers of this API give them.
+    """One model; OpenAI reports no sizes, so they have the names that other servers of this API use.
 
     `context_length` is OpenRouter's, `context_window` and `max_completion_tokens` are Groq's.
     """

@@ -1,6 +1,6 @@
-"""Turns SDK objects and LangChain messages back into the JSON that was on the wire.
+"""Turns SDK objects and LangChain messages back into the JSON of the wire format.
 
-Objects of the official SDKs know how to dump themselves. A LangChain message is read as the message of
+Objects of the official SDKs can dump themselves. A LangChain message is read as the message of
 the dialect that its content looks like.
 """
 
@@ -60,13 +60,13 @@ def _opened(event: dict[str, Any]) -> Any:
 
 
 def _unwrapped(event: dict[str, Any]) -> dict[str, Any]:
-    """The wire's chunk out of an SDK's event: mistralai puts it under `data`, openai's helper under `chunk`."""
+    """The chunk inside an SDK's event: mistralai puts it under `data`, openai's helper under `chunk`."""
     inner = event.get("chunk") if event.get("type") == "chunk" else event.get("data")
     return inner if isinstance(inner, dict) and "choices" in inner else event
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON has it: bytes as base64, enumerations as their value."""
+    """The value as JSON: bytes as base64, enumerations as their value."""
     match value:
         case Enum():
             return value.value

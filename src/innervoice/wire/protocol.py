@@ -1,7 +1,7 @@
 """The base class of all readers of answers, and the parts they build.
 
-A reader takes the messages of a stream one by one, as JSON values, and gives canonical events. A whole
-body is one message through the same code. A reader never raises on what a provider sends: what has an
+A reader gets the messages of a stream one by one, as JSON values, and returns canonical events. A whole
+body is one message through the same code. A reader never raises on the data of a provider: a value of an
 unexpected type is kept in an opaque part and noted.
 """
 
@@ -41,11 +41,11 @@ class Context(Value, frozen=True, kw_only=True):
     prefix: str | None = None
     """The digest of everything that was sent before the answer."""
     cumulative: bool = False
-    """Every delta of the host repeats the whole reasoning so far."""
+    """Whether every delta of the host repeats the whole reasoning so far."""
     separate_reasoning: bool = False
-    """The host counts reasoning beside the output, not in it."""
+    """Whether the host counts reasoning in addition to the output, not as part of it."""
     whole: bool = False
-    """The answer is a single message, so nothing goes on with its parts."""
+    """Whether the answer is a single message, so that nothing continues its parts."""
 
 
 _LOOSE = 4096
@@ -62,7 +62,7 @@ _UNENDED = Opaque(None, complete=False)
 
 
 class Slot:
-    """A part while it is open. What most parts leave as it is stands in the class."""
+    """A part while it is open. Values that most parts do not change are class attributes."""
 
     length = 0
     most = _LOOSE
@@ -74,7 +74,7 @@ class Slot:
     begun: ToolCall | None = None
     invented: tuple[str, ...] = ()
     source = ""
-    """The member of the message that it came in, for dialects that ask."""
+    """The member of the message that contained it, for dialects that need it."""
 
     def __init__(self, kind: str, index: int, block: dict[str, Any] | None) -> None:
         self.kind = kind
@@ -94,13 +94,13 @@ class Slot:
     def gather(self) -> None:
         """Joins the pieces: many small strings need several times the memory of their text.
 
-        The longer the text, the more pieces may come before it is joined again, so that the time stays linear.
+        The longer the text, the more pieces may arrive before it is joined again, so that the time stays linear.
         """
         self.pieces[:] = ["".join(self.pieces)]
         self.most = _LOOSE + self.length // 64
 
     def paired(self, text: str) -> str:
-        """A delta with the half before it, and without a half at its end."""
+        """A delta with the half character before it, and without a half at its end."""
         text = self.half + text
         self.half = ""
         if text and "\ud800" <= text[-1] <= "\udbff":
@@ -113,7 +113,7 @@ class Reader(ABC):
 
     dialect: ClassVar[str]
     ends_late: ClassVar[bool] = False
-    """Texts end with the answer, when the reason for its end is known."""
+    """Whether texts end with the answer, when the finish reason is known."""
     id: str | None = None
     model: str | None = None
     ended = False
@@ -144,16 +144,16 @@ class Reader(ABC):
 
     @abstractmethod
     def read(self, value: Any, name: str | None) -> None:
-        """Takes one message; `name` is the event's name where the framing has one."""
+        """Reads one message; `name` is the event's name where the framing has one."""
 
     def feed(self, value: Any, name: str | None = None) -> list[Event]:
-        """Takes one message and returns its events."""
+        """Reads one message and returns its events."""
         self.events = []
         self.read(value, name)
         return self.events
 
     def finish(self) -> list[Event]:
-        """The stream is over: ends what is open, incomplete unless the answer was ended."""
+        """Ends the stream: ends open parts, which are incomplete unless the answer was ended."""
         self.events = []
         for slot in self._slots:
             if slot.open:
@@ -173,7 +173,7 @@ class Reader(ABC):
         return slot
 
     def add(self, slot: Slot, text: str) -> None:
-        """More of a part."""
+        """Adds to a part."""
         if slot.half or (text and "\ud800" <= text[-1] <= "\udbff"):
             text = slot.paired(text)
         if not text:
@@ -196,11 +196,11 @@ class Reader(ABC):
         self.parts[index] = part
 
     def whole(self, part: Part, begun: Part | None = None) -> None:
-        """A part that comes in one piece; `begun` is what its start says of it."""
+        """Adds a part that arrives in one piece; `begun` is the part at its start."""
         index, events = len(self.parts), self.events
         self.parts.append(part)
         events.append(PartStart(index, part.type, begun))
-        # For a struct, asking for the type itself is three times as fast as isinstance.
+        # For a struct, comparing the type itself is three times as fast as isinstance.
         if type(part) is Text:
             if part.text:
                 events.append(TextDelta(index, part.text))
@@ -215,7 +215,7 @@ class Reader(ABC):
         self.conclude(slot, complete=complete)
 
     def flush(self, slot: Slot) -> None:
-        """Emits half a character whose other half never came."""
+        """Emits half a character whose other half never arrived."""
         half, slot.half = slot.half, ""
         if half:
             slot.pieces.append(half)
@@ -277,7 +277,7 @@ class Reader(ABC):
         block: dict[str, Any],
         seals: tuple[str, ...] = (),
     ) -> None:
-        """A call that comes in one piece."""
+        """A call that arrives in one piece."""
         slot = self.open_call(given_id, name, block)
         self.add(slot, arguments)
         self.end_call(slot, arguments, seals=seals)
@@ -298,7 +298,7 @@ class Reader(ABC):
         self.whole(Opaque(block, origin=self.origin()))
 
     def media(self, mime: Any, data: Any, url: Any, block: dict[str, Any] | None) -> None:
-        """An image, a sound or a document."""
+        """An image, audio or a document."""
         origin = self.origin(block)
         self.whole(Media(as_text(mime), as_text(data), as_text(url), origin=origin))
 
@@ -339,13 +339,13 @@ class Reader(ABC):
         self.events.append(Heartbeat())
 
     def use(self, usage: Usage) -> None:
-        """Takes a token count, if it differs from the last one."""
+        """Sets a token count, if it differs from the last one."""
         if usage != self.usage:
             self.usage = usage
             self.events.append(UsageUpdate(usage))
 
     def stop(self, wire_reason: Any, reasons: dict[str, FinishReason]) -> None:
-        """Takes the reason why the answer ended."""
+        """Sets the finish reason."""
         word = as_text(wire_reason)
         if not word:
             return
@@ -356,7 +356,7 @@ class Reader(ABC):
             self.notebook.add("unknown_finish_reason", word)
 
     def fail(self, error: Any) -> None:
-        """Takes an error that the provider sent inside the answer."""
+        """Sets an error that the provider sent inside the answer."""
         from innervoice.wire.failures import failure_of  # noqa: PLC0415 - few answers fail
 
         self.error = failure_of(error)

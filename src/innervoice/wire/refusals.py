@@ -21,15 +21,15 @@ class Refusal(Value, frozen=True, kw_only=True):
     text: str
     status: int = 400
     type: str | None = None
-    """The provider's word for the kind of error; None: the usual one of the dialect for the status."""
+    """The provider's word for the type of error; None: the dialect's usual one for the status."""
     code: str | int | None = None
     param: str | None = None
     headers: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
-    """What the head of the reply says in addition: `retry-after`, `allow`."""
+    """Additional headers of the response: `retry-after`, `allow`."""
 
 
 class Refused(Exception):  # noqa: N818 - it is what happened to a request
-    """A request is refused; the words are in `refusal`."""
+    """A request is refused; `refusal` has the message."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.text)

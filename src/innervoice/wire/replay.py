@@ -4,20 +4,20 @@
 special needs uses this class unchanged.
 
     signed         thinking is refused unless it is signed, and must not be the last part of a turn (H1)
-    groups         reasoning, and what it produced, go back together or not at all (H5)
-    calls_last     the calls of a turn stand behind all its other parts (H5)
+    groups         reasoning, and the items that it led to, are sent back together or not at all (H5)
+    calls_last     the calls of a turn are sent after all its other parts (H5)
     is_unsigned    a thinking block that lacks its signature (H1)
     is_unreadable  reasoning that the host would have to look up, but has not stored (H5)
-    kept           as much of reasoning as has to be kept for its host, without readable text that the host does without
-    returned       reasoning of this model in the field, and as much of it, as its host wants back (H1)
-    fills          a turn of the open tool loop that lost its reasoning has a rule of its own (H3, H4)
-    empty          the empty reasoning that a host demands on a turn with calls (H3)
+    kept           the part of reasoning that must be kept for its host, without readable text that the host does not need
+    returned       reasoning of this model in the field, and as much of it, as its host requires (H1)
+    fills          a turn of the open tool loop that lost its reasoning has its own rule (H3, H4)
+    empty          the empty reasoning that a host requires on a turn with calls (H3)
     is_unstored    a turn whose items the host has not stored, whatever the next request asks for (H5)
     is_lost        reasoning of such a turn that nobody can read without the store (H5)
-    without_id     a part without the id by which a host looks up what led to it (H5)
-    skips          the model demands a signature on the first call of each step (H4)
+    without_id     a part without the id by which a host looks up the reasoning before it (H5)
+    skips          the model requires a signature on the first call of each step (H4)
     skipped        a call with the documented value that skips the check of its signature (H4)
-    is_signed      a step has the signature that its model demands (H4)
+    is_signed      a step has the signature that its model requires (H4)
     with_skip      a step with the value that skips the check (H4)
     call_id        where the block of a call, or of a result, has the call's id (H6)
 """
@@ -42,11 +42,11 @@ class Replay:
     """The path of the call's id in the block of a result."""
 
     def groups(self, host: Host | None) -> bool:
-        """Whether reasoning goes back only with what it produced."""
+        """Whether reasoning is sent back only with the items that it led to."""
         return False
 
     def calls_last(self, host: Host | None) -> bool:
-        """Whether the calls of a turn stand behind all its other parts."""
+        """Whether the calls of a turn are sent after all its other parts."""
         return False
 
     def is_unsigned(self, block: object) -> bool:
@@ -54,7 +54,7 @@ class Replay:
         return False
 
     def is_unreadable(self, block: object, host: Host | None, *, stored: bool) -> bool:
-        """Whether the host would have to look reasoning up that it has not stored."""
+        """Whether the host would have to look up reasoning that it has not stored."""
         return False
 
     def is_unstored(self, block: object) -> bool:
@@ -66,19 +66,19 @@ class Replay:
         return False
 
     def returned(self, part: Thinking, row: ModelRow, host: Host | None) -> Part | None:
-        """Reasoning of this model as its host wants it back; None if the host has no place for it."""
+        """Reasoning of this model as its host expects it back; None if the host has no member for it."""
         return part
 
     def kept(self, part: Thinking) -> Thinking | None:
-        """Reasoning without readable text that its host does without; None if nothing is left."""
+        """Reasoning without readable text that its host does not need; None if nothing is left."""
         return part
 
     def fills(self, row: ModelRow) -> bool:
-        """Whether another rule fills what a turn of the open tool loop has lost."""
+        """Whether another rule restores what a turn of the open tool loop has lost."""
         return demands_field(row)
 
     def empty(self, row: ModelRow) -> Thinking | None:
-        """The empty reasoning that the host demands on a turn with calls; None if it demands none."""
+        """The empty reasoning that the host requires on a turn with calls; None if it requires none."""
         return None
 
     def without_id(self, part: Part) -> Part:
@@ -86,7 +86,7 @@ class Replay:
         return part
 
     def skips(self, model: str) -> bool:
-        """Whether the model demands a signature on the first call of each step of the current turn."""
+        """Whether the model requires a signature on the first call of each step of the current turn."""
         return False
 
     def skipped(self, call: ToolCall) -> ToolCall:
@@ -94,7 +94,7 @@ class Replay:
         return call
 
     def is_signed(self, parts: tuple[Part, ...]) -> bool:
-        """Whether a step with calls has the signature that its model demands: on one of the calls."""
+        """Whether a step with calls has the signature that its model requires: on one of the calls."""
         return any(
             isinstance(part, ToolCall) and bool(part.origin and part.origin.seals) for part in parts
         )
@@ -111,7 +111,7 @@ class Replay:
         return value is not None
 
     def with_call_id(self, part: ToolCall | ToolResult, name: str) -> ToolCall | ToolResult:
-        """A call or a result with another id, in its block too."""
+        """A call or a result with another id, also in its block."""
         is_call = isinstance(part, ToolCall)
         origin = part.origin
         if origin and origin.block is not None:
@@ -134,5 +134,5 @@ PLAIN = Replay()
 
 
 def demands_field(row: ModelRow) -> bool:
-    """Whether a model wants its reasoning back in a field of the message, on every turn with calls."""
+    """Whether a model expects its reasoning back in a field of the message, on every turn with calls."""
     return row.replay == "must" and row.replay_field == "reasoning_content"

@@ -1,14 +1,14 @@
 """A JSON schema for an answer -> the same schema as an API accepts it, and what was changed.
 
-APIs that hold an answer to a schema accept a part of JSON Schema only, each another one. A `SchemaProfile` says which:
+APIs that enforce a schema accept only a part of JSON Schema, each a different one. A `SchemaProfile` describes it:
 
   - keywords that are not in `keywords` are removed from the schema and appended to the description of their place, where
     the model still reads them;
-  - `closed`: every object says `additionalProperties: false`, as Claude and OpenAI's strict mode demand;
+  - `closed`: every object has `additionalProperties: false`, as Claude and OpenAI's strict mode require;
   - `all_required`: every property is required, and one that was optional accepts null instead (OpenAI's strict mode);
   - `type_lists`: whether `type` may be a list; otherwise it becomes `anyOf`;
-  - `maps`: whether an object may have members with any name, as `dict[str, int]` has; `recursive`: whether a schema may
-    refer to itself. What a profile cannot say at all is in `FittedSchema.obstacle`; the caller then has to ask otherwise.
+  - `maps`: whether an object may have members with any name, like `dict[str, int]`; `recursive`: whether a schema may
+    refer to itself. If a profile cannot express a schema at all, `FittedSchema.obstacle` says why; the caller then has to use another way.
 
 Sources: Claude platform.claude.com/docs structured-outputs, and what Opus 5.5 refused one keyword at a time on 2026-09-27 (tests of
 the package matrx-ai); OpenAI platform.openai.com/docs structured-outputs; Gemini ai.google.dev/api/generate-content
@@ -36,7 +36,7 @@ _ABOUT = ("title", "description", "default")
 
 
 class SchemaProfile(Value, frozen=True, kw_only=True):
-    """What an API accepts of JSON Schema."""
+    """The part of JSON Schema that an API accepts."""
 
     keywords: frozenset[str]
     formats: frozenset[str] | None = None
@@ -50,7 +50,7 @@ class SchemaProfile(Value, frozen=True, kw_only=True):
     least_items: int | None = None
     """The highest `minItems` it accepts; None: any."""
     anything: bool = True
-    """Whether a place may accept any JSON value."""
+    """Whether any JSON value may be accepted at some place."""
     most_optional: int | None = None
     """With more optional members than this, all are made required and accept null."""
 
@@ -106,13 +106,13 @@ class FittedSchema(Value, frozen=True, kw_only=True):
 
     schema: Any
     removed: tuple[str, ...] = ()
-    """Keywords that the API does not accept, each once; they are in descriptions now."""
+    """Keywords that the API does not accept, each once; they are now in descriptions."""
     obstacle: str | None = None
-    """Why the API cannot hold an answer to this schema at all."""
+    """Why the API cannot enforce this schema at all."""
 
 
 def fit_schema(schema: Any, profile: SchemaProfile) -> FittedSchema:
-    """The schema as the profile accepts it. The schema that came in is not changed."""
+    """The schema as the profile accepts it. The input is not changed."""
     if not isinstance(schema, dict):
         return FittedSchema(schema=schema)
     fitter = _Fitter(schema, profile)
@@ -136,7 +136,7 @@ class _Fitter:
             self.obstacle = "the schema refers to itself"
 
     def fitted(self, schema: Any) -> Any:
-        """One place of the schema, and all below it."""
+        """One place of the schema, and everything below it."""
         if not isinstance(schema, dict):
             return schema
         depth = len(self._inlined)
@@ -160,7 +160,7 @@ class _Fitter:
         return made
 
     def _plain(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """The place with other words for what the profile does not accept and can say otherwise."""
+        """The place with other keywords for those that the profile does not accept but can express differently."""
         keywords = self._profile.keywords
         schema = dict(schema)
         if "oneOf" in schema and "oneOf" not in keywords and "anyOf" not in schema:
@@ -172,7 +172,7 @@ class _Fitter:
                 schema = _merged(self._resolved(part), schema)
         beside = schema.keys() - {"$ref", "$defs", "definitions"}
         if "$ref" in schema and beside and self._profile.closed:
-            # A reference must stand alone: what stands beside it is joined with what it refers to.
+            # A reference must be alone: keywords next to it are merged with the schema that it refers to.
             rest = {key: value for key, value in schema.items() if key != "$ref"}
             inner = self._resolved({"$ref": schema["$ref"]})
             schema = inner if set(inner) == {"$ref"} else {**inner, **rest}
@@ -181,7 +181,7 @@ class _Fitter:
         return schema
 
     def _resolved(self, schema: Any) -> dict[str, Any]:
-        """What a reference refers to; anything else, and what is being replaced already, as it is."""
+        """The schema that a reference refers to; anything else, and a reference that is already being replaced, unchanged."""
         if not isinstance(schema, dict):
             return {}
         reference = schema.get("$ref")
@@ -209,10 +209,10 @@ class _Fitter:
         return value
 
     def _union(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """A union has nothing beside its branches but words about it; a type is said by the branches."""
+        """A union has only descriptions next to its branches; the branches have the types."""
         beside = schema.keys() - {"anyOf", "$defs", "definitions", "type", *_ABOUT}
         if beside:
-            self.obstacle = self.obstacle or f"{min(beside)} stands beside anyOf"
+            self.obstacle = self.obstacle or f"{min(beside)} is next to anyOf"
         return {key: value for key, value in schema.items() if key != "type"}
 
     def _is_anything(self, schema: dict[str, Any]) -> bool:
@@ -222,7 +222,7 @@ class _Fitter:
 
     def _object(self, schema: dict[str, Any]) -> dict[str, Any]:
         profile = self._profile
-        # An object that names no member is one of any members, unless it says otherwise.
+        # An object without named members accepts any members, unless it says otherwise.
         more = schema.get("additionalProperties", not schema.get("properties"))
         if more is not False and not profile.maps:
             self.obstacle = self.obstacle or "an object may have members of any name"
@@ -248,7 +248,7 @@ def _is_object(schema: dict[str, Any]) -> bool:
 
 
 def _merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """A schema that demands what both demand, as far as members of objects go; of two words for a thing, the other's."""
+    """A schema that requires what both require, as far as members of objects go; of two values for a keyword, the other's."""
     merged = {**one, **other}
     for name in ("properties", "$defs"):
         if isinstance(one.get(name), dict) and isinstance(other.get(name), dict):
@@ -259,7 +259,7 @@ def _merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 
 
 def _optional(schema: Any) -> int:
-    """How many members of objects may be left out, in a schema and all below it."""
+    """How many members of objects may be left out, in a schema and everything below it."""
     if isinstance(schema, list):
         return sum(map(_optional, schema))
     if not isinstance(schema, dict):
@@ -300,7 +300,7 @@ def _without_type_list(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _described(description: Any, dropped: dict[str, Any]) -> str:
-    """A description that says what the schema no longer does."""
+    """A description that says what the schema no longer expresses."""
     words = ", ".join(f"{key}: {_shown(value)}" for key, value in dropped.items())
     return (
         f"{description}\n({words})"
@@ -314,7 +314,7 @@ def _shown(value: Any) -> str:
 
 
 def _references(schema: Any) -> Iterator[str]:
-    """The references in a schema, those inside of its definitions left out."""
+    """The references in a schema, without those inside its definitions."""
     if isinstance(schema, list):
         for item in schema:
             yield from _references(item)
@@ -345,7 +345,7 @@ def _is_recursive(root: dict[str, Any]) -> bool:
 
 
 def _rooted(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema whose root is an object that can be seen, not a reference to one."""
+    """A schema whose root is an object, not a reference to one."""
     target = target_of(schema, schema.get("$ref"))
     if target is None:
         return schema

@@ -1,7 +1,7 @@
 """What the rules of all dialects share.
 
-A rule takes a body and its target, and yields what the API would refuse, in the API's own words where they are
-documented. The same rules check what we write and what an emulator is sent. What
+A rule gets a body and its target, and yields what the API would refuse, in the API's own words where they are
+documented. The same rules check what we write and what an emulator receives. What
 only the host can check, whether a seal is genuine and still valid, is checked where the key is: `emulator/`.
 """
 
@@ -46,7 +46,7 @@ def quoted(words: list[str], last: str = "and") -> str:
 def company(
     body: dict[str, Any], target: Target, names: dict[str, str], *, on: bool
 ) -> Iterator[Refusal]:
-    """Parameters that the model refuses, always or while it reasons; `names` are the wire's for ours."""
+    """Parameters that the model refuses, always or while it reasons; `names` maps our names to those of the API."""
     row = target.row
     kept = {*row.refuses_always, *(row.refuses if on else ())}
     for ours, wire in names.items():
@@ -78,7 +78,7 @@ def last_turn(messages: Any, row: ModelRow) -> Iterator[Refusal]:
 
 
 def answers(message: dict[str, Any]) -> bool:
-    """Whether a turn of the user holds results of tools, in Claude's or Converse's form."""
+    """Whether a user turn contains tool results, in Claude's or Converse's form."""
     return any(
         as_dict(block).get("type") == "tool_result" or "toolResult" in as_dict(block)
         for block in as_list(message.get("content"))
@@ -86,7 +86,7 @@ def answers(message: dict[str, Any]) -> bool:
 
 
 def turns_of(messages: Any, member: str = "content") -> list[dict[str, Any]]:
-    """The turns as an API sees them that joins consecutive messages of one role."""
+    """The turns as seen by an API that joins consecutive messages of one role."""
     turns: list[dict[str, Any]] = []
     for message in map(as_dict, as_list(messages)):
         blocks = as_list(message.get(member))

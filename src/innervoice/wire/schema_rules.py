@@ -1,6 +1,6 @@
-"""What APIs say of a schema for an answer that they do not accept.
+"""The refusals of APIs for an answer schema that they do not accept.
 
-Claude's words were collected by the package matrx-ai from claude-opus-5-5 on 2026-09-27; OpenAI's stand in many public error
+Claude's words were collected by the package matrx-ai from claude-opus-5-5 on 2026-09-27; OpenAI's are in many public error
 reports ("is required to be supplied and to be false", "is not permitted"). Both were read on 2026-11-15.
 """
 

@@ -1,7 +1,7 @@
 """The server's side: the protocol of a dialect's server, and what all readers of requests share.
 
-A turn of the model in a request has the shape of its answer, so the reader of answers reads it. What a
-request has beside the members of `Request` goes to `extra`, as it is.
+A turn of the model in a request has the shape of its answer, so the reader of answers reads it. Members of a
+request that `Request` does not have go to `extra`, unchanged.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 
 
 class Server(Protocol):
-    """What every `serve_request.py` offers beside `read_request`: the errors of a dialect. Answers are written by `answer.py`."""
+    """The interface of every `serve_request.py` in addition to `read_request`: the errors of a dialect. `answer.py` writes answers."""
 
     def write_error(self, refusal: Refusal) -> dict[str, Any]:
         """The body of a refusal."""
@@ -54,7 +54,7 @@ class Server(Protocol):
 
 
 def assistant_turn(reader: Reader, answer: Any) -> Message:
-    """A turn of the model, read from the answer that it would have been."""
+    """A turn of the model, read like the answer that it was."""
     reader.feed(answer)
     reader.ended = True
     reader.finish()
@@ -63,10 +63,10 @@ def assistant_turn(reader: Reader, answer: Any) -> Message:
 
 
 class UserContent:
-    """Reads what a user and tools say in one dialect: text as text, files as files, every other block as it is.
+    """Reads user and tool content in one dialect: text as text, files as files, every other block unchanged.
 
-    A block that says more than its part does (a cache mark, citations) is kept in the origin, for the way home. `read_block` reads
-    the blocks that only the dialect has, and gives None for those it does not know either.
+    A block with more members than its part (a cache mark, citations) is kept in the origin, to be sent back unchanged. `read_block` reads
+    the blocks that only the dialect has, and returns None for those it does not know either.
     """
 
     def __init__(self, dialect: str, read_block: Callable[[dict[str, Any]], Part | None]) -> None:
@@ -95,7 +95,7 @@ class UserContent:
                 return Opaque(block, origin=Origin(dialect=self._dialect))
 
     def system(self, blocks: Any) -> list[Message]:
-        """A system prompt in blocks, as a message before all others; every block goes back as it came."""
+        """A system prompt in blocks, as a message before all others; every block is sent back unchanged."""
         parts = [
             Text(part.text, origin=self._origin(block)) if isinstance(part, Text) else part
             for block in (blocks if isinstance(blocks, list) else [])
@@ -106,7 +106,7 @@ class UserContent:
     def result(
         self, call_id: Any, content: Any, *, error: bool = False, block: Any = None
     ) -> ToolResult:
-        """A tool result; `block` is what it was on the wire, where that says more."""
+        """A tool result; `block` is its wire form, if that has more members."""
         name = call_id if isinstance(call_id, str) and call_id else "unknown"
         origin = self._origin(block) if block is not None else None
         if content is None or isinstance(content, str):
@@ -147,9 +147,9 @@ _CLAUDE = ("type", "budget_tokens", "display")
 def claude_setting(
     body: dict[str, Any], elsewhere: dict[str, Any] | None = None
 ) -> tuple[Reasoning | None, dict[str, Any]]:
-    """Claude's reasoning setting, and what `thinking` and `output_config` hold beside it.
+    """Claude's reasoning setting, and the other members of `thinking` and `output_config`.
 
-    Adaptive thinking alone, without a word about how much, is left beside: `Reasoning` cannot express it. What it means to other
+    Adaptive thinking alone, without an amount, is left among the other members: `Reasoning` cannot express it. Its meaning for other
     models is added to `elsewhere`.
     """
     thinking, config = as_dict(body.get("thinking")), as_dict(body.get("output_config"))
@@ -169,19 +169,19 @@ def claude_setting(
 
 
 class Spelling(NamedTuple):
-    """A reasoning setting and the members of the body that said it, for dialects in which every host has members of its own."""
+    """A reasoning setting and the members of the body that expressed it, for dialects in which every host has its own members."""
 
     setting: Reasoning
     members: dict[str, Any]
     is_switch: bool
-    """They switch reasoning on without a word about how much; the setting is a guess then."""
+    """Whether they switch reasoning on without an amount; the setting is a guess then."""
 
 
 class ReceivedMembers(dict[str, Any]):
     """`Request.extra` of a request that was read: members of a body that only its own dialect understands.
 
-    They are written again for that dialect only, unlike an `extra` of the caller, which is always written. `spelling` is how the body
-    asked for reasoning. `elsewhere` says of fields of the request that hold the dialect's own value what they mean in other dialects:
+    They are written again for that dialect only, unlike an `extra` of the caller, which is always written. `spelling` is the form in which the
+    body asked for reasoning. `elsewhere` says for fields of the request with the dialect's own value what they mean in other dialects:
     name -> (the value here, the value there).
     """
 
@@ -202,7 +202,7 @@ class ReceivedMembers(dict[str, Any]):
 
 
 def schema_format(schema: Any) -> dict[str, Any]:
-    """The response format, as `Request` has it, for a schema that came without a name."""
+    """The response format, in the form of `Request`, for a schema without a name."""
     title = as_dict(schema).get("title")
     name = title if isinstance(title, str) and _NAME.fullmatch(title) else "answer"
     return {"type": "json_schema", "json_schema": {"name": name, "schema": schema}}
@@ -244,7 +244,7 @@ def request_of(
         raise DecodeError(f"not a valid request of the dialect {dialect}: {error}") from None
 
 
-# ---- the types of what a request holds ------------------------------------------------------------
+# ---- the types of the members of a request ---------------------------------------------------------
 
 _WORDS: dict[type, str] = {str: "a string", list: "a list", dict: "an object"}
 # Members of a message and of a block in its content -> the types that they may have; null is allowed everywhere.
@@ -270,7 +270,7 @@ def checked_messages(value: Any, member: str) -> list[dict[str, Any]]:
 
 
 def check_message(message: dict[str, Any], start: str) -> None:
-    """Raises `DecodeError` for a member of a wrong type; `start` is what stands before the member's name in the error."""
+    """Raises `DecodeError` for a member of a wrong type; `start` precedes the member's name in the error."""
     _check_members(message, _OF_MESSAGE, start)
     for name in _LISTS:
         held = message.get(name)

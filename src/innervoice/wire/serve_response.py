@@ -28,7 +28,7 @@ def own_word(answer: Response, dialect: str) -> str | None:
 
 
 def openai_error(refusal: Refusal) -> dict[str, Any]:
-    """The body of an error as OpenAI and its kin write it."""
+    """The body of an error as OpenAI and related APIs write it."""
     usual = "invalid_request_error"
     if refusal.status >= 500:
         usual = "server_error"

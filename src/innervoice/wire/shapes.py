@@ -6,15 +6,15 @@ A shape is written like the JSON it describes:
     "string"            a string; also "number", "integer", "boolean", "object" and "list"
     [shape]             a list of such values
     {"name": shape}     an object with these members
-    (shape, shape)      one of these, told apart by their types
+    (shape, shape)      one of these, distinguished by their types
     Needs(members, ..)  an object that must have some of its members
     Named(shape)        an object with members of any name, all of one shape
     Words("a", "b")     one of these strings
-    Kinds(tag, shapes)  an object whose member `tag` says which shape it has
+    Kinds(tag, shapes)  an object whose member `tag` determines its shape
 
 Each dialect has its shapes in `wire/<dialect>/members.py` and words its refusals there. An absent member and null are the same here:
-what must not be null is a matter of `rules.py`. Types are checked at every host. Members, words and kinds that the API does not have
-are refused by strict hosts only (`strict` in `hosts.toml`); others ignore them.
+`rules.py` checks what must not be null. Types are checked at every host. Members, words and kinds that the API does not have
+are refused only by strict hosts (`strict` in `hosts.toml`); others ignore them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 Shape: TypeAlias = Any
 """Any of the forms above."""
 _DEEPEST = 64
-"""Deeper values are not looked at; only a schema could hold them."""
+"""Deeper values are not checked; only a schema could contain them."""
 
 
 class Needs(NamedTuple):
@@ -58,12 +58,12 @@ class Words:
 
 
 class Kinds(NamedTuple):
-    """An object whose member `tag` says which shape it has."""
+    """An object whose member `tag` determines its shape."""
 
     tag: str
     shapes: Mapping[str, Shape]
     usual: str | None = None
-    """The kind of an object without the tag; None: the tag is demanded."""
+    """The kind of an object without the tag; None: the tag is required."""
 
 
 class Kind(str):
@@ -81,7 +81,7 @@ class Misfit(NamedTuple):
 
     what: Literal["unknown", "missing", "type", "word", "kind", "untagged"]
     path: Path
-    """Where the value is, or should be."""
+    """The place of the value, or where it should be."""
     value: Any = None
     expected: tuple[str, ...] = ()
     """The types, words or kinds that are allowed there."""
@@ -112,13 +112,13 @@ def misfits(value: Any, shape: Shape, path: Path = (), *, strict: bool) -> Itera
 def refusals(
     body: Any, shape: Shape, target: Target, word: Callable[[Misfit], Refusal]
 ) -> Iterator[Refusal]:
-    """What a host refuses about the shape of a body; `word` is the refusal of its dialect for a misfit."""
+    """What a host refuses about the shape of a body; `word` turns a misfit into the refusal of its dialect."""
     for misfit in misfits(body, shape, strict=is_strict(target)):
         yield word(misfit)
 
 
 def is_strict(target: Target) -> bool:
-    """Whether the host refuses what its API does not have."""
+    """Whether the host refuses members that its API does not have."""
     return target.host is not None and target.dialect in target.host.strict
 
 

@@ -192,7 +192,7 @@ def main_rows():
     )
     made.thought(
         "The picture shows one",
-        fact("unfinished", "It broke off before its end; it is not sent back as sealed.", "warn"),
+        fact("unfinished", "It was cut off before its end; it is not sent back as sealed.", "warn"),
     )
     made.part("remark", "No answer", "no answer: the token limit was reached while thinking")
     made.rows[-1]["part"] = None

@@ -136,7 +136,7 @@ def _handler(stand_in):  # noqa: C901 - a class
         def _answer(self, path, query):
             found = stand_in.answer(path, query)
             status = 404 if found is None else 200
-            found = {"error": "There is nothing at this address."} if found is None else found
+            found = {"error": "There is nothing at this URL."} if found is None else found
             self._send(json.dumps(found).encode(), "application/json", status)
 
         def _head(self, status, kind):

@@ -242,4 +242,4 @@ def test_an_error_of_the_server_is_said(context, server):
     page = context.new_page()
     page.goto(f"{server.url}#c=s9.gone")
 
-    expect(page.locator("#head .bad")).to_have_text("There is nothing at this address.")
+    expect(page.locator("#head .bad")).to_have_text("There is nothing at this URL.")

@@ -284,7 +284,7 @@ class ChatInnervoice(BaseChatModel):
     ) -> Runnable[LanguageModelInput, Any]:
         """The model with responses parsed into objects of a schema.
 
-        By default the model is forced to call a tool. If it cannot be forced, or would not do the reasoning that `reasoning` asks for,
+        By default the model is forced to call a tool. If it cannot be forced, or would not do the reasoning that `reasoning` requests,
         its response must match the schema; if the host has no response schemas, the system prompt asks for the call. With
         `method="function_calling"` the call is always forced, and a note says if reasoning was switched off for it.
         """

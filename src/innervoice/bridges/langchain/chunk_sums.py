@@ -1,6 +1,6 @@
-"""Chunks whose sum is tidy: without text that the stream took back, and with blocks in the order of the parts.
+"""Chunks whose sum is clean: without text that the stream withdrew, and with blocks in the order of the parts.
 
-LangChain's sum of chunks keeps everything that was ever sent. Only the end of a stream says which blocks were withdrawn, so the last
+LangChain's sum of chunks keeps everything that was ever sent. Only at the end of a stream it is known which blocks were withdrawn, so the last
 chunk removes them from the sum. The sum is a plain AIMessageChunk again.
 """
 
@@ -18,9 +18,9 @@ __all__ = ["LastChunk", "StreamedGeneration"]
 
 
 class LastChunk(AIMessageChunk):
-    """The last chunk of a stream that took something back; `message + last` removes it."""
+    """The last chunk of a stream that withdrew something; `message + last` removes it."""
 
-    # Python asks the right operand first, because its class is the more specific one.
+    # Python calls the right operand first, because its class is the more specific one.
     def __radd__(self, other: AIMessageChunk) -> AIMessageChunk:
         """The sum of a message and this chunk."""
         merged = add_ai_message_chunks(other, self)
@@ -32,12 +32,12 @@ class LastChunk(AIMessageChunk):
 
     @classmethod
     def lc_id(cls) -> list[str]:
-        """Stored as the class that LangChain knows."""
+        """Serialized as the class that LangChain knows."""
         return list(AIMessageChunk.lc_id())
 
 
 class StreamedGeneration(ChatGenerationChunk):
-    """A chunk that adds a list of chunks one by one at its end, as `LastChunk` needs it."""
+    """A chunk that adds a list of chunks one by one at its end, as `LastChunk` requires."""
 
     def __add__(self, other: Any) -> ChatGenerationChunk:
         """The sum of this chunk and another, or a list of others."""

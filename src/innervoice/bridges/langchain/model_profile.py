@@ -1,7 +1,7 @@
 """A model id -> LangChain's `ModelProfile`: the limits and abilities of the model.
 
-What the provider's API accepts is in our catalog; the limits and abilities of a model come from the table of the litellm bridge. A
-member of which neither knows anything is left out.
+Our catalog has what the provider's API accepts; the limits and abilities of a model come from the table of the litellm bridge. A
+member that is in neither is left out.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def profile_of(model: str, dialect: str | None = None) -> ModelProfile | None:
 
 
 def _facts(target: Target) -> dict[str, Any]:
-    """What the table says about the model, an empty dict if it has no row."""
+    """The model's row of the table, an empty dict if it has none."""
     models = import_module("innervoice.bridges.litellm.models")
     found = models.entry_of(target.model, target.provider)
     return dict(found[1]) if found else {}
@@ -55,7 +55,7 @@ def _supports(facts: dict[str, Any], ability: str) -> bool | None:
 
 
 def _files(target: Target, facts: dict[str, Any]) -> dict[str, Any]:
-    """Files that both the model and its API accept; in tool results too, because they are moved where an API wants it."""
+    """Files that both the model and its API accept; also in tool results, because they are moved where an API requires it."""
     accepts = dialect_named(target.dialect).files.ACCEPTS
     images = _supports(facts, "vision") and "image" in accepts
     documents = _supports(facts, "pdf_input") and "pdf" in accepts

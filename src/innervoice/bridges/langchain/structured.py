@@ -1,7 +1,7 @@
 """A model and a schema -> a runnable that returns objects of the schema.
 
-A forced tool call is the most reliable way, but some models do not reason during one. If reasoning was asked for, they get the schema
-as their response format, or, where the host has none, are asked for the call in the system prompt, as `ask(..., schema=...)` does.
+A forced tool call is the most reliable way, but some models do not reason during one. If reasoning was requested, they get the schema
+as their response format, or, where the host has none, the system prompt asks for the call, as `ask(..., schema=...)` does.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _PROBE = {
 
 
 def usual_method(model: str, **settings: Any) -> StructuredMethod:
-    """The default method: a forced tool call, unless the model cannot be forced or would not reason as it was asked to."""
+    """The default method: a forced tool call, unless the model cannot be forced or would not reason as requested."""
     # The probe must be a strict schema: one that allows any value would be sent as an instruction.
     form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": _PROBE}}
     request = Request(

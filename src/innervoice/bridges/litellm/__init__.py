@@ -74,7 +74,7 @@ content_policy_fallbacks: list[Any] | None = None
 model_alias_map: dict[str, str] = {}
 """Names that stand for other models."""
 callbacks: list[Any] = []
-"""Instances of `CustomLogger`, or functions, that hear of every call."""
+"""Instances of `CustomLogger`, or functions, that are called for every call."""
 success_callback: list[Any] = []
 failure_callback: list[Any] = []
 input_callback: list[Any] = []

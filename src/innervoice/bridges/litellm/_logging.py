@@ -1,4 +1,4 @@
-"""litellm's loggers, by the names that programs set levels of; innervoice writes nothing to them but errors of callbacks."""
+"""litellm's loggers, by the names for which programs set levels; innervoice writes only errors of callbacks to them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _turn_on_debug() -> None:
 
 
 def _turn_on_json() -> None:
-    """Accepted; how a record is written is decided by the handlers of your program."""
+    """Accepted; the handlers of your program decide how a record is written."""
 
 
 def _disable_debugging() -> None:

@@ -1,4 +1,4 @@
-"""Names of litellm that this package does not have -> an error that says so, and what to use instead."""
+"""Names of litellm that this package does not have -> an error with an alternative."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ def missing(name: str, module: str) -> AttributeError:
     """The error for a name that a module does not have; raised by the module's `__getattr__`."""
     whole = f"{_THEIRS}{module.removeprefix(_OURS)}.{name}"
     if name.startswith("__"):
-        # The import system and debuggers ask for these all the time.
+        # The import system and debuggers read these all the time.
         return AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
     return AttributeError(sentence(whole), name=name)

@@ -15,7 +15,7 @@ _WORKERS = 100
 def batch_completion(
     model: str, messages: Iterable[Any] = (), *, max_workers: int = _WORKERS, **options: Any
 ) -> list[Any]:
-    """The responses in the order of the conversations; in the place of one that failed stands its error, as in litellm."""
+    """The responses in the order of the conversations; a failed one is replaced by its error, as in litellm."""
     # Read from the package, where programs patch it.
     completion = sys.modules["innervoice.bridges.litellm"].completion
 

@@ -25,14 +25,14 @@ class PairedMessages(NamedTuple):
 
     @property
     def notes(self) -> list[str]:
-        """What was added, for `_hidden_params`."""
+        """A note about what was added, for `_hidden_params`."""
         if not self.added:
             return []
         return ["messages: tool calls or results without ids were matched in order"]
 
 
 def paired(messages: Iterable[Any]) -> PairedMessages:
-    """The messages, with missing ids filled in; a result takes the id of the first call that has no result yet."""
+    """The messages, with missing ids filled in; a result gets the id of the first call that has no result yet."""
     made: list[Any] = []
     open_calls: list[Any] = []
     added = 0

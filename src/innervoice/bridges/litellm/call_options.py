@@ -1,4 +1,4 @@
-"""The arguments of a call by position -> by name, in the orders of litellm's functions; and the signatures that programs look at."""
+"""The arguments of a call by position -> by name, in the orders of litellm's functions; and the signatures that programs inspect."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ COMPLETION = (
     "shared_session",
     "enable_json_schema_validation",
 )
-"""What follows `model, messages` in `completion`."""
+"""The arguments after `model, messages` in `completion`."""
 ACOMPLETION = (
     "functions",
     "function_call",
@@ -120,13 +120,13 @@ TEXT_COMPLETION = (
     "model_list",
     "custom_llm_provider",
 )
-"""What follows `prompt, model` in `text_completion`."""
+"""The arguments after `prompt, model` in `text_completion`."""
 
 
 def by_name(
     order: Sequence[str], given: Sequence[Any], options: dict[str, Any], function: str
 ) -> dict[str, Any]:
-    """All options by name; raises TypeError as a call with too many arguments, or one of them twice, does."""
+    """All options by name; raises TypeError like a call with too many arguments, or with one of them twice."""
     if len(given) > len(order):
         raise TypeError(f"{function}() takes at most {len(order) + 2} arguments by position")
     placed = dict(zip(order, given, strict=False))
@@ -137,7 +137,7 @@ def by_name(
 
 
 def signature_of(first: Sequence[str], order: Sequence[str]) -> Signature:
-    """A signature with every parameter by its name; some programs pass on only what they find in it."""
+    """A signature with every parameter by its name; some programs pass on only the parameters that they find in it."""
     required, *others = [*first, *order]
     head = [Parameter(required, Parameter.POSITIONAL_OR_KEYWORD)]
     named = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None) for name in others]

@@ -1,7 +1,7 @@
-"""Callbacks: what `litellm.callbacks`, `success_callback` and their kin hear of a call.
+"""Callbacks: how calls are reported to `litellm.callbacks`, `success_callback` and similar lists.
 
 A callback is a `CustomLogger`, a function of (kwargs, response, start, end), or an async one, which `acompletion` awaits. They run in the
-call, before it returns or at the end of its stream. An error in one of them is logged, and the call goes on.
+call, before it returns or at the end of its stream. An error in one of them is logged, and the call continues.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ __all__ = ["Report", "report_of"]
 
 _ASYNC = ("_async_success_callback", "_async_failure_callback", "_async_input_callback")
 _warned: set[str] = set()
-"""Names of loggers that were asked for and do not exist here; each is warned about once."""
+"""Names of loggers that were requested but do not exist here; each is warned about once."""
 
 
 def report_of(attempts: Attempts, messages: Any, *, is_async: bool) -> Report:
-    """The report of an attempt, its beginning told."""
+    """The report of an attempt, after its start was reported."""
     own = attempts.callbacks
     heard = {name: [*(flag(name) or ()), *(own[name] or ())] for name in CALLBACKS}
     if is_async:
@@ -43,7 +43,7 @@ def report_of(attempts: Attempts, messages: Any, *, is_async: bool) -> Report:
 
 
 class Report:
-    """One call, told to its callbacks."""
+    """One call, reported to its callbacks."""
 
     def __init__(self, heard: dict[str, list[Any]], *, is_async: bool) -> None:
         self._heard = heard
@@ -103,10 +103,10 @@ class Report:
             is_logger = isinstance(item, CustomLogger)
             await self._arun(item.async_log_failure_event if is_logger else item, *arguments)
 
-    # ---- what is told --------------------------------------------------------------------------
+    # ---- the reports ---------------------------------------------------------------------------
 
     def _waits(self, result: Any) -> bool:
-        """Whether the result is a stream, which then tells of its own end."""
+        """Whether the result is a stream, which then reports its own end."""
         is_stream = hasattr(result, "completion_stream")
         if is_stream and self.facts:
             result.report = self
@@ -135,7 +135,7 @@ class Report:
         }
         return self.facts, None, self.facts["start_time"], self.facts["end_time"]
 
-    # ---- whom it is told -----------------------------------------------------------------------
+    # ---- the callbacks -------------------------------------------------------------------------
 
     def _callbacks(self, name: str) -> Iterable[Any]:
         """The callbacks of one kind; those in `callbacks` are of every kind."""
@@ -166,7 +166,7 @@ class Report:
 
 
 def _facts(model: str, messages: Any, options: dict[str, Any], *, is_async: bool) -> dict[str, Any]:
-    """What callbacks get as `kwargs`; never a key."""
+    """The `kwargs` of callbacks; never contains a key."""
     provider = options.get("custom_llm_provider")
     base = options.get("api_base") or options.get("base_url")
     try:

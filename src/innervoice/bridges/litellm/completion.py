@@ -34,7 +34,7 @@ def completion(
 ) -> ModelResponse | CustomStreamWrapper:
     """Calls a model, as litellm does: `provider/model`, messages in OpenAI's form, litellm's parameters.
 
-    With `stream=True` the request is sent at once and the result iterates over chunks. Every error is one of `exceptions`; after one,
+    With `stream=True` the request is sent immediately and the result iterates over chunks. Every error is one of `exceptions`; after one,
     the `fallbacks` are tried.
     """
     attempts = Attempts(model, by_name(COMPLETION, more, options, "completion"))

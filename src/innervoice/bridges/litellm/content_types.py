@@ -58,7 +58,7 @@ class ChatCompletionTextObject(OpenAIChatCompletionTextObject, total=False):
 
 
 class ChatCompletionImageUrlObject(TypedDict, total=False):
-    """Where an image is."""
+    """The location of an image."""
 
     url: Required[str]
     detail: str
@@ -73,7 +73,7 @@ class ChatCompletionImageObject(TypedDict):
 
 
 class ChatCompletionVideoUrlObject(TypedDict, total=False):
-    """Where a video is."""
+    """The location of a video."""
 
     url: Required[str]
     detail: str

@@ -1,4 +1,4 @@
-"""Token counts -> cost, at the prices in `model_cost`, else those of the package genai-prices if it is installed.
+"""Token counts -> cost, at the prices in `model_cost`, or else those of the package genai-prices if it is installed.
 
 A price may have tiers: `..._above_200k_tokens` applies to the whole request once its prompt is longer, `..._priority` and
 `..._flex` to a service tier. If a model has no price for a tier, the standard price applies.
@@ -119,7 +119,7 @@ class _Tier:
         self._endings = (above + tier, above, tier, "")
 
     def price(self, name: str, default: float = 0.0) -> float:
-        """The price for this tier, else for the closest tier that has one."""
+        """The price for this tier, or else for the closest tier that has one."""
         found = (self._prices.get(name + ending) for ending in self._endings)
         return float(next((price for price in found if price is not None), default))
 

@@ -1,4 +1,4 @@
-"""Calls of providers that a program brings itself: `litellm.custom_provider_map` and its `CustomLLM` objects."""
+"""Calls of providers that a program registers itself: `litellm.custom_provider_map` and its `CustomLLM` objects."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NOT_OPTIONAL = (
 def custom_call(
     model: str, messages: Sequence[Any] | None, options: dict[str, Any]
 ) -> CustomCall | None:
-    """The call of a provider that was registered; None for all other models, and for mocks of it."""
+    """The call of a registered provider; None for all other models, and for mocks of it."""
     registered = {entry["provider"]: entry for entry in flag("custom_provider_map") or ()}
     head, _, rest = str(model).partition("/")
     provider = options.get("custom_llm_provider") or head
@@ -146,7 +146,7 @@ class CustomCall:
 
 
 class _ChunkWriter:
-    """`GenericStreamingChunk` dicts -> chunks; chunks pass as they are."""
+    """`GenericStreamingChunk` dicts -> chunks; chunks are passed on unchanged."""
 
     def __init__(self, model: str) -> None:
         self._head = ModelResponseStream(model=model)

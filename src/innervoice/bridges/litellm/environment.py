@@ -29,7 +29,7 @@ def validate_environment(
 ) -> dict[str, Any]:
     """`keys_in_environment`, and the variables that are missing; a provider that accepts several names misses the first.
 
-    A model without a recognizable provider needs nothing that is known, and counts as complete, as in litellm.
+    A model without a recognizable provider has no known variables, and counts as complete, as in litellm.
     """
     try:
         target = resolve_model(model or "", None, api_base)
@@ -53,12 +53,12 @@ def get_secret_str(secret_name: str, default_value: Any = None) -> str | None:
 
 
 def get_secret_bool(secret_name: str, default_value: bool | None = None) -> bool | None:
-    """The same as a truth value; the default for any other text."""
+    """The same as a boolean; the default for any other text."""
     found = get_secret(secret_name)
     return default_value if found is None else _WORDS.get(found.lower(), default_value)
 
 
 def load_credentials_from_list(kwargs: dict[str, Any]) -> None:
-    """Does nothing without a `litellm_credential_name`; litellm's proxy keeps the credentials that one would name."""
+    """Does nothing without a `litellm_credential_name`; only litellm's proxy has such credentials."""
     if kwargs.get("litellm_credential_name"):
         raise NotImplementedError(sentence("litellm.proxy.credential_list"))

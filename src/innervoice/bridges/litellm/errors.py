@@ -119,7 +119,7 @@ class LitellmError(InnervoiceError):
         for key in ("code", "param", "type"):
             setattr(self, key, detail.get(key))
         self.request_id: str | None = dict(self.response.headers).get("x-request-id")
-        # Not super(): a class of openai may be next, and takes other arguments.
+        # Not super(): an exception of openai may be next in the hierarchy, and has other arguments.
         Exception.__init__(self, self.message)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What is tried after an error: other models, by `fallbacks=` and its kin; and how often, by `num_retries` and `retry_policy`.
+"""What is tried after an error: other models, by `fallbacks=` and similar arguments; and how often, by `num_retries` and `retry_policy`.
 
 A fallback is a model name, or a dict of options with `model`. `context_window_fallbacks` and `content_policy_fallbacks` have lists of
 models by model, for these two errors only, which come first. Retries of one model are made by the client below.
@@ -20,7 +20,7 @@ from innervoice.errors import InnervoiceError
 __all__ = ["CALLBACKS", "Attempts", "fallbacks_of", "named_fallbacks"]
 
 CALLBACKS = ("callbacks", "success_callback", "failure_callback", "input_callback")
-"""Arguments of a call, and flags, that hear of every attempt."""
+"""Arguments of a call, and flags, that apply to every attempt."""
 _KINDS: tuple[tuple[type[Exception], str], ...] = (
     (ContextWindowExceededError, "context_window_fallbacks"),
     (ContentPolicyViolationError, "content_policy_fallbacks"),
@@ -35,7 +35,7 @@ _OWN = (
     "headers",
     "extra_headers",
 )
-"""Options that belong to a provider, and are not passed on to another one."""
+"""Options of one provider, which are not passed to another one."""
 _TRANSIENT = ("TimeoutErrorRetries", "RateLimitErrorRetries", "InternalServerErrorRetries")
 
 
@@ -105,6 +105,6 @@ def _provider(model: str, options: Mapping[str, Any]) -> str | None:
 
 
 def _retries_of(policy: Any) -> int:
-    """The retries of errors that pass, which are the ones that the client retries."""
+    """The retries of temporary errors, which are the ones that the client retries."""
     facts = dict(policy) if isinstance(policy, Mapping) else dict(policy.items())
     return max((facts.get(name) or 0 for name in _TRANSIENT), default=0)

@@ -1,4 +1,4 @@
-"""Names of the package that are loaded when they are first read, so that `import` stays fast."""
+"""Names of the package that are loaded on first access, so that `import` stays fast."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MODULES = (
 
 
 def late_name(name: str) -> Any:
-    """The value of a name; raises AttributeError with what to use instead."""
+    """The value of a name; raises AttributeError with an alternative."""
     if name in _MODULES:
         return import_module(f"{_TOP}.{name}")
     for module in () if name.startswith("__") else _MODULES:

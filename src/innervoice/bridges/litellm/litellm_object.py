@@ -73,7 +73,7 @@ class LitellmObject:
         return iter(self.items())
 
     def get(self, name: str, default: Any = None) -> Any:
-        """A member, or the default if it is absent; as in litellm, private attributes can be read with it too."""
+        """A member, or the default if it is absent; as in litellm, it also reads private attributes."""
         return self.__dict__.get(name, default)
 
     def keys(self) -> list[str]:

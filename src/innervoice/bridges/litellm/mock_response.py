@@ -37,13 +37,13 @@ _ERRORS: dict[str, tuple[type[errors.LitellmError], str]] = {
 }
 _SIZE = 3
 _ONLY_CALLS = "This is a mock request"
-"""The text of a mock that was asked for with `mock_tool_calls` alone."""
+"""The text of a mock that was requested with `mock_tool_calls` alone."""
 _USAGE = {"prompt_tokens": 10, "completion_tokens": 20, "total_tokens": 30}
-"""The usage that litellm reports for a mock, so that totals in people's tests do not change."""
+"""The usage that litellm reports for a mock, so that totals in users' tests do not change."""
 
 
 def wants_mock(options: dict[str, Any]) -> bool:
-    """Whether the caller asked for a mock."""
+    """Whether the caller requested a mock."""
     asked = ("mock_response", "mock_tool_calls")
     return any(options.get(name) is not None for name in asked) or bool(options.get("mock_timeout"))
 

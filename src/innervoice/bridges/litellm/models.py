@@ -237,7 +237,7 @@ def supports_web_search(model: str, custom_llm_provider: str | None = None) -> b
 
 
 def supports_reasoning(model: str, custom_llm_provider: str | None = None) -> bool:
-    """Whether the model reasons: as registered, else according to catalog/models.toml."""
+    """Whether the model reasons: as registered, or else according to catalog/models.toml."""
     found = entry_of(model, custom_llm_provider)
     registered = found[1].get("supports_reasoning") if found else None
     if registered is not None:

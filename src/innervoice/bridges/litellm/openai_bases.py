@@ -1,9 +1,9 @@
-"""The exceptions here become exceptions of `openai` too, as soon as a program imports that package.
+"""The exceptions here also become exceptions of `openai`, as soon as a program imports that package.
 
 litellm's exceptions derive from those of `openai`, and programs rely on it: `except openai.RateLimitError`. Such a clause compares
 real base classes, so they must be there when an error is raised. Importing `openai` for them would cost every program two seconds
-(this package takes a tenth of one), also those that never look at it. So the bases are added when `openai` is imported, before or
-after this package: to a class whose bases change, nothing happens but that it is a kind of one class more.
+(this package takes a tenth of one), even those that never use it. So the bases are added when `openai` is imported, before or
+after this package: a class whose bases change only becomes a subclass of one more class.
 
 Without `openai` installed nothing is added, and no program can name its classes.
 """

@@ -1,4 +1,4 @@
-"""litellm's responses beside chat: text completions, and embeddings for code that builds one."""
+"""litellm's responses besides chat: text completions, and embeddings for code that builds one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Arguments of a call that are settings of litellm itself, and why each is left out of the request.
 
-An argument that is not known here is taken for a parameter of the provider, and is sent. So this list must have every setting of
-litellm: providers refuse members that they do not know, and some of these are secrets of other services.
+An unknown argument is treated as a parameter of the provider, and is sent. So this list must have every setting of
+litellm: providers refuse unknown members, and some of these are secrets of other services.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 
 __all__ = ["left_out"]
 
-_LOGS = "it is for callbacks, which get it"
+_LOGS = "it is for callbacks, which receive it"
 _CACHES = "innervoice does not cache responses"
 _ROUTES = "it is for a Router; the request goes to the named model"
 _PROXY = "it is for litellm's proxy"
@@ -21,9 +21,9 @@ _CREDENTIALS = "innervoice does not use these credentials; pass api_key"
 _USELESS = "innervoice has no use for it"
 _NAMED: dict[str, str] = {
     "acompletion": _PROXY,
-    "api_type": "the provider's name says it",
+    "api_type": "the provider's name determines it",
     "api_version": "the API that is called has no versions",
-    "azure": "the provider's name says it",
+    "azure": "the provider's name determines it",
     "cache": _CACHES,
     "cache_control_injection_points": "`cache_control` in the messages is kept where it is",
     "caching": _CACHES,
@@ -155,7 +155,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(\w+_)?cost_per_|\w+_token_cost|regional_\w+_uplift", _PRICES),
     )
 )  # fmt: skip
-"""Beginnings of names; some hold secrets, so none of them goes into a request body."""
+"""Prefixes of names; some hold secrets, so none of them goes into a request body."""
 
 
 def left_out(name: str) -> str | None:

@@ -191,7 +191,7 @@ def get_supported_openai_params(
 
 
 def _is_unknown(target: ResolvedModel, dialect: str) -> bool:
-    """Whether nothing is known of a model on Bedrock, where tools depend on the model: its ids begin with a vendor."""
+    """Whether nothing is known about a model on Bedrock, where tool support depends on the model: its ids begin with a vendor."""
     facts = flag("model_cost").get(target.model) or {}
     is_nameless = dialect == "bedrock-converse" and "." not in target.model
     return is_nameless and not facts.get("supports_function_calling")

@@ -22,7 +22,7 @@ LlmProviders = Enum(  # type: ignore[misc]
 
 
 class CostPerToken(TypedDict, total=False):
-    """Prices in dollars for a token."""
+    """Prices in dollars per token."""
 
     input_cost_per_token: Required[float]
     output_cost_per_token: Required[float]
@@ -50,7 +50,7 @@ class ModelInfo(TypedDict, total=False):
 
 
 class GenericStreamingChunk(TypedDict, total=False):
-    """A chunk of a provider of your own (`CustomLLM`)."""
+    """A chunk of your own provider (`CustomLLM`)."""
 
     text: Required[str]
     tool_use: ChatCompletionToolCallChunk | None

@@ -1,7 +1,7 @@
 """A model name as litellm writes it -> the provider (litellm's name), the model, and our host id.
 
 `provider/model` is split at the first slash if the prefix is a provider. A name without a prefix belongs to the provider it is
-registered with in `model_cost`, else to the first provider whose naming pattern it matches.
+registered with in `model_cost`, or else to the first provider whose naming pattern it matches.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _at_api(host: str | None, model: str) -> tuple[str | None, str]:
 
 
 def _is_custom(provider: str) -> bool:
-    """Whether a program brought this provider itself."""
+    """Whether a program registered this provider itself."""
     return any(entry["provider"] == provider for entry in flag("custom_provider_map") or ())
 
 
@@ -186,7 +186,7 @@ def _is_openai_url(api_base: str) -> bool:
 
 
 def _is_foreign_model(model: str) -> bool:
-    """Whether a name is not an OpenAI model, so that another server with OpenAI's API is meant."""
+    """Whether a name is not an OpenAI model, so that another server with OpenAI's API is assumed."""
     row = model_row_of(model, "openai", "openai-responses")
     return row is None or row.guess
 

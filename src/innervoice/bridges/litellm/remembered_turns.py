@@ -76,7 +76,7 @@ def continued(messages: Iterable[Any], caller: str) -> Continuation:
 
 
 def caller_of(settings: Mapping[str, Any], http: Any) -> str:
-    """Who sends a request: provider, base URL and credentials."""
+    """The sender of a request: provider, base URL and credentials."""
     host = host_of(settings["provider"])
     environ = settings["environ"] or os.environ
     variables = (*host.keys, *host.tokens, *_ACCOUNTS) if host else _ACCOUNTS
@@ -92,7 +92,7 @@ def caller_of(settings: Mapping[str, Any], http: Any) -> str:
 
 
 def _is_sealed(message: dict[str, Any], known: Message) -> bool:
-    """Whether a message has seals of its own; those that the stored turn has too are none, and say less than the turn."""
+    """Whether a message has seals of its own; seals that the stored turn also has do not count."""
     blocks = [as_dict(block) for block in as_list(message.get("thinking_blocks"))]
     fields = as_dict(message.get("provider_specific_fields"))
     calls = zip(as_list(message.get("tool_calls")), known.tool_calls, strict=False)
@@ -112,7 +112,7 @@ def _seal(block: dict[str, Any]) -> Any:
 
 
 def _signature(call: dict[str, Any]) -> Any:
-    """Gemini's signature of a call; some programs write the skip value where there is none."""
+    """Gemini's signature of a call; some programs write the skip value if there is none."""
     fields = as_dict(call.get("provider_specific_fields"))
     google = as_dict(as_dict(call.get("extra_content")).get("google"))
     return fields.get("thought_signature") or google.get("thought_signature")

@@ -2,8 +2,8 @@
 
     input, instructions, tools, ... ──► our request, as a server of that API reads it ──► our client ──► a response of that API
 
-Items of the Responses API keep their encrypted reasoning on the way there and back. Reasoning of other APIs becomes a readable item
-without its signature, for which that form has no place; `completion` keeps it.
+Items of the Responses API keep their encrypted reasoning in both directions. Reasoning of other APIs becomes a readable item
+without its signature, for which that form has no member; `completion` keeps it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _READ = (
     "reasoning",
     "text",
 )
-"""Parameters of the API that are fields of our request; the others go into the body of hosts that have this API."""
+"""Parameters of the API that are fields of our request; the others go into the body for hosts that have this API."""
 _FIELDS = (
     "system",
     "max_tokens",
@@ -55,7 +55,7 @@ _LEFT_OUT = {
 }
 _REFUSED = {
     "stream": "responses() does not stream in innervoice; completion(stream=True) does",
-    "previous_response_id": "innervoice keeps no responses at the provider: pass the items of the history as input",
+    "previous_response_id": "innervoice does not store responses at the provider: pass the items of the history as input",
     "background": "innervoice waits for responses: leave background out",
     "prompt": "innervoice has no stored prompts: pass the text as instructions",
 }

@@ -1,4 +1,4 @@
-"""Which models go to a Responses API: what programs ask litellm before they name one `<provider>/responses/<model>`."""
+"""Which models use a Responses API: programs check this before they name a model `<provider>/responses/<model>`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["ProviderConfigManager", "responses_api_bridge_check"]
 
 
 class ProviderConfigManager:
-    """litellm's register of providers; here only what it says about Responses APIs."""
+    """litellm's registry of providers; here only for Responses APIs."""
 
     @staticmethod
     def get_provider_responses_api_config(provider: Any, model: str | None = None) -> str | None:

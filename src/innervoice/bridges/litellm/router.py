@@ -2,8 +2,8 @@
 
     model_list=[{"model_name": "smart", "litellm_params": {"model": "anthropic/claude-opus-5-5", "api_key": ...}}, ...]
 
-A call takes one of the deployments of the name at random, by their weights. After an error another one is taken, `num_retries` times;
-then the fallbacks of the name are tried. A deployment that failed rests for `cooldown_time` seconds, unless it is the only one.
+A call uses one of the deployments of the name at random, by their weights. After an error another one is used, `num_retries` times;
+then the fallbacks of the name are tried. A deployment that failed is not used for `cooldown_time` seconds, unless it is the only one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SETTINGS = (
     "model_group_alias",
 )
 _MOST = 10
-"""Fallbacks of fallbacks end here."""
+"""The maximum depth of fallbacks of fallbacks."""
 
 
 class Router:
@@ -158,7 +158,7 @@ class Router:
         return str(found["model"] if isinstance(found, dict) else found)
 
     def _deployment_of(self, model: str) -> dict[str, Any]:
-        """One of the deployments of a name that do not rest."""
+        """One of the deployments of a name that are not cooling down."""
         known = self.get_model_list(model)
         if known is None:
             raise BadRequestError(
@@ -176,7 +176,7 @@ class Router:
         return random.choices(ready, _weights(ready))[0]  # noqa: S311 - spreads load
 
     def _rest(self, deployment: dict[str, Any]) -> bool:
-        """Lets a deployment that failed rest; returns whether another one of its name is ready."""
+        """Starts the cooldown of a deployment that failed; returns whether another one of its name is ready."""
         known = self.get_model_list(deployment["model_name"]) or []
         if len(known) < 2 or self._setting("disable_cooldowns", False):
             return len(known) > 1
@@ -209,7 +209,7 @@ class _Route:
         return self._router._deployment_of(self._model)
 
     def options(self, deployment: dict[str, Any]) -> dict[str, Any]:
-        """All arguments of the call but the messages; the caller's count more than the deployment's."""
+        """All arguments of the call except the messages; the caller's win over the deployment's."""
         defaults = dict(self._router._setting("default_litellm_params", {}))
         timeout = self._router._setting("timeout")
         if timeout is not None:
@@ -219,7 +219,7 @@ class _Route:
             for name, value in deployment["litellm_params"].items()
             if name not in _WEIGHTS
         }
-        # None of the caller's is no wish: smolagents passes api_key=None beside a deployment that has one.
+        # None from the caller counts as not passed: smolagents passes api_key=None although the deployment has one.
         given = {name: value for name, value in self._given.items() if value is not None}
         info = {"model_info": deployment["model_info"]}
         # This router retries, so the client below does not.
@@ -264,7 +264,7 @@ def _weights(deployments: list[dict[str, Any]]) -> list[float] | None:
 
 
 def _pause(error: LitellmError, tries: int) -> float:
-    """What the provider asks to wait, else a time that doubles."""
+    """The wait that the provider asks for, or else a time that doubles."""
     wait = dict(error.response.headers).get("retry-after")
     return min(float(wait) if wait else 0.5 * 2**tries, 60.0)
 

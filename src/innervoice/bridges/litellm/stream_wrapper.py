@@ -37,7 +37,7 @@ class CustomStreamWrapper:
         self._response_headers = _response_headers
         self._source: Any = None
         self.report: Any = None
-        """Tells the callbacks of the end of the stream."""
+        """Reports the end of the stream to the callbacks."""
         self.messages: Any = None
 
     def __iter__(self) -> Self:

@@ -1,7 +1,7 @@
 """A JSON schema -> the same schema for OpenAI's strict mode: no additional properties, every property required.
 
 `wire/response_schema.py` lets a property that was optional be null instead. Here the caller validates the answer with the class that it
-passed, which may not accept null, so that such a property must have a value.
+passed, which may not accept null, so such a property must have a value.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     import litellm.types.utils ──► the finder ──► the module innervoice.bridges.litellm.types.utils, the same object
 
-The finder maps names of modules when they are imported, so modules that a program imports late are found too. It also answers
+The finder maps names of modules when they are imported, so modules that a program imports late are found as well. It also answers
 `importlib.metadata.version("litellm")`, which programs read before they import anything.
 """
 
@@ -40,7 +40,7 @@ def install() -> None:
         return
     if _is_theirs(sys.modules.get(_THEIRS)):
         raise UsageError(
-            "the real litellm is already imported, and what it gave out cannot be replaced:"
+            "the real litellm is already imported, and objects that programs got from it cannot be replaced:"
             " call innervoice.bridges.litellm.install() before anything imports litellm"
         )
     sys.meta_path.insert(0, _FINDER)
@@ -98,7 +98,7 @@ class _Same:
 
 
 class _Finder:
-    """Finds modules of litellm among ours, and says so if there is none."""
+    """Finds modules of litellm among ours, and raises an error if there is none."""
 
     def find_spec(
         self,
@@ -129,7 +129,7 @@ class _Finder:
 
 
 def _distribution() -> Any:
-    # Whoever asks for metadata has loaded this module; it is slow, and others do not need it.
+    # Code that reads metadata has loaded this module; it is slow, and other programs do not need it.
     kind = import_module("importlib.metadata").Distribution
     texts = {"METADATA": _METADATA, "top_level.txt": _THEIRS}
     methods = {

@@ -1,6 +1,6 @@
 """`text_completion` and `atext_completion`: a prompt as one user message, and the answer as text.
 
-litellm sends a prompt to OpenAI's old completions API for the models that have it; innervoice speaks chat only.
+litellm sends a prompt to OpenAI's old completions API for the models that have it; innervoice supports only chat.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _chat(
     prompts = [prompt] if isinstance(prompt, str) else list(prompt)
     if len(prompts) != 1 or not isinstance(prompts[0], str):
         raise BadRequestError(
-            "text_completion takes one text in innervoice, not several and no tokens; call it once for each",
+            "text_completion takes one string in innervoice, not several strings or tokens; call it once for each",
             model,
             "",
         )
@@ -83,7 +83,7 @@ def _chat(
 
 
 def _text(response: ModelResponseBase) -> TextCompletionResponse:
-    """A response or a chunk of chat as one of text."""
+    """A chat response or chunk as one of text."""
     choices = [
         {
             "index": choice["index"],

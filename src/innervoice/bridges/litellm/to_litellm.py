@@ -98,7 +98,7 @@ def additional_headers(received: dict[str, str]) -> dict[str, str]:
 
 
 def cost_of(call: CompletionCall, model: str | None, usage: Usage) -> float | None:
-    """The cost of a call, by the name in the response or else by the name that was asked for; None if the price is unknown."""
+    """The cost of a call, by the name in the response or else by the requested name; None if the price is unknown."""
     provider = call.target.provider
     for name in dict.fromkeys((model or call.target.model, call.target.model)):
         try:

@@ -31,7 +31,7 @@ __all__ = ["TokenCount", "decode", "encode", "token_counter"]
 _A_MESSAGE, _A_NAME, _BEFORE_THE_ANSWER = 3, 1, 3
 _FOR_TOOLS, _BESIDE_A_SYSTEM, _NO_TOOL, _ONE_TOOL = 9, 4, 1, 7
 _AN_IMAGE = 85
-"""An image at low detail; its size is not looked at."""
+"""An image at low detail; its size is ignored."""
 _USUAL = "cl100k_base"
 _VOCABULARIES = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 _PIECE = re.compile(r"[A-Za-z]+|\d+|[^\sA-Za-z\d]|\s+")

@@ -20,10 +20,10 @@ def trim_messages(
     return_response_tokens: bool = False,
     max_tokens: int | None = None,
 ) -> Any:
-    """The system messages and the newest others that fit, whole; with `return_response_tokens` also what is left for the answer.
+    """The system messages and the newest others that fit, whole; with `return_response_tokens` also the tokens left for the answer.
 
-    The limit is `max_tokens`, or `trim_ratio` of what the model reads; an unknown model has none. The last message always stays, and
-    a tool result is never kept without the message that called for it.
+    The limit is `max_tokens`, or `trim_ratio` of the model's input limit; an unknown model has none. The last message always stays, and
+    a tool result is never kept without the message with its call.
     """
     kept = list(messages)
     found = entry_of(model) if model else None

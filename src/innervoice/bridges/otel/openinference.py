@@ -69,7 +69,7 @@ def _content(
 
 
 def _messages(name: str, messages: Sequence[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Messages; each tool result is a message of its own, as in OpenAI's chat."""
+    """Messages; each tool result is a separate message, as in OpenAI's chat."""
     number = 0
     for message in messages:
         results = [part for part in message["parts"] if part["type"] == "tool_call_response"]

@@ -1,6 +1,6 @@
-"""A request that the gateway has served, as `/v1/explain` tells it -> one span.
+"""A request that the gateway has served, as in `/v1/explain` -> one span.
 
-The span is made when the request is over, with the times that the report has. It needs opentelemetry-api; the SDK that is set up
+The span is created when the request has ended, with the times of the report. It needs opentelemetry-api; the configured SDK
 decides where it goes.
 """
 
@@ -17,11 +17,11 @@ __all__ = ["ServedSpans", "served_attributes"]
 
 _SCOPE = "innervoice.gateway"
 _LEFT = 499
-"""The status of a request whose client left: not an error."""
+"""The status of a request whose client disconnected: not an error."""
 
 
 def served_attributes(explained: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes of a served request, by the names of the GenAI conventions, and our own for what became of the reasoning."""
+    """The attributes of a served request, by the names of the GenAI conventions, and our own for what happened to the reasoning."""
     usage, reasoning = explained["usage"], explained["reasoning"]
     provider, model = explained["provider"], explained["model"]
     is_left = explained["status"] == _LEFT
@@ -55,7 +55,7 @@ def served_attributes(explained: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class ServedSpans:
-    """Makes the spans."""
+    """Creates the spans."""
 
     def __init__(self, tracer_provider: Any = None) -> None:
         try:
@@ -67,7 +67,7 @@ class ServedSpans:
         self._tracer = self._trace.get_tracer(_SCOPE, tracer_provider=tracer_provider)
 
     def add(self, explained: Mapping[str, Any]) -> None:
-        """Makes the span of a request that is over."""
+        """Creates the span of a request that has ended."""
         attributes = served_attributes(explained)
         begun = int(explained["begun"] * 1e9)
         span = self._tracer.start_span(

@@ -1,4 +1,4 @@
-"""Conversations that write a span for each tool they run: `execute_tool {name}`, beside the spans of their requests."""
+"""Conversations that write a span for each tool they run: `execute_tool {name}`, in addition to the spans of their requests."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class _TracedToolBox(ToolBox):
             kind=tracing.trace.SpanKind.INTERNAL,
             attributes=self._attributes(call),
         )
-        # `_failed` records errors; the current span is the parent of whatever the tool does.
+        # `_failed` records errors; the current span is the parent of the spans of the tool.
         with tracing.trace.use_span(
             span, end_on_exit=True, record_exception=False, set_status_on_exception=False
         ):
@@ -103,7 +103,7 @@ class _TracedToolBox(ToolBox):
 
 
 def _result_text(message: Message) -> str:
-    """The result of a tool as text; of files only the type."""
+    """The result of a tool as text; for files only the type."""
     (part,) = message.parts
     assert isinstance(part, ToolResult)
     if isinstance(part.content, str):

@@ -1,4 +1,4 @@
-"""Files -> tallies: rows of any layout are read and split, rows that were split before are counted as they are."""
+"""Files -> tallies: rows of any layout are read and split, rows that were already split are counted as they are."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def tally(
     finding: Finding | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Tallies:
-    """The tallies of files; steps add columns that are counted, too, where they are not there yet."""
+    """The tallies of files; the columns of steps are counted as well, and added where they are missing."""
     options = options or ReadOptions()
     finding = finding or find(paths, options)
     present = set(finding.kept.values())

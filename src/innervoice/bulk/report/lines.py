@@ -16,7 +16,7 @@ _BAR = 24
 
 
 def render_lines(tallies: Tallies) -> str:
-    """The report, each line ended."""
+    """The report, line by line, with line ends."""
     return "".join(f"{line}\n" for line in _lines(tallies))
 
 

@@ -1,4 +1,4 @@
-"""Tallies -> one HTML page: no scripts, no links to elsewhere, light and dark, all text escaped."""
+"""Tallies -> one HTML page: no scripts, no external links, light and dark, all text escaped."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _body(tallies: Tallies, title: str) -> Iterator[str]:
     yield f"<p>{tallies.rows:,} rows, {tallies.reasoned:,} of them{share} with reasoning.</p>"
     for name, heading in WORDS.items():
         counter = tallies.words.get(name)
-        # A column that says the same of all rows, or nothing, needs no plot but for the status.
+        # A column with the same value in all rows, or with none, needs no plot, except for the status.
         if counter and (name == "status" or counter.keys() != {"(none)"}):
             yield from _bars(heading, counter, tallies.rows)
         if name == "status":

@@ -75,7 +75,7 @@ def share_plot(title: str, counts: Sequence[int]) -> str:
 
 
 def _at(number: int, step: float) -> float:
-    """Where a number is on the scale of a histogram."""
+    """The position of a number on the scale of a histogram."""
     return (bucket_of(number) + 0.5) * step
 
 

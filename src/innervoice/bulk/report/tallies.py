@@ -1,6 +1,6 @@
-"""Batches -> counts, in a size that does not depend on how many rows there are.
+"""Batches -> counts, whose size does not depend on the number of rows.
 
-Lengths are counted in buckets of an eighth of an octave, so a percentile is right within 5 percent. Tallies of parts of the data add up to those of the whole.
+Lengths are counted in buckets of an eighth of an octave, so a percentile is accurate within 5 percent. Tallies of parts of the data can be added up.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ LENGTHS: dict[str, str] = {
     "answer_tokens": "Tokens of the answer",
     "loop_period": "Period of a loop, in characters",
     "steps": "Paragraphs of reasoning",
-    "reflections": "Words that turn back",
+    "reflections": "Words of second thoughts",
 }
 """Columns whose lengths, or numbers, are counted in buckets."""
 SHARES: dict[str, str] = {
     "loop_novelty": "Novelty of the last window",
     "reasoning_share": "Share of reasoning in the output",
     "copied_share": "Share of the answer copied from the reasoning",
-    "script_mixing": "Reasoning in another script than its own",
+    "script_mixing": "Reasoning in scripts other than its main one",
 }
 """Columns of numbers from 0 to 1."""
 FLAGS: dict[str, str] = {
@@ -64,7 +64,7 @@ FLAGS: dict[str, str] = {
 """Columns that are counted where they are true, or not empty."""
 _SUMS = ("cost", "reasoning_cost")
 _MOST = 1_000
-"""How many different words of a column are kept apart; the others are counted together."""
+"""How many different words of a column are counted separately; the others are counted together."""
 _OTHERS = "(others)"
 _EXAMPLES = 2
 _EXCERPT = 600
@@ -72,7 +72,7 @@ _PER_OCTAVE = 8
 
 
 class Example(NamedTuple):
-    """A row to look at."""
+    """An example row."""
 
     id: str
     reason: str
@@ -81,7 +81,7 @@ class Example(NamedTuple):
 
 
 class Histogram:
-    """Counts of whole numbers, in buckets that grow with them."""
+    """Counts of whole numbers, in buckets that grow with the numbers."""
 
     def __init__(self) -> None:
         self.buckets: Counter[int] = Counter()
@@ -100,7 +100,7 @@ class Histogram:
         return self.buckets.total()
 
     def percentile(self, share: float) -> int | None:
-        """The number that this share of all is not larger than, within the width of a bucket."""
+        """The number that this share of all numbers does not exceed, within the width of a bucket."""
         wanted = share * self.total
         passed = 0
         for bucket in sorted(self.buckets):
@@ -121,7 +121,7 @@ def value_of(bucket: int) -> int:
 
 
 class Tallies:
-    """All that a report says about a data set."""
+    """Everything that a report says about a data set."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -131,10 +131,10 @@ class Tallies:
         self.notes: Counter[str] = Counter()
         self.lengths: dict[str, Histogram] = {}
         self.shares: dict[str, list[int]] = {}
-        """Of each share, how many rows are in each of twenty equal steps."""
+        """For each share, how many rows are in each of twenty equal steps."""
         self.flags: Counter[str] = Counter()
         self.flagged: set[str] = set()
-        """The flags that were looked at."""
+        """The flags that were counted."""
         self.sums: dict[str, float] = {}
         self.examples: dict[str, list[Example]] = {}
         """By status and by note."""
@@ -165,7 +165,7 @@ class Tallies:
         self._add_examples(batch)
 
     def take(self, other: Tallies) -> None:
-        """Adds the tallies of what comes behind."""
+        """Adds the tallies of the rows that follow."""
         self.rows += other.rows
         self.reasoned += other.reasoned
         for name, counter in other.words.items():
@@ -218,7 +218,7 @@ class Tallies:
 
 
 def _short(name: str, value: Any) -> str:
-    # What follows the condition is the value of one row.
+    # The text after the condition is the value of one row.
     return visible(str(value).split(": ", 1)[0] if name == "rejected" else str(value)[:100])
 
 
@@ -233,10 +233,10 @@ def _example(batch: Batch, index: int, reason: str) -> Example:
 
 
 def _excerpt(text: str | None) -> str:
-    """The head and the end of a text, without keys and control characters."""
+    """The beginning and the end of a text, without keys and control characters."""
     if not text:
         return ""
-    # Before it is cut: half of a key is not found.
+    # Before it is shortened: half of a key would not be found.
     text = redacted(text)
     if len(text) > _EXCERPT:
         half = _EXCERPT // 2

@@ -1,6 +1,6 @@
-"""Reads examples back as a data set, and says which of them do not hold what was written.
+"""Reads examples back as a data set, and reports those that differ from what was written.
 
-The reader is the one that reads any data set. White space at the edges of a text in tags does not count: templates add and remove it.
+The reader is the one for any data set. White space at the edges of a text in tags does not count: templates add and remove it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OPTIONS: dict[FormName, ReadOptions] = {
     "verl": ReadOptions(reasoning="reasoning", answer="answer", prompt="prompt", id="id"),
 }
 _IN_TAGS: frozenset[FormName] = frozenset(("sharegpt", "text"))
-"""Forms that have reasoning in tags; the others have only that of earlier turns there, or none."""
+"""Forms with reasoning in tags; the others have only that of earlier turns in tags, or none."""
 
 _WITH_IDS: frozenset[FormName] = frozenset(("messages", "prompt_completion", "json"))
 _WITH_CALLS: frozenset[FormName] = _WITH_IDS | {"sharegpt"}
@@ -53,7 +53,7 @@ def read_back(made: Recipe, examples: Sequence[dict[str, Any]]) -> list[tuple[Tu
 
 
 def unlike(made: Recipe, batch: Batch) -> list[str | None]:
-    """Of each row, None, or what the reader finds otherwise in its example. Rows without an example have nothing to compare."""
+    """For each row None, or what the reader finds different in its example. Rows without an example have nothing to compare."""
     found = [made.example(batch, index)[0] for index in range(rows_in(batch))]
     present = [index for index, example in enumerate(found) if example is not None]
     problems: list[str | None] = [None] * len(found)
@@ -67,7 +67,7 @@ def unlike(made: Recipe, batch: Batch) -> list[str | None]:
 
 
 def _as_written(turns: Sequence[Turn], made: Recipe) -> list[Turn]:
-    """The conversation, without what the form has no place for."""
+    """The conversation, without what the form cannot represent."""
     if made.form == "verl":
         return [
             turn if turn is turns[-1] else turn._replace(reasoning=None, calls=(), call_id=None)
@@ -106,8 +106,8 @@ def _difference(expected: Sequence[Turn], found: Sequence[Turn], made: Recipe) -
 
 
 def _compared(turn: Turn, form: FormName, *, in_tags: bool) -> dict[str, Any]:
-    """What must be the same when it is read back, by the words for what is not."""
-    # ShareGPT has calls without ids; where arguments are objects, their white space is not kept.
+    """What must be the same when it is read back, by the words for a difference."""
+    # ShareGPT has calls without ids; where arguments are objects, their white space is lost.
     calls = [
         (None if form == "sharegpt" else call.id, call.name, parsed_arguments(call.arguments))
         for call in turn.calls

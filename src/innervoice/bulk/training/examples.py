@@ -1,4 +1,4 @@
-"""Rows -> examples: which rows give one, and in which form. A step that adds them as a column, and a form that writes them instead of the rows."""
+"""Rows -> examples: which rows become one, and in which form. A step that adds them as a column, and a form that writes them instead of the rows."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["EARLIER_TURN", "Recipe", "default_history", "examples_form", "recipe
 _INCOMPLETE = frozenset(
     ("interrupted", "budget_exhausted", "truncated", "stopped_inside_thinking", "empty")
 )
-"""Trained on these, a model learns to stop in the middle."""
+"""Statuses of answers from which a model would learn to stop in the middle."""
 EARLIER_TURN = "earlier_turn"
-"""Why a row gives no example if a later row of its conversation holds it."""
+"""Why a row has no example if a later row of its conversation contains it."""
 
 _ADDS = {
     "example": Column("string", "The example as JSON; null if the row gives none."),
@@ -31,17 +31,17 @@ _ADDS = {
 
 
 class Recipe(NamedTuple):
-    """For whom examples are written, and which reasoning stays in them."""
+    """The target of the examples, and which reasoning stays in them."""
 
     target: str
     family: str | None = None
     history: HistoryRule = "all"
     reference: str | None = None
-    """A column with the right answer, for targets that want one."""
+    """A column with the right answer, for targets that need one."""
     incomplete: bool = False
-    """Whether answers that broke off, or that are missing, are written, too."""
+    """Whether answers that were cut off, or are missing, are written as well."""
     text_arguments: bool = False
-    """Whether the arguments of tool calls are JSON text in any case, since a file with a schema has no place for objects."""
+    """Whether the arguments of tool calls are always JSON text, since a file with a schema cannot hold arbitrary objects."""
 
     @property
     def writing(self) -> Writing:
@@ -59,7 +59,7 @@ class Recipe(NamedTuple):
 
     @property
     def settings(self) -> list[str]:
-        """What the trainer has to be told to read these examples."""
+        """The settings that a trainer needs to read these examples."""
         target, family, unrolled = self.writing
         lines = [*target.settings, *(target.unrolled_settings if unrolled else ())]
         if self.history == "all" and family.keeps != "all":
@@ -82,7 +82,7 @@ class Recipe(NamedTuple):
         return FORMS[self.form](by_rule(turns, self.history), extras, writing), None
 
     def _unfit(self, batch: Batch, index: int, turns: Sequence[Turn]) -> str | None:
-        """Why a row can be no example; None if it can."""
+        """Why a row cannot be an example; None if it can."""
         status = batch["status"][index] if "status" in batch else None
         if status == "unreadable":
             return "the row could not be read"
@@ -102,7 +102,7 @@ def recipe(
     *,
     incomplete: bool = False,
 ) -> Recipe:
-    """The recipe for a trainer and a model family; raises UsageError for unknown ones. Without `history`, the family says which reasoning stays."""
+    """The recipe for a trainer and a model family; raises UsageError for unknown ones. Without `history`, the family decides which reasoning stays."""
     target_of(target)
     rule = history or default_history(family_of(family))
     if rule not in HISTORY:
@@ -111,7 +111,7 @@ def recipe(
 
 
 def default_history(family: Family) -> HistoryRule:
-    """What is lost nowhere: all reasoning where the template keeps it, an example for each answer where it does not."""
+    """The rule that loses nothing: all reasoning where the template keeps it, an example for each answer where it does not."""
     return "all" if family.keeps == "all" else "unroll"
 
 
@@ -123,7 +123,7 @@ def to(
     *,
     incomplete: bool = False,
 ) -> Step:
-    """The step for a trainer and a model family, as `to("trl", "qwen3")`: adds the example of each row as JSON text."""
+    """The step for a trainer and a model family, such as `to("trl", "qwen3")`: adds the example of each row as JSON text."""
     made = recipe(target, family, history, reference, incomplete=incomplete)
     return Step("to", partial(_add, made=made), _ADDS)
 
@@ -135,7 +135,7 @@ def _add(batch: Batch, *, made: Recipe) -> Batch:
 
 
 def examples_form(made: Recipe, *, tools: bool = False) -> Form:
-    """What `run` writes instead of rows; `tools` says that the rows have a column of that name. Rows without an example are left out."""
+    """The form that `run` writes instead of rows; `tools` says that the rows have a column of that name. Rows without an example are left out."""
     columns = form_columns(made.form, made.writing, tools=tools)
     return Form(made.target, partial(_written, made=made, names=tuple(columns)), columns)
 
@@ -147,7 +147,7 @@ def _written(batch: Batch, *, made: Recipe, names: tuple[str, ...]) -> Batch:
 
 
 def unfit_rows(made: Recipe) -> Callable[[Batch], list[str | None]]:
-    """A function that says of each row why it gives no example, although nothing else holds it."""
+    """A function that returns for each row why it has no example, although no other row contains it."""
     return partial(_reasons, made=made)
 
 
@@ -157,7 +157,7 @@ def _reasons(batch: Batch, *, made: Recipe) -> list[str | None]:
 
 
 def _refused(turns: Sequence[Turn], family: Family) -> str | None:
-    """What the template of a family would refuse, or take for something else."""
+    """What the template of a family would refuse, or misread."""
     for turn in turns:
         if turn.role != "assistant":
             continue
@@ -166,7 +166,7 @@ def _refused(turns: Sequence[Turn], family: Family) -> str | None:
             (mark for mark in family.reserved if any(mark in text for text in texts)), None
         )
         if found:
-            return f"an answer holds {found}, which the template of {family.name} takes for its own"
+            return f"an answer holds {found}, which the template of {family.name} reads as its own markup"
         if family.one_call and len(turn.calls) > 1:
             return f"a turn has {len(turn.calls)} tool calls, and the template of {family.name} reads one"
     return None
@@ -183,7 +183,7 @@ def _extras(batch: Batch, index: int, made: Recipe) -> Extras:
 
 
 def _id(batch: Batch, index: int, made: Recipe) -> str:
-    """The id of the row; with the number of its turn, where a conversation or a list gives several examples."""
+    """The id of the row, with the number of its turn if a conversation or a list yields several examples."""
     own = str(batch["id"][index]) if "id" in batch else str(index)
     turn = batch["turn"][index] if "turn" in batch else 0
     several = turn or not (batch.get("last") or {index: True})[index]

@@ -19,12 +19,12 @@ __all__ = ["FORMS", "Extras", "Writing", "form_columns", "parsed_arguments", "ta
 
 
 class Extras(NamedTuple):
-    """What a row has beside its conversation."""
+    """What a row has besides its conversation."""
 
     id: str
     source: str = ""
     tools: Any = None
-    """The tools that the model was offered, as the row has them."""
+    """The tools that the model was offered, as in the row."""
     reference: str | None = None
     """The right answer, if a column has it."""
 
@@ -41,7 +41,7 @@ class Writing(NamedTuple):
 def tagged(turn: Turn, family: Family) -> str:
     """The text of a turn with its reasoning in the tags of the family."""
     opens, closes = family.tags
-    # The tags bring the line breaks; a second one between would be a token that the model does not know there.
+    # The tags include the line breaks; a second one between would be a token that the model does not expect there.
     return (
         f"{opens}{turn.reasoning.strip(_LINES)}{closes}{turn.content.lstrip(_LINES)}"
         if turn.reasoning

@@ -1,6 +1,6 @@
-"""Which trainers and model families examples are written for, one row each.
+"""The trainers and model families for which examples are written, one row each.
 
-A *family* is what a chat template knows: under which name it looks for reasoning, which reasoning it keeps, and what it takes for its own markup. A *target* is
+A *family* describes a chat template: the member it reads reasoning from, which reasoning it keeps, and what it reads as its own markup. A *target* describes
 what a trainer reads. Sources were read in November 2026: TRL 1.16 (`chat_templates/`), the configuration reference of Axolotl, `data/template.py` of
 LLaMA-Factory, and data sets made for verl.
 """
@@ -30,19 +30,19 @@ class Family(NamedTuple):
     """Which reasoning of a conversation it keeps."""
     source: str
     tags: tuple[str, str] = ("<think>\n", "\n</think>\n\n")
-    """What it puts around reasoning; LLaMA-Factory has the same as `thought_words` of its template of this name."""
+    """The tags that it puts around reasoning; LLaMA-Factory has the same as `thought_words` of its template of this name."""
     markup: tuple[str, ...] = ()
     """The rows of `inline/formats.py` that read these tags, if they are not among the usual ones."""
     template: str = ""
     """The name of LLaMA-Factory's template."""
     reserved: tuple[str, ...] = ()
-    """Texts that the template refuses, or takes for its own markup, inside a message."""
+    """Texts that the template refuses, or reads as its own markup, inside a message."""
     empty_field: bool = False
-    """Whether the field is written as "" where there is no reasoning: a template that finds none looks for a closing tag in the text instead."""
+    """Whether the field is written as "" where there is no reasoning: without the field, the template looks for a closing tag in the text instead."""
     arguments: Literal["text", "object"] = "text"
     """How the arguments of a tool call are written."""
     one_call: bool = False
-    """The template reads the first tool call of a message, and not both a text and reasoning beside it."""
+    """Whether the template reads only the first tool call of a message, and not both a text and reasoning next to it."""
 
 
 class Target(NamedTuple):
@@ -52,11 +52,11 @@ class Target(NamedTuple):
     form: FormName
     meaning: str
     unrolled: FormName | None = None
-    """The form of examples with one answer to train, if it is another one."""
+    """The form of examples with one answer to train, if it is a different one."""
     trained: str | None = None
     """The member of a message that says whether it is trained."""
     settings: tuple[str, ...] = ()
-    """What the trainer has to be told, with {field} and {template} of the family."""
+    """The settings that the trainer needs, with {field} and {template} of the family."""
     unrolled_settings: tuple[str, ...] = ()
     """The same for unrolled examples."""
 
@@ -142,7 +142,7 @@ def target_of(name: str) -> Target:
 
 
 def family_of(name: str | None) -> Family:
-    """The family of this name; None is a family without particular habits."""
+    """The family of this name; None is a family without special features."""
     return _ANY if name is None else _found(FAMILIES, name, "model family")
 
 

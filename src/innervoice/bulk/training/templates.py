@@ -1,7 +1,7 @@
 """What a chat template makes of an example: whether the reasoning of the answer is in it exactly once, and nothing else is changed.
 
-A template is rendered as `transformers` does it, with jinja2 alone. First every text of the example is replaced by a marker, which shows what the template
-keeps, repeats and drops; then the texts themselves must come out where their markers did, which shows what it does to a text that looks like markup.
+A template is rendered like in `transformers`, with jinja2 alone. First every text of the example is replaced by a marker, which shows what the template
+keeps, repeats and drops; then the texts themselves must appear where their markers did, which shows what it does to a text that looks like markup.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from innervoice.errors import UsageError
 __all__ = ["load_template", "render", "template_problem", "template_problems"]
 
 _TEXT = "\ue000{kind}{index}\ue001"
-"""A marker of private characters, which no text has."""
+"""A marker of private-use characters, which no text contains."""
 
 
 def load_template(name: str) -> str:
@@ -44,12 +44,12 @@ def load_template(name: str) -> str:
         found = load_json(text).get("chat_template")
         if isinstance(found, str):
             return found
-        raise UsageError(f"{path} has no chat_template that is a text")
+        raise UsageError(f"{path} has no chat_template that is a string")
     try:
         tokenizer = import_module("transformers").AutoTokenizer.from_pretrained(name)
     except ModuleNotFoundError:
         raise UsageError(
-            f"{name} is no file with a template, and transformers, which would look for a model of that name, is not installed"
+            f"{name} is not a file with a template, and transformers, which could load a model of that name, is not installed"
         ) from None
     except (OSError, ValueError) as error:
         raise UsageError(f"{name} is neither a file with a template nor a model: {error}") from None
@@ -57,7 +57,7 @@ def load_template(name: str) -> str:
 
 
 def template_problems(made: Recipe, batch: Batch, template: str) -> list[str | None]:
-    """Of each row, None, or what the template does wrong with its example."""
+    """For each row None, or what the template does wrong with its example."""
     examples = (made.example(batch, index)[0] for index in range(rows_in(batch)))
     return [
         None
@@ -96,13 +96,13 @@ def template_problem(
             return f"the template writes the text of message {index} {count} times, not once"
         skeleton = skeleton.replace(marker, text)
     if _without_blanks(skeleton) != _without_blanks(rendered):
-        return "the template takes a part of a text for its own markup"
+        return "the template reads a part of a text as its own markup"
     if "completion" in example:
         before = render(
             template, messages[: len(example["prompt"])], tools, add_generation_prompt=True
         )
         if not rendered.startswith(before):
-            return "the prompt alone is not how prompt and completion begin, so that the trainer would mask other tokens"
+            return "the prompt alone is not a prefix of prompt and completion together, so the trainer would mask the wrong tokens"
     return None
 
 
@@ -172,7 +172,7 @@ def _compiled(template: str) -> Any:
 
 
 def _generation() -> Any:
-    """The tag `{% generation %}` of training templates, which marks what is trained; here it only passes its content on."""
+    """The tag `{% generation %}` of training templates, which marks what is trained; here it only renders its content."""
     jinja2 = import_module("jinja2")
     extension = import_module("jinja2.ext").Extension
 

@@ -1,4 +1,4 @@
-"""Names of tenants, kinds and items as bytes, and how fresh the time of a use is kept."""
+"""Names of tenants, kinds and items as bytes, and how often the time of use is updated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HOUR = 3_600.0
 
 
 def encoded(name: str) -> bytes:
-    """A name as bytes; any text has some, even with half a character."""
+    """A name as bytes; works for any text, even with a lone surrogate."""
     return name.encode("utf-8", "surrogatepass")
 
 
@@ -22,11 +22,11 @@ def decoded(name: bytes) -> str:
 
 
 def in_order(found: list[FoundItem], keys: Sequence[bytes]) -> list[FoundItem]:
-    """Found items, the oldest first, then in the order of the keys that were asked for."""
+    """Found items, the oldest first, then in the order of the requested keys."""
     places = {key: place for place, key in reversed(list(enumerate(keys)))}
     return sorted(found, key=lambda item: (item.created, places[item.key]))
 
 
 def use_is_told_after(retention: Retention) -> float:
-    """The seconds after which the time of a use is written anew: not at every use."""
+    """The seconds after which the time of use is written again: not at every use."""
     return min(_HOUR, retention.seconds / 24)

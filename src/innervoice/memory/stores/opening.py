@@ -1,4 +1,4 @@
-"""The store that an address names."""
+"""Opens the store that a URL names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _POSTGRES = ("postgres", "postgresql")
 def open_store(url: str, retention: Retention) -> Store:
     """Opens `ram`, `sqlite:FILE`, or a server at `redis://`, `rediss://`, `valkey://`, `valkeys://` or `postgres://`.
 
-    A server that does not answer shows when the store is used; an address that cannot be one, or a package that is missing, is a `UsageError`.
+    A server that does not respond is noticed when the store is used; an invalid URL, or a missing package, is a `UsageError`.
     """
     if url == "ram":
         return RamStore(retention)
@@ -28,7 +28,7 @@ def open_store(url: str, retention: Retention) -> Store:
     if colon and rest.startswith("//") and scheme in (*_REDIS, *_POSTGRES):
         return _on_server(scheme, url, retention)
     raise UsageError(
-        # The rest of the address may have a password in it.
+        # The rest of the URL may contain a password.
         "expected a store as ram, sqlite:FILE, redis://HOST, rediss://HOST, valkey://HOST, valkeys://HOST or postgres://HOST/DATABASE, "
         f"got {scheme + ':...' if colon else url!r}"
     )
@@ -43,7 +43,7 @@ def _sqlite(file: str, retention: Retention) -> Store:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"the folder of the store cannot be made: {error}") from None
+        raise UsageError(f"the folder of the store cannot be created: {error}") from None
     return SqliteStore(path, retention)
 
 

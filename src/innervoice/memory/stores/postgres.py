@@ -30,12 +30,12 @@ _USAGE_SECONDS = 60.0
 _VACUUM_SECONDS = 3_600.0
 _BATCH = 500
 _SWEEP_SECONDS = 60.0
-# Whoever makes the tables holds this lock: "iv" and a number of ours.
+# The process that creates the tables holds this lock: "iv" and a number of ours.
 _TABLES_LOCK = 0x6976_0001
 
 
 class PostgresStore:
-    """A store on a server. It connects when it is used, and makes its tables if they are missing."""
+    """A store on a server. It connects on first use, and creates its tables if they are missing."""
 
     def __init__(
         self, url: str, retention: Retention | None = None, now: Callable[[], float] = time.time
@@ -127,7 +127,7 @@ class PostgresStore:
             return count
 
     async def vacuum(self) -> int:
-        """Deletes what is too old or too much, and lets the server give its room back."""
+        """Deletes items that are too old or exceed the limits, and lets the server reclaim the space."""
         count = 0
         async with self._connection() as connection:
             while went := await self._sweep(connection):
@@ -140,7 +140,7 @@ class PostgresStore:
         return count
 
     async def usage(self) -> list[TenantUsage]:
-        """What each tenant has."""
+        """The usage of each tenant."""
         async with self._connection() as connection:
             rows = await connection.fetch(statements.USAGE, timeout=_USAGE_SECONDS)
         return sorted(TenantUsage(decoded(name), *rest) for name, *rest in rows)
@@ -178,7 +178,7 @@ class PostgresStore:
                 async with self._pool.acquire(timeout=_ANSWER_SECONDS) as connection:
                     yield connection
             except self._driver.UndefinedTableError:
-                # Somebody emptied the database; the next one makes the tables anew.
+                # Somebody emptied the database; the next connection creates the tables again.
                 self._is_ready = False
                 raise
 
@@ -210,7 +210,7 @@ class PostgresStore:
                         await connection.execute(statement)
         version = await connection.fetchval("SELECT version FROM innervoice_schema")
         if version != statements.VERSION:
-            raise StoreError(f"the tables are of version {version}, expected {statements.VERSION}")
+            raise StoreError(f"the tables have version {version}, expected {statements.VERSION}")
 
     async def _drop(self, connection: Any, statement: str, tenant: bytes, *values: Any) -> int:
         async with connection.transaction():
@@ -218,7 +218,7 @@ class PostgresStore:
             return int(await connection.fetchval(statement, tenant, *values))
 
     async def _make_room(self, connection: Any, tenant: bytes) -> int:
-        """Deletes the items of a tenant that were not used for longest; the newest stays."""
+        """Deletes the least recently used items of a tenant; the newest stays."""
         async with connection.transaction():
             size = await connection.fetchval(statements.LOCK, tenant)
             over = (size or 0) - self._retention.tenant_bytes
@@ -227,7 +227,7 @@ class PostgresStore:
             return int(await connection.fetchval(statements.EVICTED, tenant, over, _BATCH))
 
     async def _sweep(self, connection: Any) -> int:
-        """Deletes some of what is over; returns how many items went."""
+        """Deletes some of the expired items; returns how many were deleted."""
         await connection.execute(statements.SWEEP_COUNTERS, self._now(), _BATCH)
         count = 0
         for row in await connection.fetch(statements.EXPIRED_TENANTS, *self._limits(), _BATCH):

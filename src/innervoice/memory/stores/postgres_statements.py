@@ -1,7 +1,7 @@
 """The tables of the store in PostgreSQL, and its statements.
 
-Names are bytes: PostgreSQL's text cannot hold every character. Whoever deletes items holds the row of their tenant first, so that the sums
-stay right and nobody waits for another in a circle.
+Names are bytes: PostgreSQL's text cannot hold every character. A transaction that deletes items first locks the row of their tenant, so
+that the sums stay correct and there are no deadlocks.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ CREATE TABLE innervoice_items (
     data bytea NOT NULL,
     UNIQUE (tenant, id)
 )""",
-    # It is compressed and sealed already.
+    # The data is already compressed and sealed.
     "ALTER TABLE innervoice_items ALTER COLUMN data SET STORAGE EXTERNAL",
     "CREATE INDEX innervoice_items_by_use ON innervoice_items (tenant, used) WHERE NOT kept",
     "CREATE INDEX innervoice_items_by_age ON innervoice_items (created) WHERE NOT kept",
@@ -69,17 +69,17 @@ CREATE TABLE innervoice_counters (
     ends double precision NOT NULL
 )""",
     "CREATE INDEX innervoice_counters_by_end ON innervoice_counters (ends)",
-    # The last one: whoever finds it finds all.
+    # The last statement: if its table exists, all do.
     f"CREATE TABLE innervoice_schema AS SELECT {VERSION} AS version",
 )
 
-# Not `to_regclass`, which does not see what came while a transaction waited for its lock.
+# Not `to_regclass`, which does not see tables that were created while a transaction waited for its lock.
 TABLES_ARE_THERE = """
 SELECT EXISTS (SELECT FROM pg_catalog.pg_tables
 WHERE schemaname = ANY (current_schemas(false)) AND tablename = 'innervoice_schema')
 """
 
-# tenant, id, kind, created, used, kept, keys, data, how many items a key takes
+# tenant, id, kind, created, used, kept, keys, data, how many items a key may have
 PUT = """
 WITH made AS (
     INSERT INTO innervoice_items (tenant, id, kind, created, used, kept, keys, data)
@@ -97,7 +97,7 @@ ON CONFLICT (name) DO UPDATE SET items = tenants.items + excluded.items, size = 
 RETURNING size
 """
 
-# tenant, keys, known, used since, created since, now, the use is told if it was before
+# tenant, keys, known, used since, created since, now, the time of use is updated if it was before
 GET = """
 WITH hits AS (
     SELECT item, array_agg(key) AS keys FROM innervoice_keys
@@ -149,7 +149,7 @@ SWEEP = _DROP.format(
     chosen="SELECT number FROM innervoice_items"
     " WHERE tenant = $1 AND NOT kept AND (used < $2 OR created < $3) LIMIT $4"
 )
-# tenant, bytes that are too much, how many at most: those that were not used for longest; the last of all stays.
+# tenant, excess bytes, how many at most: the least recently used; the last of all stays.
 EVICTED = _DROP.format(
     chosen="SELECT number FROM (SELECT number, sum(length(data)) OVER oldest - length(data) AS before,"
     " lead(number) OVER oldest AS next"
@@ -170,7 +170,7 @@ SELECT name, items, size, (SELECT min(created) FROM innervoice_items WHERE tenan
 FROM innervoice_tenants WHERE items > 0
 """
 
-# names, amounts, now, when new ones end; always in the order of their names, so that nobody waits for another in a circle
+# names, amounts, now, when new ones end; always in the order of their names, so that there are no deadlocks
 COUNT = """
 INSERT INTO innervoice_counters AS counters
 SELECT name, amount, $4 FROM unnest($1::bytea[], $2::double precision[]) AS asked (name, amount) ORDER BY name

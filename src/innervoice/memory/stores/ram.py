@@ -19,7 +19,7 @@ __all__ = ["RamStore"]
 
 
 class _Held:
-    """An item in the store, and when it was used."""
+    """An item in the store, and its time of use."""
 
     __slots__ = ("item", "keys", "used")
 
@@ -28,7 +28,7 @@ class _Held:
 
 
 class _Tenant:
-    """What one tenant has: items in the order of their last use, those that are kept, and whose each key is."""
+    """The data of one tenant: items in the order of their last use, kept items, and the items under each key."""
 
     __slots__ = ("aging", "kept", "owners", "size")
 
@@ -131,7 +131,7 @@ class RamStore:
         )
 
     async def vacuum(self) -> int:
-        """Deletes what is too old or too much."""
+        """Deletes items that are too old or exceed the limits."""
         now, count = self._now(), 0
         for own in self._tenants.values():
             count += own.drop([held for held in own.aging.values() if self._is_over(held, now)])
@@ -139,7 +139,7 @@ class RamStore:
         return count
 
     async def usage(self) -> list[TenantUsage]:
-        """What each tenant has."""
+        """The usage of each tenant."""
         return [
             TenantUsage(
                 name,
@@ -168,7 +168,7 @@ class RamStore:
         return sums
 
     async def close(self) -> None:
-        """Nothing to do."""
+        """Does nothing."""
 
     def _is_over(self, held: _Held, now: float) -> bool:
         return not held.item.kept and (
@@ -177,7 +177,7 @@ class RamStore:
         )
 
     def _make_room(self, tenant: _Tenant) -> int:
-        """Drops the items of a tenant that were not used for longest; the newest stays."""
+        """Drops the least recently used items of a tenant; the newest stays."""
         now, size = self._now(), tenant.size
         gone: list[_Held] = []
         for held in tenant.aging.values():

@@ -28,7 +28,7 @@ _BATCH = 500
 
 
 class RedisStore:
-    """A store on a server. It connects when it is used."""
+    """A store on a server. It connects on first use."""
 
     def __init__(
         self, url: str, retention: Retention | None = None, now: Callable[[], float] = time.time
@@ -45,7 +45,7 @@ class RedisStore:
             socket_connect_timeout=_CONNECT_SECONDS,
             socket_timeout=_ANSWER_SECONDS,
             protocol=2,
-            # A caller does not wait for a server that is away; the next one connects anew.
+            # A caller does not wait for a server that is down; the next call connects again.
             retry=import_module("redis.asyncio.retry").Retry(
                 import_module("redis.backoff").NoBackoff(), 0
             ),
@@ -78,7 +78,7 @@ class RedisStore:
         hits, items = await self._of_tenant(
             scripts.GET, tenant, stale, len(known), *map(_quoted, known), *texts
         )
-        # Flat, because the driver takes its time for each list: an id, a time and data follow each other.
+        # Flat, because the driver is slow with lists: an id, a time and data follow each other.
         made = [
             (_unquoted(items[at]), items[at + 2], float(items[at + 1]))
             for at in range(0, len(items), 3)
@@ -129,7 +129,7 @@ class RedisStore:
         return count
 
     async def vacuum(self) -> int:
-        """Deletes what is too old or too much, also from the books of what the server let go."""
+        """Deletes items that are too old or exceed the limits, also from the indexes of items that the server has expired."""
         count = 0
         for name in await self._tenants():
             while went := int(await self._of_tenant(scripts.SWEEP, name, _BATCH)):
@@ -137,7 +137,7 @@ class RedisStore:
         return count
 
     async def usage(self) -> list[TenantUsage]:
-        """What each tenant has."""
+        """The usage of each tenant."""
         return sorted(
             TenantUsage(_tenant(prefix), int(items), int(size), float(oldest))
             for prefix, items, size, oldest in await self._run(scripts.USAGE)
@@ -179,7 +179,7 @@ class RedisStore:
 
 
 def _prefix(tenant: str) -> str:
-    """What the names of a tenant start with: no two tenants have the same, whatever characters are in them."""
+    """The prefix of a tenant's names: no two tenants have the same, whatever characters are in them."""
     return f"iv:t:{_quoted(tenant)}:"
 
 

@@ -1,18 +1,18 @@
-"""What Redis does for the store, in its own language: each script is one round trip, and nothing comes between its steps.
+"""The operations of the store on Redis, as Lua scripts: each is one round trip and runs atomically.
 
 Names:
 
-    iv:tenants          what the names of each tenant start with
-    iv:c:NAME           a counter: its sum, when it ends
+    iv:tenants          the prefixes of the tenants' names
+    iv:c:NAME           a counter: its sum, and when it ends
     iv:t:TENANT:i:ID    an item: kind, data, created, used, kept, keys
     iv:t:TENANT:k:KEY   the ids of the items under a key
-    iv:t:TENANT:u       items by their last use; a member is ID:SIZE:KIND, which is known even when the server has let the item go
-    iv:t:TENANT:a       the same, by when they were made
-    iv:t:TENANT:y:KIND  the same of one kind, with those that are kept
-    iv:t:TENANT:n       ids that are kept
+    iv:t:TENANT:u       items by their last use; a member is ID:SIZE:KIND, which stays known even when the server has expired the item
+    iv:t:TENANT:a       the same, by creation
+    iv:t:TENANT:y:KIND  the same for one kind, with the kept items
+    iv:t:TENANT:n       ids of kept items
     iv:t:TENANT:s       the sum of sizes
 
-Items and keys expire by the server. Times are the caller's, in seconds; those of the server only clean up.
+Items and keys expire on the server. Times are the caller's, in seconds; the server's times only clean up.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ local function is_over(item)
         (now - tonumber(item[2]) > seconds or now - tonumber(item[1]) > most_seconds)
 end
 
--- The server lets an item go when it is over, and a key with its last item; a key without a time has one that is kept, or is new.
+-- The server expires an item when it is over, and a key with its last item; a key without an expiry has a kept item, or is new.
 local function live_on(id, created, used, kept, keys, new_sets)
     local left = math.min(used + seconds, created + most_seconds) - now
     left = math.floor(math.max(1, math.min(left * 1000 + 1000, 1e14)))
@@ -52,7 +52,7 @@ local function leave_tenant()
     end
 end
 
--- Returns 1 if the item was still there.
+-- Returns 1 if the item still existed.
 local function drop(id, size, kind)
     local name = prefix .. 'i:' .. id
     local member = id .. ':' .. size .. ':' .. kind
@@ -85,7 +85,7 @@ local function sweep(most)
     return #old + #aged
 end
 
--- Those that were not used for longest go; the newest stays.
+-- Drops the least recently used; the newest stays.
 local function make_room(newest, most)
     local count = 0
     while count < most and tonumber(redis.call('GET', prefix .. 's') or 0) > room do
@@ -120,7 +120,7 @@ live_on(id, tonumber(created), now, kept == '1', keys, new_sets)
 if kept == '1' then
     redis.call('SADD', names, id)
 else
-    -- The server may have let go of one with this id that is still in the books.
+    -- The server may have expired one with this id that is still in the indexes.
     if redis.call('ZADD', by_use, ARGV[2], member) == 1 then
         redis.call('INCRBY', prefix .. 's', #data)
     end

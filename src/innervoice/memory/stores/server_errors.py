@@ -1,4 +1,4 @@
-"""Errors of a server's driver as errors of the store, without what is secret in an address."""
+"""Errors of a server's driver as errors of the store, without the secrets of a URL."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["ServerErrors"]
 
 
 class ServerErrors:
-    """Turns what a driver raises into `StoreError`."""
+    """Turns a driver's errors into `StoreError`."""
 
     def __init__(self, name: str, url: str, *kinds: type[BaseException]) -> None:
         address = urlsplit(url)
@@ -20,11 +20,11 @@ class ServerErrors:
         members = (member.partition("=") for member in address.query.split("&"))
         passwords = [value for name, _, value in members if "password" in name]
         passwords.append(address.password or "")
-        # As it is written in the address, and as it is meant.
+        # As written in the URL, and decoded.
         self._secrets = {
             form for one in passwords for form in (one, unquote_plus(one), unquote(one)) if form
         }
-        # A driver tells a wrong answer of a server in errors of Python's own.
+        # A driver reports an unexpected response of a server as one of Python's own errors.
         self._kinds: tuple[type[BaseException], ...] = (
             *kinds,
             OSError,
@@ -36,7 +36,7 @@ class ServerErrors:
 
     @contextmanager
     def told(self) -> Iterator[None]:
-        """Raises `StoreError` in place of what the driver raises."""
+        """Raises `StoreError` in place of the driver's error."""
         try:
             yield
         except StoreError:
@@ -49,5 +49,5 @@ class ServerErrors:
                 text = text.replace(secret, "***")
         else:
             return
-        # The driver's error, which may have the address in it, is not told with ours.
+        # The driver's error may contain the URL, so it is not chained.
         raise StoreError(text) from None

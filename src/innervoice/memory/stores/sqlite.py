@@ -1,6 +1,6 @@
-"""Items in a SQLite file, which several processes of one machine may share.
+"""Items in a SQLite file, which several processes on one machine may share.
 
-Reads have threads of their own, and so has writing: `sqlite_threads.py`. What is deleted is overwritten, in the file and in its log.
+Reads and writes have separate threads: `sqlite_threads.py`. Deleted data is overwritten, in the file and in its log.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from innervoice.memory.stores.store import FoundItem, Retention, StoredItem, Ten
 
 __all__ = ["SqliteStore"]
 
-# So much is deleted in one transaction: other processes write between two.
+# So much is deleted in one transaction: other processes can write between two.
 _BATCH = 500
 
 
 class SqliteStore:
-    """A store in a file. Who waits longer than `busy_seconds` for another process gets a `StoreError`."""
+    """A store in a file. A call that waits longer than `busy_seconds` for another process raises `StoreError`."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class SqliteStore:
         return count
 
     async def vacuum(self) -> int:
-        """Deletes what is too old or too much, and makes the file shorter."""
+        """Deletes items that are too old or exceed the limits, and shrinks the file."""
         count = await self._repeat(lambda file: self._items.sweep_all(file, _BATCH))
         count += await self._repeat(self._items.make_room)
         left = -1
@@ -101,7 +101,7 @@ class SqliteStore:
         return count
 
     async def usage(self) -> list[TenantUsage]:
-        """What each tenant has."""
+        """The usage of each tenant."""
         usage: list[TenantUsage] = await _done(self._readers.submit(self._items.usage))
         return usage
 
@@ -114,20 +114,20 @@ class SqliteStore:
         return sums
 
     async def close(self) -> None:
-        """Ends the threads, after what they still have to do."""
+        """Ends the threads, after they have finished their work."""
         await asyncio.to_thread(self._readers.stop)
         await asyncio.to_thread(self._writer.stop)
 
     async def _repeat(self, work: Callable[[Any], int]) -> int:
-        """Does something until nothing is left to do; returns how much it was."""
+        """Repeats work until nothing is left to do; returns how much was done."""
         count = 0
         while done := await _done(self._writer.submit(work)):
             count += done
         return count
 
     async def _overwrite(self) -> None:
-        """What was deleted is not in the log any more; if that fails, the next deletion tries again."""
-        # Those who deleted while another's turn lasted are done with one more.
+        """Removes deleted data from the log; if that fails, the next deletion tries again."""
+        # One more run is enough for all that deleted while another run was in progress.
         async with self._overwriting:
             if not self._deleted:
                 return

@@ -1,7 +1,7 @@
-"""A SQLite file of items: its tables, how it is opened, and what is done with one that is damaged.
+"""A SQLite file of items: its tables, how it is opened, and how a damaged one is handled.
 
-Tenants have numbers, and sums that are kept with every change. An item's data are elsewhere, at its `place`: `sqlite_pieces.py`. Its keys are
-packed into the item too, so that they are found again when it is deleted.
+Tenants have numbers, and sums that are updated with every change. An item's data is stored separately, at its `place`: `sqlite_pieces.py`.
+Its keys are also packed into the item, so that they are found again when it is deleted.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _PAUSE = 0.01
 
 
 def connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
-    """A connection to the file, which is made if it is missing; one that is not a database is moved aside first."""
+    """A connection to the file, which is created if it is missing; a file that is not a database is first moved aside."""
     try:
         return _connected(path, busy_seconds)
     except sqlite3.DatabaseError as error:
@@ -78,25 +78,25 @@ def connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
 
 def empty_log(connection: sqlite3.Connection, busy_seconds: float) -> None:
     """Empties the write-ahead log into the file."""
-    # SQLite waits for readers and writers, but not for another who does the same.
+    # SQLite waits for readers and writers, but not for another checkpoint.
     end = time.monotonic() + busy_seconds
     while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
         if time.monotonic() > end:
             raise StoreError(
-                "what was deleted is still in the write-ahead log: another process uses it"
+                "deleted data is still in the write-ahead log: another process uses it"
             )
         time.sleep(_PAUSE)
 
 
 def _connected(path: Path, busy_seconds: float) -> sqlite3.Connection:
-    # Only its owner may read it; SQLite gives the files beside it the same mode.
+    # Only its owner may read it; SQLite gives the files next to it the same mode.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     connection = sqlite3.connect(
         path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
     )
     try:
         if connection.execute("PRAGMA page_count").fetchone() == (0,):
-            # On a file that has pages already, this would wait for whoever writes.
+            # On a file that already has pages, this would wait for a writer.
             connection.execute("PRAGMA page_size = 4096")
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         _use_write_ahead_log(connection, busy_seconds)
@@ -138,7 +138,7 @@ def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if version or tables:
             raise StoreError(
-                f"{path} is a database of version {version}, expected {_VERSION} or a new file"
+                f"{path} is a database of version {version}; expected version {_VERSION} or a new file"
             )
         for statement in _TABLES.split(";"):
             connection.execute(statement)
@@ -157,7 +157,7 @@ def _move_aside(path: Path) -> None:
 
 @contextmanager
 def _folder_locked(path: Path) -> Iterator[None]:
-    """Lets one process at a time in."""
+    """Lets one process in at a time."""
     try:
         import fcntl  # noqa: PLC0415 - not on Windows
     except ImportError:

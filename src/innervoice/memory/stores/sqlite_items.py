@@ -1,4 +1,4 @@
-"""The statements on a SQLite file of items. All of them run in a thread of the store's, in a transaction."""
+"""The statements on a SQLite file of items. All of them run in a thread of the store, in a transaction."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SWEPT_TENANTS = 64
 _EVERY_TENANT = 2**62
 _SWEEP_SECONDS = 60.0
 _FREED_PAGES = 1_000
-# SQLite takes so many values at once, and more. A list is filled up to a multiple of the other number: few statements have to be prepared.
+# SQLite accepts at least so many values at once. A list is padded to a multiple of the other number, so that few statements have to be prepared.
 _MOST_VALUES = 512
 _STEP = 32
 _AGED = "INDEXED BY items_by_age WHERE created < ? AND NOT kept"
@@ -42,7 +42,7 @@ class SqliteItems:
         self._last_tenant = 0
 
     def put(self, connection: sqlite3.Connection, item: StoredItem, keys: Sequence[bytes]) -> None:
-        """Stores an item, unless it is there."""
+        """Stores an item, unless it exists."""
         tenant = _tenant_made(connection, item.tenant)
         if connection.execute(
             "SELECT 1 FROM items WHERE tenant = ? AND id = ?", (tenant, encoded(item.id))
@@ -84,7 +84,7 @@ class SqliteItems:
         keys: Sequence[bytes],
         known: Collection[str],
     ) -> tuple[list[FoundItem], list[int]]:
-        """The items under these keys, and the numbers of those whose time of use is to be told."""
+        """The items under these keys, and the numbers of those whose time of use must be updated."""
         tenant = _tenant(connection, tenant_name)
         if tenant is None:
             return [], []
@@ -94,7 +94,7 @@ class SqliteItems:
         )
         rows = _selected(
             connection,
-            # By their numbers: an index that begins with the tenant has all that the tenant has.
+            # By their numbers: an index that begins with the tenant would read all of the tenant's items.
             "SELECT number, id, created, used, place, size FROM items NOT INDEXED"
             " WHERE tenant = ? AND (kept OR used >= ? AND created >= ?) AND number IN",
             (tenant, *self._limits(now)),
@@ -114,7 +114,7 @@ class SqliteItems:
         return in_order(items, keys), used
 
     def use(self, connection: sqlite3.Connection, numbers: Iterable[int], now: float) -> None:
-        """Tells that items were used at a time."""
+        """Sets the time of use of items."""
         connection.executemany(
             "UPDATE items SET used = ? WHERE number = ? AND used < ?",
             [(now, number, now) for number in numbers],
@@ -152,7 +152,7 @@ class SqliteItems:
         return _drop(connection, {row[0]: row for row in rows}.values())
 
     def forget(self, connection: sqlite3.Connection, tenant_name: str | None, most: int) -> int:
-        """Deletes items of a tenant or of all, up to a number of them; returns how many went."""
+        """Deletes items of a tenant or of all, up to a number of them; returns how many were deleted."""
         where, values = "WHERE NOT kept", []
         if tenant_name is not None:
             where, values = "WHERE tenant = ? AND NOT kept", [_tenant(connection, tenant_name)]
@@ -166,9 +166,9 @@ class SqliteItems:
     def sweep(
         self, connection: sqlite3.Connection, most: int = _SWEPT, tenants: int = _SWEPT_TENANTS
     ) -> int:
-        """Deletes items and counters that are over, up to a number of them; returns how many items went.
+        """Deletes expired items and counters, up to a number of them; returns how many items were deleted.
 
-        The next time it goes on with other tenants.
+        The next call continues with other tenants.
         """
         now = self._now()
         used, created = self._limits(now)
@@ -193,12 +193,12 @@ class SqliteItems:
         return count
 
     def sweep_all(self, connection: sqlite3.Connection, most: int) -> int:
-        """Deletes items that are over, of any tenant, up to a number of them; returns how many went."""
+        """Deletes expired items, of any tenant, up to a number of them; returns how many were deleted."""
         self._last_tenant = 0
         return self.sweep(connection, most, _EVERY_TENANT)
 
     def tidy(self, connection: sqlite3.Connection) -> None:
-        """Sweeps now and then, a little, in a transaction of its own."""
+        """Sweeps a little now and then, in a transaction of its own."""
         if self._now() < self._next_sweep:
             return
         connection.execute("BEGIN IMMEDIATE")
@@ -208,7 +208,7 @@ class SqliteItems:
             self._next_sweep = self._now() + _SWEEP_SECONDS
 
     def make_room(self, connection: sqlite3.Connection) -> int:
-        """Deletes items of tenants that have too much, a little; returns how many went."""
+        """Deletes a few items of tenants that exceed their limit; returns how many were deleted."""
         tenants = connection.execute(
             "SELECT number FROM tenants WHERE size > ? AND items > 1 LIMIT 1",
             (self._retention.tenant_bytes,),
@@ -224,13 +224,13 @@ class SqliteItems:
         return count
 
     def free_pages(self, connection: sqlite3.Connection) -> int:
-        """Makes the file shorter, a little; returns how many empty pages are left."""
+        """Shrinks the file a little; returns how many empty pages are left."""
         connection.execute(f"PRAGMA incremental_vacuum({_FREED_PAGES})").fetchall()
         (left,) = connection.execute("PRAGMA freelist_count").fetchone()
         return int(left)
 
     def usage(self, connection: sqlite3.Connection) -> list[TenantUsage]:
-        """What each tenant has."""
+        """The usage of each tenant."""
         rows = connection.execute(
             "SELECT name, items, size, (SELECT min(created) FROM items INDEXED BY items_by_use"
             " WHERE tenant = tenants.number AND NOT kept) FROM tenants WHERE items"
@@ -258,7 +258,7 @@ class SqliteItems:
         return now - self._retention.seconds, now - self._retention.most_seconds
 
     def _make_room(self, connection: sqlite3.Connection, tenant: int, newest: int) -> int:
-        """Deletes the items of a tenant that were not used for longest; the newest stays."""
+        """Deletes the least recently used items of a tenant; the newest stays."""
         (size,) = connection.execute(
             "SELECT size FROM tenants WHERE number = ?", (tenant,)
         ).fetchone()
@@ -303,7 +303,7 @@ def _selected(
     choices: Collection[Any],
     ending: str = "",
 ) -> list[Any]:
-    """The rows of a statement that ends with a list of choices."""
+    """The rows of a statement that ends with a list of values."""
     rows: list[Any] = []
     every = list(dict.fromkeys(choices))
     for start in range(0, len(every), _MOST_VALUES):

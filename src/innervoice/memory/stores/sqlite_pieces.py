@@ -1,9 +1,9 @@
-"""The data of items in a SQLite file, one after the other in pieces that fill a page each.
+"""The data of items in a SQLite file, stored one after the other in pieces that each fill a page.
 
 When rows of different sizes are deleted, SQLite moves their neighbours between pages, and old copies of them stay in the gaps, whatever
-`secure_delete` says. A row that fills its page is not moved but with its page. So what is deleted is overwritten, and not in the file any more.
+`secure_delete` says. A row that fills its page is moved only with its page. So deleted data is overwritten, and no longer in the file.
 
-A piece begins with the number of items in it; one without any is given back.
+A piece begins with the number of items in it; one without any is freed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CHUNK = 512
 
 
 def write_data(connection: sqlite3.Connection, data: bytes) -> int:
-    """Appends data; returns where they are."""
+    """Appends data; returns its place."""
     (start,) = connection.execute("SELECT place FROM tail").fetchone()
     for number, offset, begin, end in _parts(start, len(data)):
         part = data[begin:end]
@@ -40,7 +40,7 @@ def write_data(connection: sqlite3.Connection, data: bytes) -> int:
 def read_data(
     connection: sqlite3.Connection, places: Mapping[int, tuple[int, int]]
 ) -> dict[int, bytes]:
-    """The data at these places and of these sizes, by the same numbers as were given."""
+    """The data at these places and of these sizes, by the numbers that were passed."""
     wanted = {part[0] for place in places.values() for part in _parts(*place)}
     pieces = dict(_rows(connection, sorted(wanted)))
     return {
@@ -66,7 +66,7 @@ def clear_data(connection: sqlite3.Connection, start: int, size: int) -> None:
 
 
 def _parts(start: int, size: int) -> Iterator[tuple[int, int, int, int]]:
-    """The pieces that data are in: its number, the offset in it, and which part of the data it is."""
+    """The pieces that contain data: the number of the piece, the offset in it, and which part of the data it has."""
     begin = 0
     while begin < size:
         number, offset = divmod(start + begin, PIECE)

@@ -1,6 +1,6 @@
-"""Threads that work on a SQLite file, so that an event loop never waits for a disk.
+"""Threads that work on a SQLite file, so that an event loop never waits for the disk.
 
-A thread has a connection of its own. What waits for the writer is done in one transaction, and answered after its commit.
+Each thread has its own connection. All jobs that wait for the writer run in one transaction, and are answered after its commit.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ReaderThreads:
         self._ended = False
 
     def submit(self, work: Work, *, in_transaction: bool = True) -> Future[Any]:
-        """Has work done, soon; raises `StoreError` after `stop`."""
+        """Schedules work; raises `StoreError` after `stop`."""
         job = _Job(work, Future(), in_transaction)
         with self._lock:
             if self._ended:
@@ -81,7 +81,7 @@ class ReaderThreads:
             jobs = [one for one in self._group(job) if one.future.set_running_or_notify_cancel()]
             connection = self._settle(connection, jobs)
             connection = self._rest(connection)
-            # The last job's result can be large, and the next one may be long in coming.
+            # The last job's result can be large, and the next job may take long to come.
             del job, jobs
         if connection:
             connection.close()
@@ -89,7 +89,7 @@ class ReaderThreads:
     def _settle(
         self, connection: sqlite3.Connection | None, jobs: Sequence[_Job]
     ) -> sqlite3.Connection | None:
-        """Does the jobs and answers them; returns the connection, if it is still good."""
+        """Runs the jobs and answers them; returns the connection, if it is still usable."""
         if not jobs:
             return connection
         try:
@@ -98,7 +98,7 @@ class ReaderThreads:
         except _ERRORS as error:
             if connection:
                 connection.close()
-            # One that is too large for the disk does not take the others with it; who waits for a lock waits only once.
+            # A job that is too large for the disk does not make the others fail; if there is a lock to wait for, it is waited for only once.
             if len(jobs) > 1 and not _is_locked(error):
                 connection = None
                 for job in jobs:
@@ -117,7 +117,7 @@ class ReaderThreads:
     def _perform(self, connection: sqlite3.Connection, jobs: Sequence[_Job]) -> list[Any]:
         if not jobs[0].in_transaction:
             return [job.work(connection) for job in jobs]
-        # One snapshot for all that a job reads.
+        # One snapshot for everything that a job reads.
         return _in_transaction(connection, "BEGIN", jobs)
 
     def _rest(self, connection: sqlite3.Connection | None) -> sqlite3.Connection | None:
@@ -155,7 +155,7 @@ class WriterThread(ReaderThreads):
         try:
             self._tidy(connection)
         except _ERRORS:
-            # Nobody waits for it; the next job tells what is wrong.
+            # Nobody waits for the result; the next job reports what is wrong.
             connection.close()
             return None
         return connection

@@ -204,7 +204,7 @@ async function copy(text, what) {
     await navigator.clipboard.writeText(text);
     say(`${what} copied.`);
   } catch {
-    say("The browser does not allow to copy.");
+    say("The browser does not allow copying.");
   }
 }
 

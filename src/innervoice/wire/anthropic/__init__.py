@@ -52,7 +52,7 @@ DIALECT = Dialect(
         "POST /messages/count_tokens": "count",
         "GET /models": "models",
         "GET /models/{model}": "model",
-        # Claude Code asks at its start whether a server is there.
+        # Claude Code checks at its start whether a server is there.
         "GET /api/hello": "hello",
     },
     open_tools=True,

@@ -1,11 +1,11 @@
-"""Parts -> the events of Anthropic's Messages API, as they come.
+"""Parts -> the events of Anthropic's Messages API, as they arrive.
 
 Rules, after https://platform.claude.com/docs/en/build-with-claude/streaming (read 2026-11-15) and recordings:
 
   1. One block is open at a time, and blocks are numbered in their order.
-  2. A signature is one delta, the last of its block. Thinking with empty text has no other.
-  3. `redacted_thinking`, and whatever is not text, thinking or a call, is whole in its start event. The input of a server's call comes
-     behind it, as that of a client's does.
+  2. A signature is one delta, the last of its block. Thinking with empty text has no other delta.
+  3. `redacted_thinking`, and every block that is not text, thinking or a call, is whole in its start event. The input of a server tool call comes
+     after it, like that of a client's.
   4. The start of a message counts its input, and the delta at its end counts everything.
 """
 
@@ -59,7 +59,7 @@ class AnthropicWriter(AnswerWriter):
         ] = {}  # index and type of the open block, by number
 
     def start(self) -> None:
-        # Some token is out before the first event: the API says 1 here, or little more.
+        # Some token was generated before the first event: the API reports 1 here, or little more.
         usage = {**counted_input(self.usage), "output_tokens": 1}
         self._send("message_start", message={**self._message([]), "usage": usage})
         self._send("ping")
@@ -156,7 +156,7 @@ class AnthropicWriter(AnswerWriter):
                 return None
 
     def _foreign_seal(self, part: Part) -> str:
-        """What to carry with reasoning that came in another dialect."""
+        """The value to carry with reasoning that came in another dialect."""
         if not isinstance(part, Thinking) or self.own_block(part):
             return ""
         return self.seal_of(part) or ""

@@ -24,7 +24,7 @@ _DELTAS: dict[str, dict[str, str]] = {
     "mcp_tool_use": {"input_json_delta": "partial_json"},
     "compaction": {"compaction_delta": "content"},
 }
-"""The deltas that each type of block has, and their member. Blocks of other types come whole."""
+"""The deltas of each type of block, and their member. Blocks of other types are sent whole."""
 _BEGUN: dict[str, dict[str, Any]] = {
     "text": {"text": ""},
     "thinking": {"thinking": "", "signature": ""},
@@ -41,9 +41,9 @@ class AnthropicGrammar(Grammar):
     has_names: ClassVar[bool] = True
     signs_of_life: ClassVar[frozenset[str]] = frozenset({"ping"})
     incidental: ClassVar[dict[str, str]] = {
-        "message.usage": "counts of what came so far, and the tier of the request",
+        "message.usage": "token counts so far, and the tier of the request",
         "usage": "counts, some of them again",
-        "delta.container": "the id of a container, and until when it is there",
+        "delta.container": "the id of a container, and when it expires",
         "context_management": "what a setting of the request did to the request, which is not the answer",
     }
     _has_begun = False
@@ -57,7 +57,7 @@ class AnthropicGrammar(Grammar):
         kind = as_text(message.get("type"))
         if kind == "ping":
             return
-        self.expect(not self.is_over, "after_end", f"{kind} comes behind the end")
+        self.expect(not self.is_over, "after_end", f"{kind} comes after the end")
         if kind == "error":
             self.expect_members(message.get("error"), {"type": str, "message": str}, "the error")
             self.fail()
@@ -87,7 +87,7 @@ class AnthropicGrammar(Grammar):
         self._has_begun = True
         self.expect_members(message, _MESSAGE, "the message")
         wrong = [name for name, value in _HEAD.items() if message.get(name, "") != value]
-        self.expect(not wrong, "head", f"the message begins with another {', '.join(wrong)}")
+        self.expect(not wrong, "head", f"the message begins with a wrong {', '.join(wrong)}")
         missing = counts_missing(message.get("usage"), ("input_tokens", "output_tokens"))
         self.expect(not missing, "usage", f"the usage at the start lacks {missing}")
 
@@ -98,7 +98,9 @@ class AnthropicGrammar(Grammar):
         kind = as_text(block.get("type")) or ""
         self.expect(kind, "members", "the block has no type")
         self.expect(self._open is None, "two_open", f"block {index} starts while another is open")
-        self.expect(not self._has_reason, "late_block", f"block {index} starts behind the reason")
+        self.expect(
+            not self._has_reason, "late_block", f"block {index} starts after the stop reason"
+        )
         text = f"block {index} starts, but {self._blocks} is the next number"
         self.expect(index == self._blocks, "index", text)
         wrong = [name for name, empty in _BEGUN.get(kind, {}).items() if block.get(name) != empty]
@@ -119,7 +121,7 @@ class AnthropicGrammar(Grammar):
         known = _DELTAS.get(self._open or "", {})
         if self.expect(kind in known, "delta", f"a {self._open} block has no {kind}"):
             self.expect(known[kind] in delta, "members", f"{kind} lacks {known[kind]!r}")
-        text = f"{kind} comes behind the signature of its block"
+        text = f"{kind} comes after the signature of its block"
         self.expect(not self._is_sealed, "after_signature", text)
         if kind == "signature_delta":
             self._is_sealed = True

@@ -1,4 +1,4 @@
-"""What Anthropic's API says of its models."""
+"""How Anthropic's API describes its models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNKNOWN_MODEL = Refusal(text="model: {model}", status=404)
 def model_card(model: ModelFacts) -> dict[str, Any]:
     sizes = known(
         max_input_tokens=model.context,
-        # Not of Anthropic: Claude Code reads it in a gateway's list.
+        # Not in Anthropic's API: Claude Code reads it in a gateway's list.
         context_window=model.context,
         max_tokens=model.output,
     )

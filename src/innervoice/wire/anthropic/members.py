@@ -1,6 +1,6 @@
 """The members of a request of the Messages API, beta ones included, and how it refuses others.
 
-After the types of the anthropic SDK 2.8.0 and recorded requests; the words after dirac-run/dirac 57, RooCodeInc/Roo-Code 11429 and
+After the types of the anthropic SDK 2.8.0 and recorded requests; the error texts follow dirac-run/dirac 57, RooCodeInc/Roo-Code 11429 and
 anthropics/claude-code 18947 (read 2026-11-16).
 """
 

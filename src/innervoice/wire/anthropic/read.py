@@ -1,13 +1,13 @@
 """Anthropic Messages -> canonical events.
 
-Enters: a whole message, or the events of a stream. Leaves: parts in the order of the blocks.
+Input: a whole message, or the events of a stream. Output: parts in the order of the blocks.
 
 Rules, after https://platform.claude.com/docs/en/build-with-claude/streaming (read 2026-11-15) and recordings:
 
   1. Block order and count are kept; thinking with empty text and a signature is a block like any other.
-  2. `redacted_thinking` comes whole in its start event. Its `data` is a seal.
+  2. `redacted_thinking` arrives whole in its start event. Its `data` is a seal.
   3. `signature_delta` is assigned, never appended: it is the whole signature.
-  4. `message_delta.usage` overwrites what it has; what it lacks keeps the value of `message_start`.
+  4. `message_delta.usage` overwrites the counts that it has; the others keep the value of `message_start`.
   5. Blocks that are not text, thinking or a client's tool call are opaque, in their place.
   6. A second `message_start` with another id is a second generation spliced in by a proxy: an error.
   7. Bedrock's InvokeModel wraps each event as base64 in `bytes`.
@@ -48,7 +48,7 @@ _TRIVIAL = {"type", "text"}
 # Deltas that lengthen a member of the block: their type -> the member.
 _LENGTHEN = {"text_delta": "text", "thinking_delta": "thinking"}
 
-# Deltas that show the type of a block whose start did not come.
+# Deltas that show the type of a block whose start is missing.
 _BEGUN_BY = {
     "text_delta": "text",
     "citations_delta": "text",
@@ -103,7 +103,7 @@ class AnthropicReader(Reader):
         self.heartbeat()
 
     def _start(self, message: dict[str, Any]) -> bool:
-        """Takes the head of a message; False for one that begins inside another, of which nothing counts."""
+        """Reads the head of a message; returns False for one that begins inside another, which is ignored."""
         given = as_text(message.get("id"))
         if self.id is not None and given != self.id:
             self.fail(
@@ -142,7 +142,7 @@ class AnthropicReader(Reader):
     # ---- blocks --------------------------------------------------------------------------------
 
     def _whole_part(self, block: Any) -> Part | None:
-        """The part of a block whose text is whole; None for other blocks."""
+        """The part of a block whose text is complete; None for other blocks."""
         kind = block.get("type") if type(block) is dict else None
         if kind == "text" and type(block.get("text")) is str:
             return self._text(block, block["text"], complete=True)
@@ -165,7 +165,7 @@ class AnthropicReader(Reader):
         if kind == "tool_call":
             return self.open_call(block.get("id"), block.get("name"), block)
         slot = self.open(kind, block)
-        # The text of such a block stands in the member of its name.
+        # The text of such a block is in the member of its name.
         if kind != "opaque" and (text := as_text(block.get(kind))):
             self.add(slot, text)
         return slot
@@ -196,7 +196,7 @@ class AnthropicReader(Reader):
             slot.block.update({key: value for key, value in delta.items() if key != "type"})
 
     def _begin(self, index: Any, kind: Any) -> Slot | None:
-        """Opens the block of a delta whose start did not come; None if the delta does not say what its block is."""
+        """Opens the block of a delta whose start is missing; None if the delta does not show the type of its block."""
         block = _BEGUN_BY.get(kind) if isinstance(kind, str) else None
         if block is None:
             return None

@@ -1,4 +1,4 @@
-"""How Claude's turns go back to the Messages API."""
+"""How Claude's turns are sent back to the Messages API."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def _cache_marks(lists: list[Any]) -> Iterator[Any]:
 
 
 def _enveloped(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
-    """What Vertex and Bedrock want otherwise: the model's name in the path alone, and the version in the body."""
+    """What Vertex and Bedrock require differently: the model's name only in the path, and the version in the body."""
     host = target.host
     if host is None:
         return
@@ -165,7 +165,7 @@ def _turn(turn: dict[str, Any], number: int) -> Iterator[Refusal]:
 
 
 def _answered(turn: dict[str, Any], following: dict[str, Any], number: int) -> Iterator[Refusal]:
-    """Each call of a turn has one result in the turn behind it, the `number`th, which has no others."""
+    """Each call of a turn has one result in the turn after it, the `number`th, which has no others."""
     called = [
         str(as_dict(block).get("id"))
         for block in as_list(turn.get("content"))

@@ -94,7 +94,7 @@ def _message(message: dict[str, Any]) -> Message:
         match block:
             case {"type": "tool_result", "tool_use_id": call_id, **rest}:
                 failed = rest.get("is_error") is True
-                # What seals are bound to must stay as it was sent the first time, so `false` is not left out.
+                # Content that seals are bound to must stay as it was sent the first time, so `false` is not left out.
                 written = {"content", "is_error"} if failed else {"content"}
                 more = block if rest.keys() - written else None
                 parts.append(

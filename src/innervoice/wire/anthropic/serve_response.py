@@ -1,4 +1,4 @@
-"""How an answer of Anthropic's Messages API ends: its reasons, its counts, and the errors in its place."""
+"""How an answer of Anthropic's Messages API ends: its reasons, its counts, and its errors."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def counted_input(usage: Usage) -> dict[str, Any]:
 
 
 def counted_output(usage: Usage) -> dict[str, Any]:
-    """What the answer cost, thinking included."""
+    """The tokens of the answer, thinking included."""
     output = {"output_tokens": usage.output_tokens or 0}
     thought = usage.reasoning_tokens
     if thought is None:

@@ -54,7 +54,7 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
 
 
 def without_thinking_edits(members: dict[str, Any], row: ModelRow) -> dict[str, Any]:
-    """Received members without edits of thinking, which are refused unless the model thinks."""
+    """Received members without context edits of thinking, which are refused unless the model thinks."""
     management = as_dict(members.get("context_management"))
     edits = as_list(management.get("edits"))
     kept = [edit for edit in edits if not _clears_thinking(edit)]
@@ -69,7 +69,7 @@ def _clears_thinking(edit: Any) -> bool:
 
 
 def write_part(part: Part) -> Any:
-    """The block of a part, or None for what is not sent."""
+    """The block of a part, or None for a part that is not sent."""
     block = block_of(part)
     match part:
         case Opaque():

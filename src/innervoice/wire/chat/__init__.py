@@ -10,7 +10,7 @@ from innervoice.wire.json_access import parsed
 __all__ = ["DIALECT", "turn_of"]
 
 
-# What Cloudflare's own models answer with, in place of choices.
+# The answer of Cloudflare's own models, in place of choices.
 _OWN = {"response", "reasoning_content", "tool_calls", "usage", "finish_reason", "p"}
 
 
@@ -19,7 +19,7 @@ def _looks_like(value: dict[str, Any], name: str | None) -> bool:
 
 
 def _is_cloudflare(value: dict[str, Any]) -> bool:
-    """Whether `response` is the text itself, and not an answer of another kind that a log or a batch file keeps there."""
+    """Whether `response` is the text itself, and not an answer of another kind in a log or a batch file."""
     answer = value["response"]
     if isinstance(answer, str) and answer.lstrip()[:1] not in ("{", "["):
         return value.keys().isdisjoint(("done", "type", "custom_id", "key"))
@@ -32,7 +32,7 @@ def _is_cloudflare(value: dict[str, Any]) -> bool:
 
 
 def turn_of(body: dict[str, Any]) -> list[Any]:
-    """The message of the first choice, without members that say nothing."""
+    """The message of the first choice, without empty members."""
     message = body["choices"][0]["message"]
     return [
         {key: item for key, item in message.items() if item is not None or key == "content"},

@@ -1,11 +1,11 @@
-"""Parts -> the chunks of Chat Completions, as they come.
+"""Parts -> the chunks of Chat Completions, as they arrive.
 
 Rules, after https://platform.openai.com/docs/api-reference/chat-streaming (read 2026-11-15), the hosts' own pages and recordings:
 
-  1. The role comes once, in the first chunk. Reasoning goes where it came, or in `reasoning_content`, which most hosts and clients know.
+  1. The role comes once, in the first chunk. Reasoning goes into the field it came in, or into `reasoning_content`, which most hosts and clients know.
   2. Calls are numbered in their order; id and name come first, and the arguments in pieces.
-  3. The seal of another dialect goes in `reasoning_details`, as an entry without text.
-  4. The reason for the end has a chunk of its own, then come the counts, and `[DONE]`.
+  3. The seal of another dialect goes into `reasoning_details`, as an entry without text.
+  4. The finish reason has a separate chunk, followed by the counts, and `[DONE]`.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ class ChatWriter(FieldWriter):
     interleaves: ClassVar[bool] = True
     words: ClassVar[dict[str, str]] = WORDS
     usual_shape: ClassVar[Shape] = Field("reasoning_content")
-    """Where reasoning goes that came in another dialect."""
+    """The field for reasoning that came in another dialect."""
     sends_lists: ClassVar[bool] = False
-    """The content may be a list of chunks whatever the parts are, so texts stay apart."""
+    """Whether the content may be a list of chunks whatever the parts are, so that texts stay separate."""
 
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
         super().__init__(head, notebook, seal)
@@ -94,7 +94,7 @@ class ChatWriter(FieldWriter):
         elif isinstance(shape, Field) and not self._before and not self.sends_lists:
             self.send_piece(shape.names, text, lambda text: (self._chunk(shape.add(text)), None))
         elif not (self._is_first_piece or self.interleaves) and isinstance(shape, (Field, Chunk)):
-            # Nothing came between, so it goes on with the chunk before it.
+            # Nothing came between, so it continues the chunk before it.
             self.send_piece((number, kind), text, lambda text: (self._chunk(shape.add(text)), None))
         elif delta := shape.add(text):
             self._send_shaped(delta)
@@ -126,7 +126,7 @@ class ChatWriter(FieldWriter):
             self.carry(-1 - self._sealed, part)
 
     def carry(self, number: int, part: Thinking) -> None:
-        """Adds an entry with what the client is to carry for reasoning of another dialect."""
+        """Adds an entry with the value that the client has to carry for reasoning of another dialect."""
         if seal := self.seal_of(part):
             entry = {"type": "reasoning.encrypted", "data": seal, "index": self._sealed}
             self._sealed += 1
@@ -146,7 +146,7 @@ class ChatWriter(FieldWriter):
             self.send_delta({"content": "", "reasoning": said, DETAILS: entries})
 
     def _send_shaped(self, delta: dict[str, Any]) -> None:
-        """Adds a delta; a chunk of a list would go on with a neighbour of its kind, so it does not come first."""
+        """Adds a delta; a chunk of a list would continue a neighbour of its kind, so it does not come first."""
         content = delta.get("content")
         if isinstance(content, list):
             (chunk,) = content
@@ -169,7 +169,7 @@ class ChatWriter(FieldWriter):
         own = self.own_block(call) or {}
         kind, member = ("custom", "input") if "custom" in own else ("function", "arguments")
         inner = {"name": call.name, **as_dict(own.get(kind))}
-        # Arguments that are not text come with the name.
+        # Arguments that are not text are sent with the name.
         comes_whole = not isinstance(inner.get(member, ""), str)
         named = {"type": kind} if self._lacks_id(call) else {"type": kind, "id": call.id}
         index = len(self._calls)
@@ -193,7 +193,7 @@ class ChatWriter(FieldWriter):
             self.send_delta({"tool_calls": [{"index": begun.place, **late}]})
 
     def _lacks_id(self, call: ToolCall) -> bool:
-        """Whether a call goes out without an id, as it came."""
+        """Whether a call is written without an id, as received."""
         return self.head.is_exact and call.origin is not None and "id" in call.origin.invented
 
     # ---- the completion ------------------------------------------------------------------------
@@ -233,7 +233,7 @@ class ChatWriter(FieldWriter):
         )
 
     def _members(self, response: Response) -> dict[str, Any]:
-        """What the message has beside its parts, if it came in this dialect."""
+        """The members of the message besides its parts, if it came in this dialect."""
         origin = response.origin
         kept = as_dict(origin.block) if origin and origin.dialect == self.dialect else {}
         return {name: value for name, value in kept.items() if name not in _KNOWN or value == []}

@@ -1,7 +1,7 @@
-"""The places that reasoning and text have in the deltas of chat, by the block that a part came in.
+"""The places of reasoning and text in the deltas of chat, by the block that a part came in.
 
-Most have a field each. OpenRouter's `reasoning_details` come as fragments under their index, a signature in a last one without text, and
-their text once more in `reasoning`. Mistral and some hosts of chat send chunks in a list; one that is more than its text comes whole.
+Most have a field each. OpenRouter's `reasoning_details` are sent as fragments under their index, a signature in a last one without text, and
+their text once more in `reasoning`. Mistral and some chat hosts send chunks in a list; one that has more than its text is sent whole.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ _SEALS = ("signature", "data")
 
 
 class Shape(ABC):
-    """How the pieces of one part go out."""
+    """How the pieces of one part are written."""
 
     runs_together: ClassVar[bool] = False
-    """Parts of this shape are one text on the wire."""
+    """Whether parts of this shape are one text on the wire."""
 
     @abstractmethod
     def add(self, text: str) -> dict[str, Any] | None:
-        """The delta of a piece; None if it goes out later."""
+        """The delta of a piece; None if it is written later."""
 
     def end(self, part: Part, block: dict[str, Any] | None) -> dict[str, Any] | None:
-        """The delta that ends the part; None if there is nothing more to say."""
+        """The delta that ends the part; None if nothing is left to write."""
         return None
 
 
 class Field(Shape):
-    """A member of the delta, or several that say the same."""
+    """A member of the delta, or several with the same text."""
 
     runs_together: ClassVar[bool] = True
 
@@ -45,7 +45,7 @@ class Field(Shape):
         return dict.fromkeys(self.names, text)
 
     def end(self, part: Part, block: dict[str, Any] | None) -> dict[str, Any] | None:
-        """The entry of the details that the part turned out to be, if it has a seal."""
+        """The entry of the details for the final part, if it has a seal."""
         entry = as_dict(block) if isinstance(part, Thinking) else {}
         is_sealed = any(entry.get(name) for name in _SEALS)
         return {"content": "", "reasoning": None, DETAILS: [entry]} if is_sealed else None
@@ -75,7 +75,7 @@ class _Details(Shape):
 
 
 class WholeDetails(Shape):
-    """An entry without an index: nothing says which entry a fragment of it belongs to, so neighbours come in one delta."""
+    """An entry without an index: its fragments could not be assigned to it, so neighbours are sent in one delta."""
 
     def add(self, text: str) -> dict[str, Any] | None:
         return None
@@ -86,7 +86,7 @@ class WholeDetails(Shape):
 
 
 class WholeChunk(Shape):
-    """A chunk of the content that is more than its text."""
+    """A chunk of the content that has more than its text."""
 
     def add(self, text: str) -> dict[str, Any] | None:
         return None
@@ -136,7 +136,7 @@ def _is_detail(block: dict[str, Any]) -> bool:
 
 
 def nothing_of(chunk: dict[str, Any]) -> dict[str, Any]:
-    """A chunk that goes on with one and adds nothing; an empty one where none can."""
+    """A chunk that continues one and adds nothing; an empty one where none can."""
     match chunk:
         case {"type": "text" | "output_text"}:
             return {"type": "text", "text": ""}

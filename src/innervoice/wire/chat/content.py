@@ -1,8 +1,8 @@
 """Content that is a list: chunks of thinking, text and other things, in order.
 
 Mistral sends thinking as chunks between strings; Databricks as `reasoning` with a summary; others write
-lists of text and images. In a stream the first chunk of a delta goes on with the last of the one before
-if both are of a kind; `closed` on a thinking chunk says nothing (it stands on most of them in mid-thought).
+lists of text and images. In a stream the first chunk of a delta continues the last of the one before
+if both are of one kind; `closed` on a thinking chunk means nothing (it is on most of them in mid-thought).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["ContentChunks"]
 class ContentChunks:
     """Reads the content of one message, strings and lists of chunks in any order.
 
-    The reader is an argument of each call and not kept: a reference cycle would have to wait for the garbage collector.
+    The reader is an argument of each call and not stored: a reference cycle would have to wait for the garbage collector.
     """
 
     _current: Slot | None = None
@@ -30,7 +30,7 @@ class ContentChunks:
         ] = {}  # what goes on with a thinking chunk, joined at its end
 
     def read(self, reader: Reader, content: Any) -> None:
-        """Takes the content of a message or a delta."""
+        """Reads the content of a message or a delta."""
         if isinstance(content, str):
             slot = self._current
             if content and slot and slot.kind == "text":

@@ -29,29 +29,29 @@ class ChatGrammar(Grammar):
     incidental: ClassVar[dict[str, str]] = {
         "created": "the time of the answer or of the chunk",
         "usage": "counts",
-        "choices.delta.role": "the assistant's, in the first chunk or in all",
+        "choices.delta.role": "the assistant's role, in the first chunk or in all",
         "choices.logprobs": "how likely each token was",
         "system_fingerprint": "the name of a configuration of the server",
         "service_tier": "a setting of the request, once more",
         "obfuscation": "padding of a random length",
         "provider": "the name of the host behind OpenRouter",
-        "choices.native_finish_reason": "`finish_reason` once more, in the words of the host behind OpenRouter",
-        "choices.delta.channel": "says what the name of the field says",
-        "choices.content_filter_results": "what Azure's filter says of each chunk; if it blocks one, `finish_reason` says so, too",
+        "choices.native_finish_reason": "`finish_reason` once more, as the host behind OpenRouter calls it",
+        "choices.delta.channel": "repeats what the name of the field says",
+        "choices.content_filter_results": "the result of Azure's filter for each chunk; if it blocks one, `finish_reason` says so as well",
         "x_groq": "the id once more, and counts",
     }
     words: ClassVar[frozenset[str]] = frozenset(
         {"stop", "length", "tool_calls", "content_filter", "function_call", "error"}
     )
-    """The reasons for the end. `error` is OpenRouter's, for an answer that the model could not end."""
+    """The finish reasons. `error` is OpenRouter's, for an answer that the model could not complete."""
     calls_whole: ClassVar[bool] = False
-    """A call comes in one piece."""
+    """Whether a call is sent in one piece."""
     usage_with_reason: ClassVar[bool] = False
-    """The counts come with the reason for the end, not behind it."""
+    """Whether the counts come with the finish reason, not after it."""
     tolerates: ClassVar[dict[str, frozenset[str]]] = {
         # The role is in every chunk.
         "second_role": frozenset({"openrouter", "ollama", "snowflake", "zai"}),
-        # Compound systems never say it.
+        # Compound systems never send it.
         "no_role": frozenset({"groq"}),
         # Counts in the chunk with the reason.
         "usage_place": frozenset({"deepseek", "groq", "openrouter", "zai", "snowflake"}),
@@ -83,7 +83,7 @@ class ChatGrammar(Grammar):
             if "choices" not in message:
                 return
         else:
-            self.expect(not self._has_usage, "after_usage", "a chunk comes behind the counts")
+            self.expect(not self._has_usage, "after_usage", "a chunk comes after the counts")
         self._check_head(message)
         choices = message.get("choices")
         self.expect(isinstance(choices, list), "members", "the chunk lacks 'choices'")
@@ -125,7 +125,7 @@ class ChatGrammar(Grammar):
         says = any(delta.get(name) for name in _SAYING)
         self.expect(
             not says or index not in self._reasons,
-            "after_reason", "a delta comes behind the reason for the end",
+            "after_reason", "a delta comes after the finish reason",
         )  # fmt: skip
         self._check_content(delta)
         for call in as_list(delta.get("tool_calls")):
@@ -167,9 +167,9 @@ class ChatGrammar(Grammar):
     def _usage(self, usage: Any, *, has_choices: bool) -> None:
         missing = counts_missing(usage, _COUNTS)
         self.expect(not missing, "usage", f"the usage lacks {missing}")
-        text = "the usage is not in a chunk of its own, behind the reason for the end"
+        text = "the usage is not in a chunk of its own, after the finish reason"
         if self.usage_with_reason:
-            text = "the usage does not come with the reason for the end"
+            text = "the usage does not come with the finish reason"
         fits = self._reasons and has_choices == self.usage_with_reason
         self.expect(fits, "usage_place", text)
         self._has_usage = True

@@ -1,4 +1,4 @@
-"""What OpenAI's API says of its models, and of one that it has not."""
+"""How OpenAI's API describes its models, and its error for an unknown one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files in Chat Completions: images by URL or data, PDFs and sounds by their data, videos where a host has them."""
+"""Files in Chat Completions: images by URL or data, PDFs and audio as data, videos where a host supports them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The members of a request of Chat Completions: OpenAI's, and what compatible hosts have beside them.
+"""The members of a request of Chat Completions: OpenAI's, and the additional ones of compatible hosts.
 
 After the types of the openai SDK 3.49.0. Strict hosts refuse other members; most compatible hosts ignore them.
 """

@@ -1,12 +1,12 @@
 """Chat Completions -> canonical events.
 
-Enters: a whole completion, or the chunks of a stream. Leaves: reasoning, content and calls as they come.
+Input: a whole completion, or the chunks of a stream. Output: reasoning, content and calls as they arrive.
 
 Rules, after https://platform.openai.com/docs/api-reference/chat (read 2026-11-15), the hosts' own pages and
 recordings:
 
   1. A reasoning field is one part however its deltas alternate with the content (`reasoning.py`).
-  2. Null, "" and absent say nothing in a delta; a finish reason is never taken back.
+  2. Null, "" and absent mean nothing in a delta; a finish reason is never withdrawn.
   3. Calls are distinguished by their index, or by a new id; arguments are joined. Their type says which member holds them.
   4. Usage may come on a chunk with or without choices, in `x_groq`, or on the choice.
   5. Cloudflare's own models answer `{"response": "..."}`, and call `{"name": ..., "arguments": {...}}`.
@@ -70,7 +70,7 @@ class ChatReader(Reader):
         has_choices = "choices" in chunk
         if chunk.get("error") or name == "error" or (not has_choices and _is_bare_error(chunk)):
             self.fail(chunk)
-        # Every chunk repeats both: they are taken when they change.
+        # Every chunk repeats both: they are read when they change.
         if chunk.get("id") != self.id:
             self.id = as_text(chunk.get("id")) or self.id
         if chunk.get("model") != self.model:
@@ -113,7 +113,7 @@ class ChatReader(Reader):
             self.odd(message, "message")
         if reason := choice.get("finish_reason"):
             self.stop(reason, _REASONS)
-        # A whole message is over, also where a host gives no reason for it.
+        # A whole message has ended, even if a host sends no finish reason.
         if "message" in choice and "delta" not in choice:
             self.ended = True
         if self._refusal:
@@ -122,7 +122,7 @@ class ChatReader(Reader):
             self._use(choice)
 
     def _message_of(self, choice: dict[str, Any]) -> Any:
-        """The delta or the message. Perplexity sends both: an empty delta beside a whole message, and in a
+        """The delta or the message. Perplexity sends both: an empty delta next to a whole message, and in a
         stream a message that repeats all deltas so far."""
         delta, message = choice.get("delta"), choice.get("message")
         if isinstance(delta, dict) and isinstance(message, dict):
@@ -134,7 +134,7 @@ class ChatReader(Reader):
         return message if delta is None else delta
 
     def _read_whole(self, message: dict[str, Any]) -> None:
-        """Reads a message that has only texts, and that nothing goes on with."""
+        """Reads a message that has only texts, and that nothing continues."""
         fields = NAMES & message.keys()
         if fields and not self._fields.read_whole(self, message, fields):
             self._fields.read(self, message, is_delta=False)
@@ -175,14 +175,14 @@ class ChatReader(Reader):
             )
 
     def _read_steps(self, steps: Any) -> None:
-        """What Perplexity's search did, step by step: the thoughts are reasoning, and the whole list is kept with the message."""
+        """The steps of Perplexity's search: the thoughts are reasoning, and the whole list is kept with the message."""
         for step in as_list(steps):
             if thought := as_text(as_dict(step).get("thought")):
                 self.whole(Thinking(thought, "summary", origin=self.origin()))
         self.message_block[_STEPS] = [*as_list(self.message_block.get(_STEPS)), *as_list(steps)]
 
     def _keep(self, rest: dict[str, Any]) -> None:
-        """Keeps what the message has beside its parts, for the way back."""
+        """Keeps the members of the message besides its parts, to be sent back."""
         self.message_block.update(rest)
         if as_dict(as_dict(rest.get("extra_content")).get("google")).get("thought_signature"):
             self.message_seals = (_GOOGLE,)
@@ -285,7 +285,7 @@ class ChatReader(Reader):
 
 
 def _kind_of(call: dict[str, Any]) -> str:
-    """The member that holds a call: the one that its type names, unless only the other one holds something (Snowflake sends both)."""
+    """The member that holds a call: the one that its type names, unless only the other one has content (Snowflake sends both)."""
     filled = [kind for kind in _CALLS if call.get(kind)]
     named = call.get("type")
     if named in _CALLS and (named in filled or not filled):
@@ -294,7 +294,7 @@ def _kind_of(call: dict[str, Any]) -> str:
 
 
 def _nested(call: dict[str, Any]) -> dict[str, Any]:
-    """A call whose name and arguments stand in the call itself, as Cloudflare's models write it, in the usual form."""
+    """A call whose name and arguments are in the call itself, as Cloudflare's models write it, in the usual form."""
     inner = {key: call[key] for key in ("name", "arguments") if key in call}
     rest = {key: value for key, value in call.items() if key not in inner}
     return {**rest, "type": "function", "function": inner}

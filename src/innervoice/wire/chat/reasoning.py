@@ -1,11 +1,11 @@
-"""The reasoning fields of a chat message: which one counts, and what becomes of the others.
+"""The reasoning fields of a chat message: which one counts, and what happens to the others.
 
 Hosts name the field differently, and some send the same text under two names. One source is chosen
 for the whole stream: the first, in the order of `FIELDS`, that has readable text when any has. Another
-that carries the same text, white space aside, is dropped; one that differs is dropped and noted.
+with the same text, ignoring white space, is dropped; one that differs is dropped and noted.
 
-`reasoning_details` are blocks of their own, distinguished by (type, index): their pieces are joined, and a
-signature or an encrypted payload is kept whichever field won.
+`reasoning_details` are separate blocks, distinguished by (type, index): their pieces are joined, and a
+signature or an encrypted payload is kept whichever field was chosen.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ TEXTS = NAMES - {DETAILS}
 _COMING = {"text", "summary", "signature", "data"}  # what comes in pieces, and the seal
 _HOLDERS = {"content", "text"}
 _CUMULATIVE_MINIMUM = 16
-"""A delta that begins with all that came so far, when that is so long, repeats it (MiniMax M3 does)."""
+"""A delta of at least this length that begins with everything so far is a repetition (MiniMax M3 sends these)."""
 
 _REPEATED_MINIMUM = 8
-"""A shorter delta may well come twice: digits and blanks do."""
+"""A shorter delta may well occur twice: digits and spaces do."""
 
 
 class ReasoningFields:
-    """Reads the reasoning of one message, whole or in deltas; as `ContentChunks`, it keeps no reader."""
+    """Reads the reasoning of one message, whole or in deltas; like `ContentChunks`, it stores no reader."""
 
     _last_text = ""  # the last delta of a host that repeats itself
     _chosen: str | None = None
@@ -57,17 +57,17 @@ class ReasoningFields:
 
     @property
     def text(self) -> str:
-        """The readable reasoning that came so far."""
+        """The readable reasoning so far."""
         slots = [self._field] if self._field else list(self._details.values())
         return "".join(slot.text for slot in slots if slot)
 
     @property
     def only_empty_details(self) -> bool:
-        """Whether `reasoning_details` came, and never had an entry."""
+        """Whether `reasoning_details` were sent, and never had an entry."""
         return self._empty_details and not self._details
 
     def read_whole(self, reader: Reader, message: dict[str, Any], names: Iterable[str]) -> bool:
-        """Takes the text of a message that nothing goes on with, if it has one in a single field; False if not."""
+        """Reads the text of a message that nothing continues, if it has one in a single field; returns False if not."""
         filled = [name for name in names if message[name] is not None]
         if len(filled) != 1 or type(text := message[filled[0]]) is not str or filled[0] == DETAILS:
             return not filled
@@ -76,7 +76,7 @@ class ReasoningFields:
         return True
 
     def read(self, reader: Reader, message: dict[str, Any], *, is_delta: bool) -> None:
-        """Takes the fields of a message or a delta."""
+        """Reads the fields of a message or a delta."""
         if self._chosen is None:
             self._chosen = _first_readable(message)
         details = message.get(DETAILS)
@@ -93,7 +93,7 @@ class ReasoningFields:
                 self._mirrors.setdefault(name, []).append(value)
 
     def _read_held(self, reader: Reader, name: str, value: Any) -> None:
-        """A field whose text stands in an object, as any-llm writes it."""
+        """A field whose text is in an object, as any-llm writes it."""
         text = _held_text(value)
         if text is None:
             reader.odd(value, name)
@@ -108,21 +108,21 @@ class ReasoningFields:
             self._field = reader.open("thinking", {name: ""}, begun)
             self._field.source = "reasoning"
         if slot := self._field:
-            # A snapshot is as long as all before it, which few deltas are.
+            # A snapshot is as long as everything before it, which few deltas are.
             usual = len(text) < slot.length and not self._cumulative
             reader.add(slot, text if usual else self._new(reader, slot, text))
 
     def _new(self, reader: Reader, slot: Slot, text: str) -> str:
-        """What is new in a delta, where the host repeats all that came before.
+        """The new text in a delta, where the host repeats everything before.
 
-        A model may well say the same twice, so a delta that only repeats is one until a longer one has
+        A model may well repeat itself, so a repetition counts as new text until a longer delta has
         shown that this host sends snapshots.
         """
         if self._cumulative and self._repeats(text):
             reader.notebook.add("cumulative_deltas")
             return ""
         least = 1 if self._cumulative else _CUMULATIVE_MINIMUM
-        # The text is joined for those only that may be one.
+        # The text is joined only for deltas that may be one.
         if not least <= slot.length <= len(text) or not text.startswith(slot.text):
             return text
         if len(text) == slot.length and not self._snapshots:
@@ -132,7 +132,7 @@ class ReasoningFields:
         return text[slot.length :]
 
     def _repeats(self, text: str) -> bool:
-        """Whether a host that repeats itself sends the same delta again (xAI sends "Thinking... " while the model thinks)."""
+        """Whether a host repeats the same delta (xAI sends "Thinking... " while the model thinks)."""
         same = len(text) >= _REPEATED_MINIMUM and text == self._last_text
         self._last_text = text
         return same
@@ -218,7 +218,7 @@ class ReasoningFields:
         return Thinking(slot.text, form, complete, reader.origin(block, seals))
 
     def compare(self, reader: Reader) -> None:
-        """Says what became of the fields that were not chosen."""
+        """Notes what happened to the fields that were not chosen."""
         if not self._mirrors:
             return
         chosen = self.text

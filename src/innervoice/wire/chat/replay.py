@@ -1,4 +1,4 @@
-"""How turns go back to chat hosts: in the field, or between the tags, that the model's row names."""
+"""How turns are sent back to chat hosts: in the field, or between the tags, that the model's row names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _ChatReplay(Replay):
             if is_entry and not part.text:
                 return None  # a field has no place for a seal
             return part.replace(origin=origin.replace(block={row.replay_field: part.text}))
-        # A client may come from any host, with fields that this one does not have.
+        # A client may have used any host, with fields that this one does not have.
         names = [_DETAILS] if is_entry else list(block)
         lost = from_client and any(_refuses(name, row, host) for name in names)
         return None if lost else part
@@ -43,7 +43,7 @@ class _ChatReplay(Replay):
 
 
 def _refuses(name: str, row: ModelRow, host: Host | None) -> bool:
-    """Whether a host refuses, or has another meaning for, a field of a message."""
+    """Whether a host refuses a field of a message, or gives it another meaning."""
     if row.replay_field == "content":
         return name != _DETAILS
     if host is None or name in host.refuses:

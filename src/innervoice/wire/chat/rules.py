@@ -88,7 +88,7 @@ def problems_beside_shape(body: dict[str, Any], target: Target) -> Iterator[Refu
 
 
 def _words(target: Target, code: str, usual: str, **values: Any) -> str:
-    """A refusal in the words of the model's row, or in the usual ones, which may quote the caller and have no gaps to fill."""
+    """A refusal in the words of the model's row, or in the usual ones, which may quote the caller and have no placeholders."""
     own = target.row.says.get(code)
     return own.format(model=target.model, **values) if own is not None else usual
 
@@ -221,7 +221,7 @@ def _ids(message: dict[str, Any]) -> list[str | None]:
 
 
 def _twice(call_id: Any, number: int, given: dict[Any, int]) -> Iterator[Refusal]:
-    """A call has one result; `given` are the results so far and where they are. Ids may be used again in a later turn."""
+    """A call has one result; `given` are the results so far and their positions. Ids may be used again in a later turn."""
     if call_id in given:
         yield refused(
             f"Invalid parameter: Duplicate value for 'tool_call_id' of '{call_id}', in messages[{given[call_id]}] and "

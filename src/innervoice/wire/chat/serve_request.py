@@ -104,7 +104,7 @@ def _message(message: dict[str, Any], reader: type[ChatReader], content: UserCon
         answer = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
         turn = assistant_turn(reader(Context()), answer)
         if "content" in message and not message["content"] and turn.origin:
-            # Null and "" are two things, and neither is a part.
+            # Null and "" differ, and neither is a part.
             kept = {**as_dict(turn.origin.block), "content": message["content"]}
             return turn.replace(origin=turn.origin.replace(block=kept))
         return turn

@@ -1,4 +1,4 @@
-"""The whole message of a completion, how it ends, and the errors in its place."""
+"""The whole message of a completion, its end, and its errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 DONE = Frame(b"[DONE]")
 _DIALECT = "openai-chat"
 _CREATED = 1_767_225_600
-"""The first second of 2026: the wire wants a time, and we know none."""
+"""The first second of 2026: the API requires a time, and none is known."""
 WORDS = {
     "stop": "stop",
     "length": "length",
@@ -61,7 +61,7 @@ def write_stream_error(refusal: Refusal) -> Frame:
     return Frame(dump_json(write_error(refusal)))
 
 
-# ---- what the kin of chat share --------------------------------------------------------------------
+# ---- shared with the relatives of chat --------------------------------------------------------------
 
 
 def completion(
@@ -91,14 +91,14 @@ def message_of(
     calls = [part for part in parts if isinstance(part, ToolCall)]
     for number, part in enumerate(calls):
         if part.origin and "id" in part.origin.invented and block_of(part):
-            # The host sent none, so none is sent.
+            # The host sent none, so none is written.
             message["tool_calls"][number] = block_of(part)
     kept = as_dict(origin.block) if origin else {}
     return {**message, **{name: value for name, value in kept.items() if name != "content"}}
 
 
 def _own(part: Part, dialect: str, plain: Callable[[str], dict[str, Any]]) -> Part | None:
-    """A part as this dialect can write it: with a block of its own, or with none."""
+    """A part as this dialect can write it: with a block of this dialect, or without one."""
     own = own_part(part, dialect)
     if isinstance(own, Thinking) and block_of(own) is None:
         origin = Origin(dialect=dialect, block=plain(own.text))
@@ -107,16 +107,16 @@ def _own(part: Part, dialect: str, plain: Callable[[str], dict[str, Any]]) -> Pa
 
 
 def word_of(answer: Response, dialect: str, words: dict[str, str]) -> str:
-    """The wire's word for why the answer ended; another dialect's own word is translated."""
+    """The API's word for the finish reason; another dialect's own word is translated."""
     usual = words["tool_calls" if answer.tool_calls else "stop"]
     return own_word(answer, dialect) or words.get(answer.finish_reason or "", usual)
 
 
-# ---- what chat alone has ---------------------------------------------------------------------------
+# ---- specific to chat -------------------------------------------------------------------------------
 
 
 def _refusals(parts: tuple[Part, ...], answer: Response) -> list[Text]:
-    """The texts that are a refusal: those which came as one, or all where the answer is one."""
+    """The texts that are a refusal: those that were received as one, or all if the answer is one."""
     texts = [part for part in parts if isinstance(part, Text)]
     marked = [
         part
@@ -129,7 +129,7 @@ def _refusals(parts: tuple[Part, ...], answer: Response) -> list[Text]:
 
 
 def _mirror_details(message: dict[str, Any]) -> None:
-    """OpenRouter says the text of all details once more, in one field."""
+    """OpenRouter repeats the text of all details in one field."""
     entries = message.get(DETAILS)
     if not entries or not message.keys().isdisjoint(FIELDS[1:]):
         return

@@ -1,7 +1,7 @@
 """The members of a chat body that ask for reasoning -> a reasoning setting.
 
-OpenAI has `reasoning_effort`; every other host has members of its own. One function reads the value of each member into words that
-`Reasoning.from_any` knows, and leaves what it does not understand.
+OpenAI has `reasoning_effort`; every other host has its own members. One function reads the value of each member into words that
+`Reasoning.from_any` accepts, and leaves values that it does not understand.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _reasoning(value: Any) -> tuple[Asked, Any]:
 
 
 def _thinking(value: Any) -> tuple[Asked, Any]:
-    """The object of DeepSeek, Z.ai and others, after Anthropic's; or a switch."""
+    """The object of DeepSeek, Z.ai and others, modelled on Anthropic's; or a switch."""
     if isinstance(value, bool):
         return {"enabled": value}, None
     given = as_dict(value)
@@ -61,7 +61,7 @@ def _budget(value: Any) -> tuple[Asked, Any]:
 
 
 def _template(value: Any) -> tuple[Asked, Any]:
-    """Arguments of a chat template, among which the switch has one of two names."""
+    """Arguments of a chat template, in which the switch has one of two names."""
     given = as_dict(value)
     switch = next((name for name in _SWITCHES if isinstance(given.get(name), bool)), None)
     if switch is None:
@@ -93,11 +93,11 @@ _READ: dict[str, Callable[[Any], tuple[Asked, Any]]] = {
     "reasoning": _reasoning,
     "reasoning_effort": _effort,
 }
-"""In rising order: of two members that say different things, the later one counts."""
+"""In rising order: if two members disagree, the later one counts."""
 
 
 def chat_setting(body: dict[str, Any]) -> tuple[Spelling | None, dict[str, Any]]:
-    """How a body asks for reasoning, and what its members hold beside that."""
+    """The reasoning setting of a body, and the other contents of its members."""
     asked: Asked = {}
     members: dict[str, Any] = {}
     left: dict[str, Any] = {}

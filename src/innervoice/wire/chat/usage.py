@@ -1,7 +1,7 @@
-"""Tokens as chat hosts count them -> one arithmetic, and back.
+"""Tokens as chat hosts count them -> one convention, and back.
 
-Most hosts count reasoning inside `completion_tokens`. xAI's chat and DeepInfra count it beside, Perplexity
-in a field of its own, and Gemini's compatible endpoint only in the total. The sums show which it is.
+Most hosts count reasoning inside `completion_tokens`. xAI's chat and DeepInfra count it in addition, Perplexity
+in a separate field, and Gemini's compatible endpoint only in the total. The sums show which it is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["usage_of", "write_usage"]
 
 
 def usage_of(raw: dict[str, Any], *, separate: bool) -> Usage:
-    """Reads a `usage` object; `separate` says that the host counts reasoning beside the output."""
+    """Reads a `usage` object; `separate` says that the host counts reasoning in addition to the output."""
     prompt, answer = as_count(raw.get("prompt_tokens")), as_count(raw.get("completion_tokens"))
     total = as_count(raw.get("total_tokens"))
     details = as_dict(raw.get("completion_tokens_details"))

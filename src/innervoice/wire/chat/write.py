@@ -33,15 +33,15 @@ __all__ = ["write", "write_assistant", "write_call", "write_message"]
 WriteFile: TypeAlias = Callable[[Media], dict[str, Any]]
 
 _SENT_BACK = (DETAILS, "extra_content", "prefix")
-"""What of a message beside its parts goes back."""
+"""Members of a message, besides its parts, that are sent back."""
 _ENTRY = {"text", "summary", "signature", "data"}
-"""Members that only an entry of the details has, also where a host gives it no type."""
+"""Members that only an entry of the details has, even where a host sends no type."""
 
 
 def write(
     request: Request, model: str, limit: str, write_file: WriteFile = write_media
 ) -> dict[str, Any]:
-    """The body; kin of chat have another form for files."""
+    """The body; relatives of chat have another form for files."""
     body: dict[str, Any] = {"model": model, "messages": []}
     if request.system is not None:
         body["messages"].append({"role": "system", "content": request.system})
@@ -73,7 +73,7 @@ def write(
 
 
 def write_message(message: Message, write_file: WriteFile = write_media) -> list[dict[str, Any]]:
-    """A message; one with several results is several on the wire."""
+    """A message; one with several results becomes several on the wire."""
     if message.role == "assistant":
         return [write_assistant(message)]
     rest = message.origin.block if message.origin and isinstance(message.origin.block, dict) else {}
@@ -102,7 +102,7 @@ def write_assistant(message: Message) -> dict[str, Any]:
     kept = message.origin.block if message.origin and isinstance(message.origin.block, dict) else {}
     written: dict[str, Any] = {"role": "assistant"}
     if any(_is_chunk(part) for part in parts):
-        # Content that came as a list of chunks goes back as one.
+        # Content that came as a list of chunks is sent back as one.
         written["content"] = [chunk for part in parts if (chunk := _chunk(part)) is not None]
     else:
         text = "".join(part.text for part in parts if isinstance(part, Text))
@@ -117,7 +117,7 @@ def write_assistant(message: Message) -> dict[str, Any]:
 
 
 def _is_chunk(part: Part) -> bool:
-    """Whether a part can only have come, or go, in a list of chunks."""
+    """Whether a part is only possible in a list of chunks."""
     value = part.value if isinstance(part, Opaque) else block_of(part)
     kind = value.get("type") if isinstance(value, dict) else None
     match part:
@@ -142,7 +142,7 @@ def _reasoning(parts: list[Part]) -> dict[str, Any]:
             fields.setdefault(DETAILS, []).append(block)
         elif isinstance(part, Thinking) and not is_inline(part):
             for name, text in block.items():
-                # A field is one text; two are separated as the views separate them.
+                # A field is one text; two parts are separated as in the views.
                 fields[name] = f"{fields[name]}\n\n{text}" if fields.get(name) else text
     return fields
 
@@ -157,7 +157,7 @@ def _chunk(part: Part) -> Any:
 
 
 def write_call(part: ToolCall) -> dict[str, Any]:
-    """A call of the model."""
+    """A tool call of the model."""
     block = block_of(part)
     if isinstance(block, dict) and ("function" in block or "custom" in block):
         return {key: value for key, value in block.items() if key != "id"} | {"id": part.id}

@@ -38,7 +38,7 @@ class CohereGrammar(Grammar):
 
     def message(self, message: dict[str, Any], frame: Frame) -> None:
         kind = as_text(message.get("type")) or ""
-        self.expect(not self.is_over, "after_end", f"{kind} comes behind the end")
+        self.expect(not self.is_over, "after_end", f"{kind} comes after the end")
         begun = kind == "message-start" or self._has_begun
         self.expect(begun, "no_start", f"{kind} comes before message-start")
         family, _, moment = kind.rpartition("-")
@@ -83,7 +83,9 @@ class CohereGrammar(Grammar):
         self._open[family] = family
         if family == "content":
             kind = as_text(as_dict(inner.get("content")).get("type")) or ""
-            known = self.expect(kind in ("text", "thinking"), "content", f"{kind!r} is no content")
+            known = self.expect(
+                kind in ("text", "thinking"), "content", f"{kind!r} is not a content type"
+            )
             self._open[family] = kind if known else "text"
         elif family == "tool-call":
             call = as_dict(inner.get("tool_calls"))

@@ -1,10 +1,10 @@
-"""Parts -> the events of Bedrock's Converse, as they come.
+"""Parts -> the events of Bedrock's Converse, as they arrive.
 
 Rules, after botocore's service model 2023-09-30 (1.44.0) and recordings:
 
   1. Reasoning and text have no start event: a block begins with its first delta.
-  2. In a stream `text`, `signature` and `redactedContent` stand directly under `reasoningContent`, one a delta.
-  3. `metadata` with the usage comes behind `messageStop`. There is no count of reasoning tokens.
+  2. In a stream `text`, `signature` and `redactedContent` are directly under `reasoningContent`, one per delta.
+  3. `metadata` with the usage comes after `messageStop`. There is no count of reasoning tokens.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class ConverseWriter(AnswerWriter):
         return {"reasoningContent": {"redactedContent": _as_base64(seal)}}
 
     def _send_rest(self, block: dict[str, Any]) -> None:
-        """What of a block no delta has brought: its seal, or all of it."""
+        """The rest of a block that no delta has sent: its seal, or all of it."""
         reasoning = as_dict(block.get("reasoningContent"))
         if "redactedContent" in reasoning:
             self._send_delta({"reasoningContent": reasoning})
@@ -160,7 +160,7 @@ class ConverseWriter(AnswerWriter):
 
 
 def _as_base64(seal: str) -> str:
-    """A seal as the member wants it, which SDKs turn into bytes and back; one that is base64 already stays as it is."""
+    """A seal in the form of the member, which SDKs convert to bytes and back; one that is already base64 stays as it is."""
     try:
         return b64encode(b64decode(seal, validate=True)).decode()
     except ValueError:

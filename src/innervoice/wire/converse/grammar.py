@@ -44,9 +44,11 @@ class ConverseGrammar(Grammar):
 
     def message(self, message: dict[str, Any], frame: Frame) -> None:
         name = frame.name or ""
-        self.expect(not self.is_over, "after_end", f"{name} comes behind the end")
+        self.expect(not self.is_over, "after_end", f"{name} comes after the end")
         if frame.failed:
-            self.expect(name.endswith("Exception"), "unknown_event", f"{name!r} is no exception")
+            self.expect(
+                name.endswith("Exception"), "unknown_event", f"{name!r} is not an exception"
+            )
             self.expect_members(message, {"message": str}, "the exception")
             self.fail()
             return
@@ -55,7 +57,7 @@ class ConverseGrammar(Grammar):
         match name:
             case "messageStart":
                 self.expect(not self._has_begun, "second_start", "messageStart comes twice")
-                self.expect(message.get("role") == "assistant", "role", "the role is another")
+                self.expect(message.get("role") == "assistant", "role", "the role is not assistant")
                 self._has_begun = True
             case "contentBlockStart":
                 self._start_block(message)
@@ -75,7 +77,9 @@ class ConverseGrammar(Grammar):
     def _begin(self, event: dict[str, Any], kind: str) -> None:
         index = event.get("contentBlockIndex")
         self.expect(self._open is None, "two_open", f"block {index} starts while another is open")
-        self.expect(not self._has_reason, "late_block", f"block {index} starts behind the reason")
+        self.expect(
+            not self._has_reason, "late_block", f"block {index} starts after the stop reason"
+        )
         text = f"block {index} starts, but {self._blocks} is the next number"
         self.expect(index == self._blocks, "index", text)
         self._open, self._is_sealed, self._arguments = kind, False, ""
@@ -112,7 +116,7 @@ class ConverseGrammar(Grammar):
     def _reasoning(self, delta: dict[str, Any]) -> None:
         one = len(delta) == 1 and delta.keys() <= _REASONING
         self.expect(one, "delta", f"a delta of reasoning is one of {sorted(_REASONING)}")
-        text = "a delta comes behind the signature of its block"
+        text = "a delta comes after the signature of its block"
         self.expect(not self._is_sealed, "after_signature", text)
         self._is_sealed = "signature" in delta
 

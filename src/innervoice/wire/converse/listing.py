@@ -1,4 +1,4 @@
-"""What AWS Bedrock says of its models."""
+"""How AWS Bedrock describes its models."""
 
 from __future__ import annotations
 

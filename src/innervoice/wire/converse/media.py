@@ -1,4 +1,4 @@
-"""Files in Bedrock's Converse: images, documents and videos, by data or by their place in S3."""
+"""Files in Bedrock's Converse: images, documents and videos, as data or by their S3 location."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ACCEPTS: Accepts = {
     "video": ("data", "s3"),
 }
 IN_RESULTS = True
-# The API's word for a format -> the type; the ending of a type serves for all others.
+# The API's word for a format -> the type; for all others the suffix of the type is used.
 _TYPES = {
     "txt": "text/plain",
     "md": "text/markdown",
@@ -34,7 +34,7 @@ _TYPES = {
     "mov": "video/quicktime",
 }
 _FORMATS = {mime: word for word, mime in _TYPES.items()}
-# Names of documents may have letters, digits, blanks, hyphens and brackets.
+# Names of documents may have letters, digits, spaces, hyphens and brackets.
 _UNNAMED = re.compile(r"[^A-Za-z0-9 \-()\[\]]+")
 
 

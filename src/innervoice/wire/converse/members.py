@@ -1,6 +1,6 @@
 """The members of a Converse request, after botocore 1.44.0, and how Bedrock refuses others.
 
-The words after zed-industries/zed 31815 and fumito-ito/AnthropicSwiftSDK 19 (read 2026-11-16).
+The error texts follow zed-industries/zed 31815 and fumito-ito/AnthropicSwiftSDK 19 (read 2026-11-16).
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Bedrock Converse -> canonical events.
 
-Enters: a whole response, or the events of a stream by their name (as the wire has them) or under it as
-a key (as boto3 gives them). Leaves: parts in the order of the blocks.
+Input: a whole response, or the events of a stream by their name (as on the wire) or under it as
+a key (as from boto3). Output: parts in the order of the blocks.
 
 Rules, after botocore's service model 2023-09-30 (1.44.0) and recordings:
 
   1. Reasoning and text have no start event: a block opens with its first delta, by the kind of it.
-  2. In a stream `text`, `signature` and `redactedContent` stand directly under `reasoningContent`.
-  3. `metadata` with the usage comes behind `messageStop`. It has no count of reasoning tokens.
+  2. In a stream `text`, `signature` and `redactedContent` are directly under `reasoningContent`.
+  3. `metadata` with the usage comes after `messageStop`. It has no count of reasoning tokens.
   4. Blobs are base64 on the wire, and bytes from boto3; they are kept as on the wire.
 """
 
@@ -45,7 +45,7 @@ _EVENTS = (
     "metadata",
 )
 MORE_FIELDS = "additionalModelResponseFields"
-"""What the request asked for of the model's own response."""
+"""Additional fields of the model's own response, which the request asked for."""
 _SIGNATURE = "reasoningContent.reasoningText.signature"
 _REDACTED = "reasoningContent.redactedContent"
 

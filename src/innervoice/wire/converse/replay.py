@@ -1,4 +1,4 @@
-"""How turns go back to Converse; Claude's are signed there, too."""
+"""How turns are sent back to Converse; Claude's are signed there as well."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class _ConverseReplay(Replay):
                 return False
 
     def returned(self, part: Thinking, row: ModelRow, host: Host | None) -> Part | None:
-        """Without a signature, which other models than Claude refuse: a client may have changed the model since.
+        """Without a signature, which models other than Claude refuse: a client may have changed the model since.
 
-        Of a model that nobody knows, what it signed goes back as it came.
+        For an unknown model, signed parts are sent back unchanged.
         """
         origin = part.origin
         match origin.block if origin else None:

@@ -1,6 +1,6 @@
-"""How an answer of Bedrock's Converse ends: its reasons, its counts, and the errors in its place.
+"""How an answer of Bedrock's Converse ends: its reasons, its counts, and its errors.
 
-The kind of an error is in a header, or in the name of its frame; the body has the message alone.
+The type of an error is in a header, or in the name of its frame; the body has only the message.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ERRORS = {
     503: "ServiceUnavailableException",
     529: "ServiceUnavailableException",
 }
-# A stream knows these alone.
+# A stream has only these.
 _STREAM_ERRORS = (
     "internalServerException",
     "modelStreamErrorException",
@@ -52,12 +52,12 @@ METRICS = {"latencyMs": 0}  # there is no clock here
 
 
 def write_error(refusal: Refusal) -> dict[str, Any]:
-    """The body of a refusal; its kind stands in a header."""
+    """The body of a refusal; its type is in a header."""
     return {"message": refusal.text}
 
 
 def error_headers(refusal: Refusal) -> dict[str, str]:
-    """The kind of a refusal; botocore reads it from this header and nowhere else."""
+    """The type of a refusal; botocore reads it only from this header."""
     return {"x-amzn-errortype": _error_type(refusal)}
 
 

@@ -40,7 +40,7 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
 
 
 def _with_points(message: Message) -> Message:
-    """A message with a block behind every part that has a cache mark."""
+    """A message with a block after every part that has a cache mark."""
     if not any(part.origin and part.origin.cache_mark for part in message.parts):
         return message
     parts: list[Part] = []
@@ -57,7 +57,7 @@ def _point(mark: Any) -> dict[str, Any]:
 
 
 def write_part(part: Part) -> Any:
-    """The block of a part, or None for what is not sent."""
+    """The block of a part, or None for a part that is not sent."""
     block = block_of(part)
     match part:
         case Opaque():

@@ -26,7 +26,7 @@ def _turn_of(body: dict[str, Any]) -> list[Any]:
 
 
 def _framing(frame: Frame) -> bytes:
-    """Server-sent events; a sign of life is a blank line, for Google's SDKs take a comment for a broken message."""
+    """Server-sent events; a keep-alive is a blank line, because Google's SDKs treat a comment as a broken message."""
     return b"\n" if frame.data is None else sse_bytes(frame)
 
 

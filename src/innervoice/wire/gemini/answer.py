@@ -1,10 +1,10 @@
-"""Parts -> the messages of Gemini's generateContent stream, as they come.
+"""Parts -> the messages of Gemini's generateContent stream, as they arrive.
 
 Rules, after https://ai.google.dev/gemini-api/docs/thought-signatures (read 2026-11-15) and recordings:
 
-  1. Every message has new parts only, and no name; the last has the reason and the counts too.
-  2. Text comes in pieces. Its signature comes behind it, on a part without text; a call comes whole.
-  3. A candidate without parts has no member for them. The last message behind others has an empty text.
+  1. Every message has new parts only, and no name; the last also has the finish reason and the counts.
+  2. Text is sent in pieces. Its signature comes after it, on a part without text; a call is sent whole.
+  3. A candidate without parts has no member for them. The last message after others has an empty text.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class GeminiWriter(AnswerWriter):
         self._sources: dict[str, Any] = {}  # where the text comes from, if it came in this dialect
 
     def start(self) -> None:
-        """Nothing comes before the first words."""
+        """Writes nothing before the first text."""
 
     def begin(self, number: int, part: Part) -> None:
         own = self.own_block(part)
@@ -56,7 +56,7 @@ class GeminiWriter(AnswerWriter):
         if self._is_pieces:
             thought = {"thought": True} if self._kind == "thinking" else {}
             if self._is_first and self._came_before == self._kind:
-                # Behind a text of its kind a part is not the first of its message, or the two would be one.
+                # After a text of its kind a part is not the first of its message, or the two would be joined.
                 self._send([{"text": "", **thought}, {"text": text, **thought}])
             else:
                 self.send_piece(
@@ -74,7 +74,7 @@ class GeminiWriter(AnswerWriter):
         self._parts.append(written)
         is_plain = isinstance(part, (Text, Thinking)) and written.keys() <= _PLAIN
         if self._is_first:
-            # Nothing of it was sent: it comes whole.
+            # Nothing of it was sent: it is sent whole.
             nothing = {name: "" if name == "text" else value for name, value in written.items()}
             is_neighbour = is_plain and self._came_before == part.type
             self._send([nothing, written] if is_neighbour else [written])
@@ -95,7 +95,7 @@ class GeminiWriter(AnswerWriter):
         if origin and origin.dialect == self.dialect:
             kept = as_dict(origin.block)
             self._sources = {name: kept[name] for name in SOURCES if name in kept}
-        # Clients go over the parts of every message, also of this one.
+        # Clients iterate over the parts of every message, including this one.
         self.send(self._response([{"text": ""}] if self._parts else [], last=True))
 
     def fail(self, refusal: Refusal, response: Response) -> None:

@@ -1,4 +1,4 @@
-"""The order of the messages of Gemini's stream: each has new parts of the candidates, the last has the reason for the end and the counts.
+"""The order of the messages of Gemini's stream: each has new parts of the candidates, the last has the finish reason and the counts.
 
 After https://ai.google.dev/api/generate-content (read 2026-11-15) and recordings.
 """
@@ -32,12 +32,12 @@ class GeminiGrammar(Grammar):
 
     incidental: ClassVar[dict[str, str]] = {
         "createTime": "the time",
-        "usageMetadata": "counts of what came so far, in every message, and the tier",
+        "usageMetadata": "token counts so far, in every message, and the tier",
         "candidates.finishMessage": "`finishReason` once more, in a sentence",
         "candidates.index": "which candidate it is; some messages do not say that it is the first",
     }
     tolerates: ClassVar[dict[str, frozenset[str]]] = {
-        # Where a request asks for them, the arguments of a call come in pieces.
+        # If a request asks for it, the arguments of a call are sent in pieces.
         "partial_call": frozenset({"gemini"}),
     }
     _has_usage = False
@@ -54,7 +54,7 @@ class GeminiGrammar(Grammar):
             self.expect_members(message["error"], members, "the error")
             self.fail()
             return
-        self.expect(not self.is_over, "after_end", "a message comes behind the last one")
+        self.expect(not self.is_over, "after_end", "a message comes after the last one")
         self._check_head(message)
         candidates = message.get("candidates")
         if as_dict(message.get("promptFeedback")).get("blockReason"):
@@ -79,7 +79,7 @@ class GeminiGrammar(Grammar):
         index = candidate.get("index", 0)
         if not self.expect(type(index) is int, "members", "the index is not a number"):
             return
-        self.expect(index not in self._reasons, "after_end", "a candidate goes on behind its end")
+        self.expect(index not in self._reasons, "after_end", "a candidate continues after its end")
         content = as_dict(candidate.get("content"))
         role = content.get("role", "model")
         self.expect(role == "model", "role", f"the role is {role!r}")
@@ -88,7 +88,7 @@ class GeminiGrammar(Grammar):
         for part in map(as_dict, as_list(parts)):
             self._part(part)
         if reason := candidate.get("finishReason"):
-            self.expect(isinstance(reason, str), "members", "finishReason is not a word")
+            self.expect(isinstance(reason, str), "members", "finishReason is not a string")
             self._reasons.add(index)
             self.is_over = True
 

@@ -1,4 +1,4 @@
-"""What Gemini's API says of its models."""
+"""How Gemini's API describes its models."""
 
 from __future__ import annotations
 

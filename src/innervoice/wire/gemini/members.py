@@ -1,7 +1,7 @@
 """The members of a generateContent request, in the spelling of the API, and how it refuses others.
 
-After google-genai 3.1.0 and recorded requests; the words after Alishahryar1/free-claude-code 542 and flyun/chatAir 108
-(read 2026-11-16). The API takes names with underscores as well.
+After google-genai 3.1.0 and recorded requests; the error texts follow Alishahryar1/free-claude-code 542 and flyun/chatAir 108
+(read 2026-11-16). The API also accepts names with underscores.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def shape_problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
 
 @cache
 def _shape(further: tuple[str, ...]) -> Any:
-    """The shape of a body; `further` are members of a schema that the host has beside the usual ones."""
+    """The shape of a body; `further` are additional members of a schema that the host has."""
     schema: dict[str, Any] = dict.fromkeys((*_SCHEMA, *further))
     schema |= {"items": schema, "anyOf": [schema], "properties": Named(schema)}
     tool = {
@@ -126,7 +126,7 @@ def _shape(further: tuple[str, ...]) -> Any:
 
 
 def _in_both_spellings(shape: Any, made: dict[int, Any]) -> Any:
-    """A shape whose objects have each member in camel case and with underscores; `made` are those done, for a shape may hold itself."""
+    """A shape whose objects have each member in camel case and with underscores; `made` are those already done, because a shape may contain itself."""
     if id(shape) in made:
         return made[id(shape)]
     match shape:

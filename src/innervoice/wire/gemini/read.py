@@ -1,13 +1,13 @@
 """Gemini generateContent -> canonical events.
 
-Enters: whole responses; a stream is many of them, each with new parts only. Leaves: parts in order.
+Input: whole responses; a stream is many of them, each with new parts only. Output: parts in order.
 
 Rules, after https://ai.google.dev/gemini-api/docs/thought-signatures (read 2026-11-15) and recordings:
 
-  1. `thought: true` marks reasoning. A signature does not: it may sit on any part, also on an empty text.
-  2. Texts of one kind go on from chunk to chunk, but a signed part is never joined to another.
-  3. Function calls come whole, or (Vertex) in pieces by JSON path until one without `willContinue`.
-  4. `finishReason` is STOP for calls too. The prompt may be blocked: no candidates at all.
+  1. `thought: true` marks reasoning. A signature does not: it may be on any part, even on an empty text.
+  2. Texts of one kind continue from chunk to chunk, but a signed part is never joined to another.
+  3. Function calls arrive whole, or (Vertex) in pieces by JSON path until one without `willContinue`.
+  4. `finishReason` is STOP for calls as well. The prompt may be blocked: no candidates at all.
   5. Candidates exclude thoughts in the count of tokens, and the prompt excludes that of tools.
 """
 
@@ -56,7 +56,7 @@ _EMPTY = {"text": ""}
 _TRIVIAL = {"text": {"text"}, "thinking": _PLAIN}
 _TEXTLESS = {"thought", *_SEAL}
 SOURCES = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
-"""What the last message says of where the text comes from."""
+"""Members of the last message about the sources of the text."""
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(?:'([^']*)'|\"([^\"]*)\"|([0-9]{1,9}))\]")
 
 
@@ -82,7 +82,7 @@ class GeminiReader(Reader):
         chunk = as_dict(value)
         if not chunk.keys() <= _MEMBERS:
             chunk = self._unusual(chunk)
-        # Every chunk repeats both: they are taken when they change.
+        # Every chunk repeats both: they are read when they change.
         if chunk.get("responseId") != self.id:
             self.id = as_text(chunk.get("responseId")) or self.id
         if chunk.get("modelVersion") != self.model:
@@ -172,14 +172,14 @@ class GeminiReader(Reader):
             self.close(current)
 
     def _begun(self, kind: str, part: dict[str, Any]) -> Part:
-        """A part that comes whole, as it begins: that it is more than its text is known before the text is."""
+        """A part that arrives whole, at its start: whether it has more than its text is known before the text."""
         origin = self.origin({**part, "text": ""}, _SEAL if part.get("thoughtSignature") else ())
         if kind == "text":
             return Text("", complete=False, origin=origin)
         return Thinking("", "full" if part.get("text") else "hidden", complete=False, origin=origin)
 
     def _pause(self) -> None:
-        """What came so far is a part of its own."""
+        """Ends the text so far as a separate part."""
         slot, self._current = self._current, None
         if slot and slot.open:
             self.close(slot)
@@ -246,7 +246,7 @@ class GeminiReader(Reader):
         )
 
     def _use(self, usage: Any) -> None:
-        # Chunks often repeat the count of the one before.
+        # Chunks often repeat the count of the previous one.
         if usage == self._counted or not isinstance(usage, dict):
             return
         self._counted = usage
@@ -276,7 +276,7 @@ class GeminiReader(Reader):
 
 
 def _put(arguments: dict[str, Any], piece: dict[str, Any]) -> None:
-    """Writes a piece of the arguments where its path says; a string goes on where it was left."""
+    """Writes a piece of the arguments at its path; a string continues where it was left."""
     path = as_text(piece.get("jsonPath")) or ""
     steps = [
         int(step[3]) if step[3] else step[0] or step[1] or step[2] for step in _STEP.findall(path)

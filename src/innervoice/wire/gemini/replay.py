@@ -1,4 +1,4 @@
-"""How turns go back to Gemini: version 3 and later wants a signature on the first call of each step."""
+"""How turns are sent back to Gemini: version 3 and later requires a signature on the first call of each step."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _GeminiReplay(Replay):
     result_id = ("functionResponse", "id")
 
     def kept(self, part: Thinking) -> Thinking | None:
-        """A summary of thoughts is for people; what the model reads is in the signatures."""
+        """A summary of thoughts is for people; the model reads the signatures."""
         return part if part.origin is None or part.origin.seals else None
 
     def fills(self, row: ModelRow) -> bool:

@@ -25,7 +25,7 @@ SKIPS = (
 """Values that are accepted in place of a signature, in plain text and in base64."""
 MOST_CANDIDATES = 8
 _LONG = 40
-"""Of longer histories the API says only that something is wrong (xesws/socrates-pen 0.23.1; the number is ours)."""
+"""For longer histories the API says only that something is wrong (xesws/socrates-pen 0.23.1; the number is ours)."""
 
 
 def problems(
@@ -93,7 +93,7 @@ def signature_of(part: dict[str, Any]) -> Any:
 
 
 def current_turn(contents: list[dict[str, Any]]) -> int:
-    """Where the current turn starts: at the last content of the user that is not only results."""
+    """Where the current turn starts: at the last user content that is not only results."""
     for number in range(len(contents) - 1, -1, -1):
         parts = [as_dict(part) for part in as_list(contents[number].get("parts"))]
         if contents[number].get("role") != "model" and any(
@@ -104,7 +104,7 @@ def current_turn(contents: list[dict[str, Any]]) -> int:
 
 
 def needs_signatures(model: str) -> bool:
-    """Whether a model demands the signatures of the current turn: Gemini 3 and later, but those for images."""
+    """Whether a model requires the signatures of the current turn: Gemini 3 and later, except those for images."""
     version = re.match(r"gemini-(\d{1,3})", model.rsplit("/", 1)[-1])
     return version is not None and int(version[1]) >= 3 and "image" not in model
 

@@ -61,7 +61,7 @@ def read_request(body: dict[str, Any]) -> Request:
     elsewhere: dict[str, Any] = {}
     if config.get("responseMimeType") == "application/json":
         if google := config.get("responseSchema"):
-            # Google's own kind of schema goes back as it came.
+            # Google's own kind of schema is sent back unchanged.
             elsewhere["response_format"] = (None, schema_format(standard_schema(google)))
         else:
             del config["responseMimeType"]
@@ -140,7 +140,7 @@ def _choice(config: Any) -> str | None:
 
 
 def _nearest_choice(config: Any) -> str | None:
-    """The nearest choice of other dialects, for one that they cannot express: a mode of Google's own, or several names."""
+    """The nearest tool choice of other dialects, for one that they cannot express: a mode of Google's own, or several names."""
     mode = as_dict(as_dict(config).get("functionCallingConfig")).get("mode")
     return _NEAREST.get(mode) if isinstance(mode, str) else None
 
@@ -166,7 +166,7 @@ def _content(content: dict[str, Any], calls: OpenCalls) -> Message:
 def _result(call_id: str, response: dict[str, Any], part: Any) -> ToolResult:
     """A result: the value under one of the usual names is its content, and any other object is its content as a whole.
 
-    Files in a result are in parts of their own.
+    Files in a result are in separate parts.
     """
     value = response.get("response")
     failed = isinstance(value, dict) and set(value) == {"error"}

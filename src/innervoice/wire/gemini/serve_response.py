@@ -1,4 +1,4 @@
-"""How an answer of Gemini's generateContent ends: its reasons, its counts, and the errors in its place."""
+"""How an answer of Gemini's generateContent ends: its reasons, its counts, and its errors."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def write_error(refusal: Refusal) -> dict[str, Any]:
     kind = refusal.type or _ERRORS.get(refusal.status, usual)
     error: dict[str, Any] = {"code": refusal.status, "message": refusal.text, "status": kind}
     if wait := refusal.headers.get("retry-after"):
-        # Google's clients read it here, and not in the header.
+        # Google's clients read it here, not in the header.
         error["details"] = [{"@type": _RETRY_INFO, "retryDelay": f"{wait}s"}]
     return {"error": error}
 

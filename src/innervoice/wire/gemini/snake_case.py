@@ -1,6 +1,6 @@
-"""Names of google-genai's `model_dump()` -> names of the wire.
+"""Names of google-genai's `model_dump()` -> names of the wire format.
 
-The SDK's objects name their members in snake_case, fill what did not come with None, and write bytes as URL-safe base64. A caller's own
+The SDK's objects name their members in snake_case, fill missing ones with None, and write bytes as URL-safe base64. A caller's own
 names, in the arguments of a call, stay as they are.
 """
 
@@ -20,7 +20,7 @@ _STANDARD = str.maketrans("-_", "+/")
 
 
 def wire_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
-    """A chunk with the names of the wire, as far as it is read; parts are renamed one by one."""
+    """A chunk with the names of the wire format, as far as it is read; parts are renamed one by one."""
     if not _is_renamed(chunk):
         return chunk
     made = _renamed(chunk)
@@ -31,7 +31,7 @@ def wire_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
 
 
 def wire_part(part: dict[str, Any]) -> dict[str, Any]:
-    """A part with the names of the wire."""
+    """A part with the names of the wire format."""
     if not _is_renamed(part):
         return part
     made = _renamed(part)
@@ -50,7 +50,7 @@ def wire_part(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_renamed(members: dict[str, Any]) -> bool:
-    """Whether a name is in snake_case, which none on the wire is."""
+    """Whether a name is in snake_case, which is never used on the wire."""
     return any("_" in name for name in members)
 
 

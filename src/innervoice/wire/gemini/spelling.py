@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["camel_case"]
 
 _UNDERSCORE = re.compile(r"_([a-z])")
-# What these members hold is the caller's own, under the caller's names.
+# The contents of these members are the caller's own, with the caller's names.
 _FREE = {"args", "parameters", "parametersJsonSchema", "response", "responseJsonSchema", "responseSchema"}  # fmt: skip
 
 

@@ -62,7 +62,7 @@ def _contents(messages: list[Message]) -> list[dict[str, Any]]:
 
 
 def write_part(part: Part, names: dict[str, str], invented: set[str]) -> Any:
-    """The wire's part; results need the names of all calls, and whose ids were invented."""
+    """The part in the wire format; results need the names of all calls, and the ids that were invented."""
     block = block_of(part)
     match part:
         case Opaque():

@@ -1,6 +1,6 @@
-"""Parts -> the chunks of Mistral's chat API, as they come: as chat, with thinking as chunks of the content.
+"""Parts -> the chunks of Mistral's chat API, as they arrive: as in chat, with thinking as chunks of the content.
 
-A call comes whole, and the counts come with the reason for the end. Content that goes on in a list goes on with the last chunk of its
+A call is sent whole, and the counts come with the finish reason. Content that continues in a list continues the last chunk of its
 kind, so a new part does not come first in its list.
 """
 
@@ -31,18 +31,18 @@ class MistralWriter(ChatWriter):
     sends_lists: ClassVar[bool] = True
 
     def carry(self, number: int, part: Thinking) -> None:
-        """There is no slot for what a client could carry."""
+        """There is no member for an envelope."""
         if not part.text:
             self.left_out(part)
 
     def begin_call(self, number: int, call: ToolCall) -> None:
-        """A call comes whole."""
+        """A call is sent whole."""
 
     def free_form_block(self, call: ToolCall, text: str) -> None:
         """There are no free-form tools."""
 
     def add_arguments(self, number: int, text: str) -> None:
-        """A call comes whole."""
+        """Writes a call as a whole."""
 
     def end_call(self, number: int, call: ToolCall) -> None:
         known = call if self.own_block(call) else call.replace(origin=None)

@@ -1,4 +1,4 @@
-"""The order of the chunks of Mistral's chat API: as chat, but a call comes whole, and the counts come with the reason for the end."""
+"""The order of the chunks of Mistral's chat API: as in chat, but a call is sent whole, and the counts come with the finish reason."""
 
 from __future__ import annotations
 

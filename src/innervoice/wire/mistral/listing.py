@@ -1,4 +1,4 @@
-"""What Mistral's API says of its models."""
+"""How Mistral's API describes its models."""
 
 from __future__ import annotations
 

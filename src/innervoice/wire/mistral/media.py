@@ -1,4 +1,4 @@
-"""Files in Mistral's chat API: images, sounds, and documents by a URL that may hold their data."""
+"""Files in Mistral's chat API: images, audio, and documents by a URL that may contain their data."""
 
 from __future__ import annotations
 

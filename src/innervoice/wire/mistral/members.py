@@ -1,6 +1,6 @@
 """The members of a request of Mistral's chat API, after mistralai's models, and how it refuses others.
 
-The words after charmbracelet/crush 1590 and Gage-Technologies/mistral-go 3 (read 2026-11-16).
+The error texts follow charmbracelet/crush 1590 and Gage-Technologies/mistral-go 3 (read 2026-11-16).
 """
 
 from __future__ import annotations

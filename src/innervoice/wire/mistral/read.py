@@ -1,4 +1,4 @@
-"""Mistral chat -> canonical events: what chat hosts send, with content that may be a list of chunks."""
+"""Mistral chat -> canonical events: like other chat hosts, with content that may be a list of chunks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class MistralReader(ChatReader):
     dialect: ClassVar[str] = "mistral"
 
     def fail(self, error: Any) -> None:
-        """Takes an error; one of validation says in a list of details what is wrong."""
+        """Reads an error; a validation error has a list of details."""
         super().fail(error)
         details = as_list(as_dict(as_dict(error).get("message")).get("detail"))
         said = [text for entry in details if (text := as_text(as_dict(entry).get("msg")))]

@@ -1,4 +1,4 @@
-"""What Mistral's chat API refuses about reasoning: as chat hosts do, and every member it does not know."""
+"""What Mistral's chat API refuses about reasoning: the same as chat hosts, and every unknown member."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def problems(
 
 
 def _answered(messages: list[dict[str, Any]]) -> Iterator[Refusal]:
-    """Behind each message are as many results as it has calls; the calls of the last message may be open."""
+    """After each message there are as many results as it has calls; the calls of the last message may be open."""
     counts = [[0, 0]]
     for message in messages:
         if message.get("role") == "tool":

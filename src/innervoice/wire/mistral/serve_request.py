@@ -1,6 +1,6 @@
 """The server's side of Mistral's chat API: as chat, with thinking as chunks of the content.
 
-In a stream a call comes whole and the usage with the finish reason. What does not validate is refused with
+In a stream a call is sent whole and the usage with the finish reason. A body that does not validate is refused with
 status 422 and a list of details under `message`
 (https://github.com/editor-code-assistant/eca/issues/231, read 2026-11-15).
 """
@@ -40,7 +40,7 @@ def read_request(body: dict[str, Any]) -> Request:
 
 
 def write_answer(answer: Response) -> dict[str, Any]:
-    """The body of a completion; reasoning is not counted apart."""
+    """The body of a completion; reasoning is not counted separately."""
     message = chat.message_of(answer, _DIALECT, _thinking)
     texts = [part.text for part in wholes(answer.parts) if isinstance(part, Text)]
     if isinstance(message["content"], str) and len(texts) > 1:

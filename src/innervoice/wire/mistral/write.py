@@ -13,7 +13,7 @@ __all__ = ["write"]
 
 
 def write(request: Request, model: str, limit: str) -> dict[str, Any]:
-    """The body: as chat hosts take it, but for what Mistral does not know and refuses."""
+    """The body: as for chat hosts, without members that Mistral refuses."""
     body = chat.write(request, model, limit, write_media)
     body.pop("stream_options", None)
     body["messages"] = [_known(message) for message in body["messages"]]
@@ -21,7 +21,7 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
 
 
 def _known(message: dict[str, Any]) -> dict[str, Any]:
-    """A message without what other chat hosts have: the role of developers, names of users, cache marks."""
+    """A message without members of other chat hosts: the developer role, names of users, cache marks."""
     role, content = message["role"], message.get("content")
     made = {**message, "role": "system"} if role == "developer" else dict(message)
     if role != "tool":

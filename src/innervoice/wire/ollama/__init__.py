@@ -34,7 +34,7 @@ DIALECT = Dialect(
     name="ollama",
     package=__name__,
     endpoints={"GET /api/tags": "models", "GET /api/version": "version", "POST /api/show": "show"},
-    # The release whose API this is; clients compare it with the least that they work with.
+    # The release whose API this is; clients compare it with their minimum version.
     about={"version": "0.40.12"},
     places={
         name: ("options", name)

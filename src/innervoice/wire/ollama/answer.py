@@ -1,7 +1,7 @@
-"""Parts -> the lines of Ollama's /api/chat, as they come.
+"""Parts -> the lines of Ollama's /api/chat, as they arrive.
 
 After ollama's server/routes.go (fb3076099, 2026-08-21): thinking and content in pieces, each call whole, and a last line that is done
-and has the counts. Durations are left out, for nothing here knows a clock.
+and has the counts. Durations are left out, because nothing here has a clock.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class OllamaWriter(FieldWriter):
         self._begun: list[int] = []  # the calls that were not sent, in their order
 
     def start(self) -> None:
-        """Nothing comes before the first words."""
+        """Writes nothing before the first text."""
 
     def say(self, number: int, kind: str, text: str) -> None:
         self._send({_FIELDS[kind]: text})
@@ -49,7 +49,7 @@ class OllamaWriter(FieldWriter):
         self._begun.append(number)
 
     def add_arguments(self, number: int, text: str) -> None:
-        """A call comes whole."""
+        """Writes a call as a whole."""
 
     def end_call(self, number: int, call: ToolCall) -> None:
         block = self.own_block(call)
@@ -76,7 +76,7 @@ class OllamaWriter(FieldWriter):
         self.send(write_error(refusal))
 
     def ping(self) -> Frame:
-        """A line without words: Ollama's client reads every line as JSON, a blank one too."""
+        """A line without text: Ollama's client parses every line as JSON, even a blank one."""
         message = {"role": "assistant", "content": ""}
         return Frame(dump_json({**self._head(), "message": message, "done": False}))
 

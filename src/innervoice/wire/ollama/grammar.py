@@ -24,7 +24,7 @@ class OllamaGrammar(Grammar):
 
     def message(self, message: dict[str, Any], frame: Frame) -> None:
         self.expect(frame.name is None, "event_name", "a line has no name")
-        self.expect(not self.is_over, "after_end", "a line comes behind the last one")
+        self.expect(not self.is_over, "after_end", "a line comes after the last one")
         if "error" in message:
             self.expect_members(message, {"error": str}, "the error")
             self.fail()

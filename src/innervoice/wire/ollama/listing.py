@@ -1,4 +1,4 @@
-"""What an Ollama server says of its models."""
+"""How an Ollama server describes its models."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _details(model: ModelFacts) -> dict[str, Any]:
 
 
 def model_card(model: ModelFacts) -> dict[str, Any]:
-    """The reply of /api/show, whose sizes are named after the model's architecture."""
+    """The response of /api/show, whose sizes are named after the model's architecture."""
     sizes = {f"{model.owner}.context_length": model.context} if model.context else {}
     return {
         "modelfile": "",

@@ -1,4 +1,4 @@
-"""Files in Ollama's chat API: images, by their data, in a list beside the text."""
+"""Files in Ollama's chat API: images, as data, in a list next to the text."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def write_media(part: Media) -> Any:
 
 
 def read_media(block: Any) -> Media | None:
-    """The image that an entry of the list `images` is."""
+    """The image of an entry of the list `images`."""
     return Media("image/png", block) if isinstance(block, str) and block else None

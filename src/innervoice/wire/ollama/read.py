@@ -1,13 +1,13 @@
 """Ollama /api/chat -> canonical events.
 
-Enters: one object a line; a whole body is a single one. Leaves: reasoning, text and calls as they come.
+Input: one object per line; a whole body is a single one. Output: reasoning, text and calls as they arrive.
 
 Rules, after ollama's api/types.go and server/routes.go (fb3076099, 2026-08-21):
 
   1. `thinking` is a field: one part, however it alternates with the content.
-  2. Calls come whole, their arguments as an object.
+  2. Calls arrive whole, their arguments as an object.
   3. `done: true` is the end; `done_reason` may be missing. An error is a line of its own.
-  4. `eval_count` includes the reasoning, which is not counted apart.
+  4. `eval_count` includes the reasoning, which is not counted separately.
 """
 
 from __future__ import annotations

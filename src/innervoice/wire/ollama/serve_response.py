@@ -1,4 +1,4 @@
-"""How an answer of Ollama's /api/chat ends: its reasons, and the errors in its place."""
+"""How an answer of Ollama's /api/chat ends: its reasons, and its errors."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = [
 
 _DIALECT = "ollama"
 _CREATED = "2026-01-01T00:00:00Z"
-"""The wire wants a time, and we know none."""
+"""The API requires a time, and none is known."""
 
 
 def write_error(refusal: Refusal) -> dict[str, Any]:
-    """The body of an error: a text, and nothing else."""
+    """The body of an error: only a text."""
     return {"error": refusal.text}
 
 
 def write_stream_error(refusal: Refusal) -> Frame:
-    """An error in the middle of a stream: a line like the body of one."""
+    """An error in the middle of a stream: a line like the body of an error."""
     return Frame(dump_json(write_error(refusal)))
 
 

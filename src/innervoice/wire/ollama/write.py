@@ -58,7 +58,7 @@ def _message(message: Message) -> list[dict[str, Any]]:
             case Text():
                 turn["content"] += part.text
             case Thinking() if block_of(part) is not None and not is_inline(part):
-                # The field is one text; two are separated as the views separate them.
+                # The field is one text; two parts are separated as in the views.
                 known = turn.get("thinking")
                 turn["thinking"] = f"{known}\n\n{part.text}" if known else part.text
             case ToolCall():
@@ -67,16 +67,14 @@ def _message(message: Message) -> list[dict[str, Any]]:
             case Media() if part.data:
                 turn.setdefault("images", []).append(part.data)
             case Media() | Opaque() if message.role != "assistant":
-                raise UsageError(
-                    "Ollama takes text and images by their data, and nothing else, from the user"
-                )
+                raise UsageError("Ollama accepts only text and images as data in a user message")
             case _:
                 pass
     return [*written, turn] if turn["content"] or len(turn) > 2 or not written else written
 
 
 def _names(message: Message, result: ToolResult) -> dict[str, Any]:
-    """What names the call of a result: its id, or the function if the result came so."""
+    """The member that names the call of a result: its id, or the function if the result came so."""
     kept = message.origin.block if message.origin and isinstance(message.origin.block, dict) else {}
     named = {"tool_name": kept["tool_name"]} if "tool_name" in kept else {}
     return (

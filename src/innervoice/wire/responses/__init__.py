@@ -30,7 +30,7 @@ def _history_looks_like(items: list[dict[str, Any]]) -> bool:
 
 
 def _is_item(item: dict[str, Any]) -> bool:
-    """Whether it is one of this API's; Gemini's Interactions have calls of the same type, with arguments that are an object."""
+    """Whether it belongs to this API; Gemini's Interactions have calls of the same type, with arguments that are an object."""
     return as_text(item.get("type")) in _ITEMS and not isinstance(item.get("arguments"), dict)
 
 

@@ -1,12 +1,12 @@
-"""Parts -> the events of the Responses API, as they come.
+"""Parts -> the events of the Responses API, as they arrive.
 
 Rules, after https://platform.openai.com/docs/api-reference/responses-streaming (read 2026-11-15) and recordings:
 
-  1. An item is added empty, its entries come in pieces, and it is done as a whole, which is when its encrypted content is said.
+  1. An item is added empty, its entries are sent in pieces, and it is done as a whole, with its encrypted content.
      Its id and its index are the same in every event.
-  2. Parts that share an item are entries of one. A part of another dialect is an item of its own: reasoning has its text as a summary,
+  2. Parts that share an item are entries of one. A part of another dialect is a separate item: reasoning has its text as a summary,
      which is what clients show.
-  3. Every event has the next number, and the last one holds the whole response.
+  3. Every event has the next number, and the last one has the whole response.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["ResponsesWriter"]
 
 
 class _Entry(NamedTuple):
-    """An entry of an item: where it stands, its type, the names of its events, the member that numbers it and the one with its text."""
+    """An entry of an item: its place, its type, the names of its events, the member that numbers it and the one with its text."""
 
     place: str
     type: str
@@ -118,7 +118,7 @@ class ResponsesWriter(AnswerWriter):
         self._send("response.output_item.added", output_index=len(self._output), item=_copy(item))
 
     def _new_item(self, part: Part, name: str | None, own: dict[str, Any] | None) -> dict[str, Any]:
-        """An item before its first entry, with what its own says of itself from the beginning."""
+        """An item before its first entry, with the members that it had from the beginning."""
         known = {key: value for key, value in (own or {}).items() if key != "encrypted_content"}
         kind = _kind_of(part, known)
         head = {"id": name or f"{_STARTS[kind]}_{self._suffix}_{len(self._output)}", "type": kind}
@@ -252,7 +252,7 @@ class ResponsesWriter(AnswerWriter):
         self._send(f"response.{body['status']}", response=body)
 
     def _take_last_seals(self, response: Response) -> None:
-        """The last event may seal an item anew, and then that is the seal which counts."""
+        """The last event may seal an item anew, and then that seal counts."""
         blocks = [block for part in response.parts if (block := self.own_block(part))]
         last = {block.get("id"): block for block in blocks if block.get("encrypted_content")}
         for number, item in enumerate(self._output):
@@ -278,7 +278,7 @@ class ResponsesWriter(AnswerWriter):
         return body
 
     def _send_delta(self, event: str, entry: _Entry | None, text: str) -> None:
-        """Adds a piece. All but the text and the number of the event is encoded once for each entry."""
+        """Adds a piece. Everything but the text and the number of the event is encoded once for each entry."""
         if self._delta is None:
             more: dict[str, Any] = {"logprobs": []} if entry is _TEXT else {}
             members = {"type": f"{event}.delta", **self._place(entry), **more, "delta": ""}
@@ -294,7 +294,7 @@ class ResponsesWriter(AnswerWriter):
 
 
 def _kind_of(part: Part, own: dict[str, Any]) -> str:
-    """The type of the item that a part goes into."""
+    """The type of the item for a part."""
     if isinstance(part, ToolCall):
         custom = own.get("type") == "custom_tool_call"
         return "custom_tool_call" if custom else "function_call"
@@ -307,7 +307,7 @@ def _copy(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_written(whole: dict[str, Any], item: dict[str, Any]) -> dict[str, Any]:
-    """An item as it was received, with its entries where they were written: their place may be known only now."""
+    """An item as received, with its entries where they were written: their place may be known only now."""
     written = {name: item[name] for name in ("summary", "content") if item.get(name)}
     received = {name for name in ("summary", "content") if whole.get(name)}
     same = received == written.keys()

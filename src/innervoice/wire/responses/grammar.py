@@ -41,17 +41,17 @@ class ResponsesGrammar(Grammar):
         "response.usage": "counts",
         "response.tool_usage": "counts",
         "copilot_usage": "counts and prices",
-        "response.content_filters": "what Azure's filter says; if it blocks something, the status says so, too",
+        "response.content_filters": "the result of Azure's filter; if it blocks something, the status says so as well",
         "response.output_text": "the text once more",
         "logprobs": "how likely each token was",
         "part.logprobs": "the same",
         **{f"response.{name}": "a setting of the request, once more" for name in _ECHOED},
     }
     tolerates: ClassVar[dict[str, frozenset[str]]] = {
-        # Events without names, and vLLM's content that is numbered on from the reasoning of another item.
+        # Events without names, and vLLM's content whose numbering continues that of the reasoning item.
         "event_name": frozenset({"openrouter", "bedrock-mantle"}),
         "entry_index": frozenset({"bedrock-mantle"}),
-        # An item begins before the one before it is done, ids are made anew at the end, and [DONE] follows.
+        # An item begins before the previous one is done, ids change at the end, and [DONE] follows.
         "two_items": frozenset({"openrouter"}),
         "last_id": frozenset({"openrouter", "github-copilot"}),
         "done": frozenset({"openrouter"}),
@@ -73,7 +73,7 @@ class ResponsesGrammar(Grammar):
         text = f"{kind} has the number {number}, not {self._sequence}"
         self.expect(number == self._sequence, "sequence", text)
         self._sequence += 1
-        self.expect(not self.is_over, "after_end", f"{kind} comes behind the end")
+        self.expect(not self.is_over, "after_end", f"{kind} comes after the end")
         if kind == "error":
             self.expect_members(message, {"message": str}, "the error")
             self.fail()
@@ -94,7 +94,7 @@ class ResponsesGrammar(Grammar):
     def _begin(self, name: str, response: dict[str, Any]) -> None:
         order = {"created": ("",), "queued": ("created",), "in_progress": ("created", "queued")}
         fits = self._state in order[name]
-        self.expect(fits, "order", f"{name} comes behind {self._state or 'nothing'}")
+        self.expect(fits, "order", f"{name} comes after {self._state or 'nothing'}")
         self._state = name
         self._check_response(response, "in_progress" if name == "created" else name)
         self.expect(response.get("output") == [], "head", "the response begins with output")
@@ -161,5 +161,5 @@ class ResponsesGrammar(Grammar):
 
 
 def _unsealed(item: dict[str, Any]) -> dict[str, Any]:
-    """An item without its seal, which OpenAI encrypts anew each time that it sends it."""
+    """An item without its seal, which OpenAI encrypts anew each time it sends it."""
     return {name: value for name, value in item.items() if name != "encrypted_content"}

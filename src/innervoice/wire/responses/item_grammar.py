@@ -10,7 +10,7 @@ __all__ = ["ItemGrammar"]
 
 
 class Expect(Protocol):
-    """Complains unless something holds."""
+    """Adds an error unless the condition holds."""
 
     def __call__(self, holds: object, rule: str, text: str) -> bool: ...
 
@@ -52,7 +52,7 @@ class ItemGrammar:
 
     def __init__(self, item: dict[str, Any], expect: Expect) -> None:
         self.item = item
-        """As it was added; once it is done, as it is."""
+        """The item as it was added; once it is done, the final item."""
         self.id = as_text(item.get("id"))
         self.type = as_text(item.get("type")) or ""
         self.is_done = False
@@ -71,7 +71,7 @@ class ItemGrammar:
             expect(not missing, "members", f"the call lacks {missing}")
 
     def event(self, name: str, event: dict[str, Any]) -> None:
-        """An event that belongs to the item."""
+        """Checks an event of the item."""
         if name == "output_item.done":
             self._end(as_dict(event.get("item")))
             return
@@ -135,7 +135,7 @@ class ItemGrammar:
     def _piece(self, stem: str, moment: str, event: dict[str, Any], member: str) -> None:
         """A delta, or the whole text at its end."""
         if self._text is None:
-            self._expect(False, "after_text", f"{stem}.{moment} comes behind its end")
+            self._expect(False, "after_text", f"{stem}.{moment} comes after its end")
         elif moment == "delta":
             delta = event.get("delta")
             self._expect(isinstance(delta, str), "members", f"{stem}.delta lacks 'delta'")

@@ -1,4 +1,4 @@
-"""The items of a Responses answer, and the parts that each of them is.
+"""The items of a Responses answer, and the parts of each of them.
 
 A reasoning item is one part for each entry of its summary and of its content, all with one `origin.item`;
 one without entries is a single hidden part. A message is one part for each entry of its content. The
@@ -25,41 +25,41 @@ _SUMMARY, _CONTENT = "summary", "content"
 
 
 class Leaders:
-    """The reasoning items of an answer, by their index: other items come behind one of them."""
+    """The reasoning items of an answer, by their index: other items follow one of them."""
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
         self._order: list[int] = []
 
     def call(self, index: int, name: str) -> None:
-        """Takes down the name of a reasoning item; the last word counts."""
+        """Records the id of a reasoning item; the last one counts."""
         if index not in self._names:
             insort(self._order, index)
         self._names[index] = name
 
     def drop(self, index: int) -> None:
-        """An item turned out not to be reasoning."""
+        """Removes an item that turned out not to be reasoning."""
         if index in self._names:
             del self._names[index]
             self._order.remove(index)
 
     def before(self, index: int) -> str | None:
-        """The name of the reasoning item that an item came behind."""
+        """The id of the reasoning item that an item follows."""
         at = bisect_left(self._order, index)
         return self._names[self._order[at - 1]] if at else None
 
 
 class Item:
-    """One item while it comes, and after.
+    """One item while it arrives, and after.
 
-    The reader is an argument of each call and not kept: a reference cycle would have to wait for the garbage collector.
+    The reader is an argument of each call and not stored: a reference cycle would have to wait for the garbage collector.
     """
 
     done = False
     refuses = False
     """Whether an entry of it is a refusal."""
     is_sealed = False
-    """Whether it began with a place for a seal."""
+    """Whether it began with a member for a seal."""
     _place: Slot | None = None
 
     def __init__(self, index: int, item: dict[str, Any], leaders: Leaders) -> None:
@@ -69,7 +69,7 @@ class Item:
         self.describe(item)
 
     def describe(self, item: dict[str, Any]) -> None:
-        """Takes what the wire says of it now."""
+        """Updates the item with its latest wire form."""
         self.item = item
         self.type = as_text(item.get("type")) or ""
         self.name = as_text(item.get("id")) or f"item_{self.index}"
@@ -80,12 +80,12 @@ class Item:
 
     @property
     def text(self) -> str:
-        """The text, or the arguments, that came so far."""
+        """The text, or the arguments, received so far."""
         keys = sorted(self._slots, key=lambda key: (key[0] == _CONTENT, key[1]))
         return "".join(self._slots[key].text for key in keys)
 
     def read_whole(self, reader: Reader) -> None:
-        """Reads an item that comes in one piece."""
+        """Reads an item that arrives in one piece."""
         kind = _KINDS.get(self.type)
         if kind is None:
             self.finish(reader)
@@ -102,10 +102,10 @@ class Item:
                 reader.whole(said, Text("", complete=False, origin=said.origin))
             first = False
 
-    # ---- while it comes ------------------------------------------------------------------------
+    # ---- while it arrives ----------------------------------------------------------------------
 
     def take_place(self, reader: Reader) -> None:
-        """Opens its first part, so that items which end late still stand where they began."""
+        """Opens its first part, so that items that end late keep their position."""
         if self._slots or self._place:
             return
         if self.type in _CALLS:
@@ -134,20 +134,20 @@ class Item:
         return reader.open(_KINDS.get(self.type, "text"), {}, begun)
 
     def _begun(self, reader: Reader, where: str | None = None) -> Part | None:
-        """What is known of a part as it begins: its item, as it began too, and whether that has summaries."""
+        """What is known about a part at its start: its item, and whether that has summaries."""
         if self.type not in _KINDS:
             return None
         origin = reader.origin(None if where else self.item, item=self.name)
         if self.type == "message":
             return Text("", complete=False, origin=origin)
-        # An API that seals what was thought shows a summary of it at most.
+        # An API that seals reasoning shows at most a summary of it.
         is_shown = self.item.get(_CONTENT) is not None and not self.is_sealed
         where = where or (_CONTENT if is_shown else _SUMMARY)
         form: Form = "summary" if where == _SUMMARY else "full"
         return Thinking("", form, complete=False, origin=origin)
 
     def add(self, reader: Reader, where: str, number: int, text: Any) -> None:
-        """More of an entry."""
+        """Adds to an entry."""
         if isinstance(text, str):
             slot = self.slot(reader, where, number)
             if slot.open:
@@ -156,22 +156,22 @@ class Item:
             reader.odd(text, where)
 
     def fill(self, reader: Reader, where: str, number: int, text: Any) -> None:
-        """The whole text of an entry: adds what the deltas left out."""
+        """Sets the whole text of an entry: adds what the deltas left out."""
         if not isinstance(text, str):
             return
         slot = self.slot(reader, where, number)
         if not slot.open:
             return
-        # Half a character that waits for the other half has come, too.
+        # Half a character that waits for the other half counts as received.
         if text.startswith(came := slot.text + slot.half):
             reader.add(slot, text[len(came) :])
 
-    # ---- when it is over -----------------------------------------------------------------------
+    # ---- at the end ----------------------------------------------------------------------------
 
     def finish(
         self, reader: Reader, item: dict[str, Any] | None = None, *, complete: bool = True
     ) -> None:
-        """Ends its parts, with the item as it is in the end."""
+        """Ends its parts, with the final item."""
         if item and item is not self.item:
             self.describe(item)
         self.done = True
@@ -187,7 +187,7 @@ class Item:
                 reader.end(slot, self._part(reader, slot, complete=complete))
 
     def _numbers(self) -> dict[str, list[int]]:
-        """The numbers of the entries that came, by their place: not every server counts them from zero."""
+        """The numbers of the entries, by their place: not every server counts them from zero."""
         found: dict[str, list[int]] = {}
         if not self._slots:
             return found
@@ -196,7 +196,7 @@ class Item:
         return found
 
     def revise(self, reader: Reader, item: dict[str, Any]) -> None:
-        """The last word about an item that is over: its seals may have been written anew."""
+        """Revises an item that has ended: its seals may have been written anew."""
         self.describe(item)
         for slot in self._slots.values():
             reader.replace(slot.index, self._part(reader, slot, complete=True))
@@ -259,7 +259,7 @@ class Item:
 
 
 def text_of(item: dict[str, Any]) -> str:
-    """The text of an item as the wire has it, in the order of `Item.text`; the arguments of a call."""
+    """The text of an item in its wire form, in the order of `Item.text`; the arguments of a call."""
     if member := _CALLS.get(as_text(item.get("type")) or ""):
         return arguments_of(item.get(member, ""))
     entries = (
@@ -271,7 +271,7 @@ def text_of(item: dict[str, Any]) -> str:
 
 
 def _number(came: list[int] | None, position: int) -> int:
-    """The number under which an entry came, of those in its place; new ones are numbered behind them."""
+    """The number of an entry among those in its place; new ones are numbered after them."""
     if not came:
         return position
     if position < len(came):

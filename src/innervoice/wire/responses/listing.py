@@ -1,4 +1,4 @@
-"""What OpenAI's API says of its models; an unknown one is an invalid request in Responses."""
+"""How OpenAI's API describes its models; an unknown one is an invalid request in Responses."""
 
 from __future__ import annotations
 

@@ -16,11 +16,11 @@ from innervoice.wire.responses.items import Item, text_of
 __all__ = ["Matches"]
 
 _COMPARED = 16
-"""How many items are compared by their text: nearly always the first is the one, and the time stays linear."""
+"""How many items are compared by their text: nearly always the first one matches, and the time stays linear."""
 
 
 class Matches:
-    """The items that came, until the items of a terminal response claim them."""
+    """The items of the stream, until the items of a terminal response claim them."""
 
     def __init__(self, items: list[Item], output: list[Any]) -> None:
         named: dict[tuple[str, str], list[Item]] = {}
@@ -37,14 +37,14 @@ class Matches:
         self._claimed: set[int] = set()
 
     def of(self, item: dict[str, Any]) -> Item | None:
-        """The item that came before, or None for one that is new."""
+        """The matching item of the stream, or None for one that is new."""
         named = [found for key in _keys(item) for found in self._named.get(key, ())]
         for found in named:
             if found.index not in self._claimed:
                 self._claimed.add(found.index)
                 return found
         text = text_of(item)
-        # An item that stands in the terminal response twice is one item.
+        # An item that occurs twice in the terminal response is one item.
         again = (found for found in named if found.text == text)
         return next(again, None) or self._alike(as_text(item.get("type")) or "", text)
 
@@ -59,7 +59,7 @@ class Matches:
 
 
 def _keys(item: dict[str, Any]) -> list[tuple[str, str]]:
-    """The names of an item, each with the item's type: some servers name all items alike."""
+    """The names of an item, each with the item's type: some servers use the same name for all items."""
     kind = as_text(item.get("type")) or ""
     names = (item.get("id"), item.get("call_id"))
     return [(kind, name) for name in names if isinstance(name, str) and name]

@@ -1,15 +1,15 @@
 """OpenAI Responses -> canonical events.
 
-Enters: a whole response, or the events of a stream. Leaves: the parts of every item, in order.
+Input: a whole response, or the events of a stream. Output: the parts of every item, in order.
 
 Rules, after https://platform.openai.com/docs/api-reference/responses-streaming (read 2026-11-15) and recordings:
 
   1. Items are distinguished by `output_index`, not by their id: GitHub Copilot changes it with every event. Where events have no
      index (llama.cpp's server), the id distinguishes them.
   2. `encrypted_content` differs in `added`, `done` and the terminal response, and is never joined: the terminal
-     one counts, else the one of `done`; that of `added` is not whole.
+     one counts, or else the one of `done`; that of `added` is not complete.
   3. Items may end in another order than they began, indexes may have gaps, `item` may be null, and `done` events
-     may be missing altogether: the terminal response fills what did not come. Its items are matched by id, and those whose id
+     may be missing altogether: the terminal response fills the gaps. Its items are matched by id, and those whose id
      changed by their type and text, never by their position.
   4. `response.completed`, `.incomplete` and `.failed` are the end; `[DONE]` need not come.
 """
@@ -43,7 +43,7 @@ _DELTAS = {
     "response.function_call_arguments.delta": ("content", ""),
     "response.custom_tool_call_input.delta": ("content", ""),
 }
-# Events that say the whole of an entry: the same, and the member with the text.
+# Events with the whole text of an entry: the same, and the member with the text.
 _WHOLE = {
     "response.output_text.done": ("content", "content_index", "text"),
     "response.refusal.done": ("content", "content_index", "refusal"),
@@ -118,7 +118,7 @@ class ResponsesReader(Reader):
         return self._items.get(index) or self._new(index, {"type": kind})
 
     def _index(self, event: dict[str, Any]) -> int:
-        """The index of an event's item; the index of an id that is new is the next one."""
+        """The index of an event's item; a new id gets the next index."""
         index = as_count(event.get("output_index"))
         if index is not None:
             return index
@@ -129,7 +129,7 @@ class ResponsesReader(Reader):
         last = max(self._items, default=-1)
         index = next((self._indexes[name] for name in named if name in self._indexes), None)
         if index is None:
-            # An event without any name goes on with the last item.
+            # An event without any name continues the last item.
             index = last + 1 if named or item else max(last, 0)
         self._indexes.update(dict.fromkeys(named, index))
         return index
@@ -142,7 +142,7 @@ class ResponsesReader(Reader):
         item = event.get("item")
         if not isinstance(item, dict):
             return
-        # What `added` says of the seal is not whole yet.
+        # The seal in `added` is not complete yet.
         begun = {key: value for key, value in item.items() if key != "encrypted_content"}
         index = self._index(event)
         if known := self._items.get(index):
@@ -190,7 +190,7 @@ class ResponsesReader(Reader):
             self.fail(response["error"])
 
     def _reconcile(self, output: list[Any]) -> None:
-        """Takes the items of the last word: revises those that came, and adds those that did not."""
+        """Reads the items of the terminal response: revises the known ones, and adds the missing ones."""
         matches = Matches(list(self._items.values()), output) if self._items else None
         following = max(self._items) + 1 if self._items else 0
         for item in output:

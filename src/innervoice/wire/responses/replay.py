@@ -1,4 +1,4 @@
-"""How items go back to the Responses API: by their seals, or by ids that the host has stored."""
+"""How items are sent back to the Responses API: by their seals, or by ids that the host has stored."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class _ResponsesReplay(Replay):
         )
 
     def returned(self, part: Thinking, row: ModelRow, host: Host | None) -> Part:
-        """Without its readable content, where the host accepts the seal only."""
+        """Without its readable content, where the host accepts only the seal."""
         block = block_of(part)
         readable = isinstance(block, dict) and block.get("content")
         return _without(part, "content") if readable and self.groups(host) else part
 
     def kept(self, part: Thinking) -> Thinking | None:
-        """The seal alone: summary and content are for people, and the host reads what it has encrypted."""
+        """The seal alone: summary and content are for people, and the host reads the encrypted content."""
         block = block_of(part)
         if part.origin is None or not isinstance(block, dict) or not block.get("encrypted_content"):
             return part

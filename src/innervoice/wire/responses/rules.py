@@ -22,7 +22,7 @@ _NAMES = {
     "stop": "stop",
 }
 CALLS = {"function_call": "function call", "custom_tool_call": "custom tool call"}
-"""Calls that the client answers, and what errors call them."""
+"""Calls that the client runs, and their names in errors."""
 _LONGEST_ID = 64
 _ENCRYPTED = "reasoning.encrypted_content"
 
@@ -64,7 +64,7 @@ def problems(
 
 
 def _answered(body: dict[str, Any], items: list[dict[str, Any]]) -> Iterator[Refusal]:
-    """Each call has one output, and each output its call, unless the server holds the start of the conversation, or items of it."""
+    """Each call has one output, and each output its call, unless the server stores the start of the conversation, or items of it."""
     refers = any(item.get("type") == "item_reference" for item in items)
     held = body.get("previous_response_id") or body.get("conversation") or refers
     given = {item.get("call_id") for item in items if str(item.get("type")).endswith("_output")}
@@ -157,7 +157,7 @@ def _id(item: dict[str, Any], number: int) -> Iterator[Refusal]:
 
 
 def _groups(items: list[dict[str, Any]], target: Target) -> Iterator[Refusal]:
-    """A reasoning item that carries an id needs what it produced, and no id may occur twice."""
+    """A reasoning item with an id needs the item that it led to, and no id may occur twice."""
     seen: set[str] = set()
     followed = _followed(items)
     for number, item in enumerate(items):
@@ -183,7 +183,7 @@ def _groups(items: list[dict[str, Any]], target: Target) -> Iterator[Refusal]:
 
 
 def _followed(items: list[dict[str, Any]]) -> list[bool]:
-    """For each item, whether one of the model follows behind its reasoning; a bare `{"role", "content"}` does not count."""
+    """For each item, whether an item of the model follows its reasoning; a bare `{"role", "content"}` does not count."""
     found, follows = [], False
     for item in reversed(items):
         found.append(follows)
@@ -196,7 +196,7 @@ def _followed(items: list[dict[str, Any]]) -> list[bool]:
 
 
 def _calls(items: list[dict[str, Any]], target: Target, *, on: bool) -> Iterator[Refusal]:
-    """DeepSeek: nothing may be between the calls of a turn and their results, and the reasoning is demanded."""
+    """DeepSeek: nothing may be between the calls of a turn and their results, and the reasoning is required."""
     thought = False
     behind: dict[str, Any] = {}
     ends = []

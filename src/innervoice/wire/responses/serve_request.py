@@ -63,7 +63,7 @@ def read_request(body: dict[str, Any]) -> Request:
     setting = setting_of({name: value for name, value in asked.items() if value})
     if setting is not None:
         known["reasoning"] = setting
-        # "auto" is what is written for a summary; any other word is kept beside it.
+        # "auto" is written for a summary; any other word is kept next to it.
         reasoning = without(reasoning, "effort", *(["summary"] if summary == "auto" else []))
     changed = {"text": text, "reasoning": reasoning}
     read |= {name for name, left in changed.items() if not left}
@@ -132,7 +132,7 @@ def _said(item: dict[str, Any]) -> Message:
 
 
 def _answered(item: dict[str, Any]) -> dict[str, Any]:
-    """An item of the model's; a message may be short for one text."""
+    """An item of the model; a message may be shortened to one text."""
     content = item.get("content")
     if isinstance(content, str):
         return {**item, "type": "message", "content": [{"type": "output_text", "text": content}]}

@@ -1,4 +1,4 @@
-"""The body around the items of a response: its status, its counts, and the errors in its place."""
+"""The body around the items of a response: its status, its counts, and its errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["response_body", "write_error", "write_stream_error"]
 
 _DIALECT = "openai-responses"
 _CREATED = 1_767_225_600
-"""The first second of 2026: the wire wants a time, and we know none."""
+"""The first second of 2026: the API requires a time, and none is known."""
 _STATUSES = ("completed", "incomplete", "failed", "cancelled")
 _REASONS = {"length": "max_output_tokens", "content_filter": "content_filter", "pause": "steered"}
 
@@ -89,7 +89,7 @@ def failure_of(answer: Response) -> dict[str, Any]:
 
 
 def counted(usage: Usage) -> dict[str, Any] | None:
-    """The counts; the details are there whenever anything is, for the API always has them."""
+    """The counts; the details are always included, as in the API."""
     known = (usage.input_tokens, usage.output_tokens)
     if known == (None, None):
         return None

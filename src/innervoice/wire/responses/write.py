@@ -1,7 +1,7 @@
 """A request -> the body of OpenAI's Responses API.
 
-Items that came go back as they came, in their order. Without `store` the server knows no ids, so they
-are left out and the encrypted content speaks for itself; a reasoning item without it says nothing then.
+Received items are sent back unchanged, in their order. Without `store` the server knows no ids, so they
+are left out and the encrypted content is sufficient; a reasoning item without it has no content then.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
 
 
 def without_seals(members: dict[str, Any], row: ModelRow) -> dict[str, Any]:
-    """Received members without the wish for encrypted reasoning, which a model that never reasons refuses."""
+    """Received members without the request for encrypted reasoning, which a model that never reasons refuses."""
     wanted = as_list(members.get("include"))
     if not row.control == row.default == "none" or _ENCRYPTED not in wanted:
         return members

@@ -1,4 +1,4 @@
-"""`CustomLogger`: the class whose methods are called before, after and instead of a failed call."""
+"""`CustomLogger`: the class whose methods are called before and after a call, and after a failure."""
 
 from __future__ import annotations
 

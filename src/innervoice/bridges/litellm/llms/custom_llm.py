@@ -1,4 +1,4 @@
-"""`CustomLLM`: a provider of your own, registered in `litellm.custom_provider_map`."""
+"""`CustomLLM`: your own provider, registered in `litellm.custom_provider_map`."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class RetryPolicy(LitellmObject):
 
 
 class AllowedFailsPolicy(LitellmObject):
-    """How often a deployment may fail before its cooldown, by the kind of the error; accepted, and without an effect."""
+    """How often a deployment may fail before its cooldown, by the kind of the error; accepted, but without effect."""
 
     def __init__(self, **fails: Any) -> None:
         super().__init__(**fails)

@@ -95,7 +95,7 @@ class ChatCompletionToolCallFunctionChunk(TypedDict, total=False):
 
 
 class Function(TypedDict):
-    """A function by its name, and what else is passed; `litellm.Function` is this dict, `litellm.types.utils.Function` an object."""
+    """A function by its name, and other members; `litellm.Function` is this dict, `litellm.types.utils.Function` an object."""
 
     name: str
 
@@ -124,7 +124,7 @@ class ChatCompletionDeltaToolCallChunk(TypedDict, total=False):
 
 
 class ChatCompletionToolParamFunctionChunk(TypedDict, total=False):
-    """What a tool is: name, description, parameters."""
+    """The definition of a tool: name, description, parameters."""
 
     name: Required[str]
     description: str
@@ -162,20 +162,20 @@ ChatCompletionToolChoiceValues: TypeAlias = (
 
 
 class OpenAIChatCompletionUserMessage(TypedDict):
-    """What the user says."""
+    """A user message."""
 
     role: Literal["user"]
     content: OpenAIMessageContent
 
 
 class ChatCompletionUserMessage(OpenAIChatCompletionUserMessage, total=False):
-    """What the user says, with a cache mark."""
+    """A user message with a cache mark."""
 
     cache_control: ChatCompletionCachedContent
 
 
 class OpenAIChatCompletionAssistantMessage(TypedDict, total=False):
-    """What the model said."""
+    """An assistant message."""
 
     role: Required[Literal["assistant"]]
     content: str | Iterable[Any] | None
@@ -186,7 +186,7 @@ class OpenAIChatCompletionAssistantMessage(TypedDict, total=False):
 
 
 class ChatCompletionAssistantMessage(OpenAIChatCompletionAssistantMessage, total=False):
-    """What the model said, with its reasoning."""
+    """An assistant message with its reasoning."""
 
     cache_control: ChatCompletionCachedContent
     thinking_blocks: list[ChatCompletionThinkingBlock | ChatCompletionRedactedThinkingBlock] | None
@@ -225,7 +225,7 @@ class ChatCompletionSystemMessage(OpenAIChatCompletionSystemMessage, total=False
 
 
 class OpenAIChatCompletionDeveloperMessage(TypedDict, total=False):
-    """The system prompt, as newer models of OpenAI name it."""
+    """The system prompt, as newer OpenAI models name it."""
 
     role: Required[Literal["developer"]]
     content: Required[str | list[Any]]
