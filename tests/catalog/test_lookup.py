@@ -10,6 +10,7 @@ from innervoice.catalog.lookup import (
     host_in_langchain,
 )
 from innervoice.catalog.targets import resolved
+from innervoice.wire.dialects import dialect_named
 
 
 @pytest.mark.parametrize(
@@ -132,3 +133,10 @@ def test_an_unknown_name_is_taken_for_the_newest(unknown, newest, dialect):
     assert set(guessed.efforts) <= set(known.efforts)
     for name in ("control", "off", "replay", "replay_field", "bound", "forced_tools", "tools", "prefill", "limit"):  # fmt: skip
         assert getattr(known, name) == getattr(guessed, name), name
+
+
+def test_a_host_that_counts_has_an_endpoint_for_it():
+    counting = [host for host in all_hosts() if host.counts]
+
+    assert counting
+    assert all(dialect_named(host.dialect).counts_at for host in counting)

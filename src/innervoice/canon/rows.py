@@ -138,6 +138,14 @@ class Host(Row, frozen=True, kw_only=True):
     """Members of the body that environment variables fill: the first with a value."""
     renames: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Members of the body that it names differently if they are text."""
+    betas: tuple[str, ...] = ()
+    """The flags of `anthropic-beta` that it knows; "*" for all."""
+    billing_line: bool = False
+    """Whether the line about billing, with which Claude Code begins its system prompt, is meant for it."""
+    keyed_cache: bool = False
+    """Whether it looks up its prompt cache by `prompt_cache_key`."""
+    counts: bool = False
+    """Whether it counts tokens, in its default dialect."""
     otel_name: str | None = None
     """Its name in OpenTelemetry's GenAI conventions, where it is not the id."""
     otel_operations: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it

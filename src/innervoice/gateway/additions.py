@@ -27,8 +27,6 @@ __all__ = ["added_members", "moved_out", "shown_to_client", "with_marked_errors"
 
 _BETAS = "anthropic_beta"
 _CACHE_KEY = "prompt_cache_key"
-_KEYED_CACHES = ("openai",)
-"""Providers that look up their prompt cache by a key."""
 
 
 def moved_out(request: Request, target: Target) -> Request:
@@ -36,7 +34,7 @@ def moved_out(request: Request, target: Target) -> Request:
     extra = request.extra
     if not isinstance(extra, ReceivedMembers) or extra.dialect == target.dialect:
         return request
-    moved = {_BETAS, _CACHE_KEY} if target.provider in _KEYED_CACHES else {_BETAS}
+    moved = {_BETAS, _CACHE_KEY} if _has_keyed_cache(target) else {_BETAS}
     holder = dialect_named(extra.dialect).wraps_reasoning
     left = {name: value for name, value in extra.items() if name not in moved}
     if holder and _BETAS in as_dict(left.get(holder)):
@@ -111,7 +109,7 @@ def added_members(
     extra = request.extra
     is_translated = not isinstance(extra, ReceivedMembers) or extra.dialect != target.dialect
     # A client of the same API may send the next request as bytes that are forwarded unchanged: the key must not come and go.
-    if target.provider in _KEYED_CACHES and is_translated:
+    if _has_keyed_cache(target) and is_translated:
         key = given.get(_CACHE_KEY)
         if not isinstance(key, str):
             key = conversation_start(request, *owner)
@@ -127,3 +125,7 @@ def with_members(wire: Wire, members: Mapping[str, Any]) -> Wire:
         inner = isinstance(value, dict)
         body[name] = {**as_dict(body.get(name)), **value} if inner else value
     return wire.replace(body=body) if members else wire
+
+
+def _has_keyed_cache(target: Target) -> bool:
+    return target.host is not None and target.host.keyed_cache

@@ -20,43 +20,6 @@ _BETA = "anthropic-beta"
 _IN_BODY = (("additionalModelRequestFields", "anthropic_beta"), ("anthropic_beta",))
 """Where clients of Bedrock write the flags: those of Converse, and those made for InvokeModel."""
 
-_EVERYWHERE = (
-    "computer-use-2025-01-24",
-    "computer-use-2025-11-24",
-    "context-1m-2025-08-07",
-    "thinking-display-updates-2026-08-18",
-)
-_AT_BEDROCK = frozenset(
-    {
-        *_EVERYWHERE,
-        "effort-2025-11-24",
-        "fine-grained-tool-streaming-2025-05-14",
-        "structured-outputs-2025-11-13",
-        "thinking-binding-controls-2026-08-01",
-    }
-)
-_BETAS: dict[str, frozenset[str]] = {
-    "anthropic": frozenset({"*"}),
-    "claude-aws": frozenset({"*"}),
-    "claude-google": frozenset({"*"}),
-    "azure": frozenset({
-        *_EVERYWHERE, "advanced-tool-use-2025-11-20", "code-execution-2025-08-25", "context-management-2025-06-27",
-        "dangerous-tool-use-2026-09-03", "effort-2025-11-24", "files-api-2025-04-14", "interleaved-thinking-2025-05-14",
-        "mcp-client-2025-04-04", "mcp-client-2025-11-20", "per-turn-control-2026-07-01", "prompt-caching-scope-2026-01-05",
-        "skills-2025-10-02", "structured-outputs-2025-11-13", "web-fetch-2025-09-10", "web-search-2025-03-05",
-    }),
-    "bedrock": _AT_BEDROCK,
-    "bedrock-invoke": _AT_BEDROCK,
-    # Vertex refuses flags that it does not know, including outdated ones (vercel/ai, packages/anthropic, e5c4f40).
-    "vertex": frozenset({
-        *_EVERYWHERE, "compact-2026-01-12", "compact-2026-09-04", "context-management-2025-06-27", "dangerous-tool-use-2026-09-03",
-        "interleaved-thinking-2025-05-14", "per-turn-control-2026-07-01", "thinking-binding-controls-2026-08-01",
-        "tool-search-tool-2025-10-19", "web-search-2025-03-05",
-    }),
-}  # fmt: skip
-"""Hosts of Claude -> the flags of `anthropic-beta` that they know; a host without a row gets none. No flag is added that a client did
-not send. Source: anthropic_beta_headers_config.json of litellm, commit 030dd40, read 2026-11-16."""
-
 _BYTES_ONLY = ("anthropic-version",)
 """Forwarded where the client's body is forwarded: the version decides what the body may contain."""
 
@@ -79,7 +42,7 @@ def asked_betas(given: Mapping[str, str], body: Mapping[str, Any]) -> tuple[str,
 def known_betas(flags: Sequence[str], target: Target, notebook: Notebook) -> tuple[str, ...]:
     """The flags that an upstream knows; the others are noted."""
     takes = _has_headers(target) or is_claude(target.row)
-    known = _BETAS.get(target.provider or "", frozenset()) if takes else frozenset()
+    known = target.host.betas if target.host and takes else ()
     kept = tuple(flag for flag in flags if "*" in known or flag in known)
     for flag in flags:
         if flag not in kept:

@@ -57,7 +57,6 @@ _SPELLED = frozenset[str]().union(*MEMBERS.values())
 _EFFORTS = get_args(Effort)
 _BILLING = "x-anthropic-billing-header:"
 """How the first line of Claude Code's system prompt begins; its number differs in every request, which defeats prompt caches."""
-_BILLED_BY = "anthropic"
 _SETTINGS = ("thinking", "output_config", "additionalModelRequestFields")
 """Members in which a client may combine settings that a model does not accept together: off and an effort, on and no budget."""
 _MOST_TOLD = 50
@@ -262,7 +261,8 @@ class Passage:
         """The request without content that only its client's own provider understands, and with the limits of the configuration."""
         target, notebook = candidate.target, Notebook()
         request = self._accepted(candidate, notebook)
-        if target.provider != _BILLED_BY and (messages := _unbilled(request.messages)):
+        is_billed = target.host is not None and target.host.billing_line
+        if not is_billed and (messages := _unbilled(request.messages)):
             request = request.replace(messages=messages)
             notebook.add("system_line_dropped", _BILLING)
         request = with_marked_errors(moved_out(request, target), target)

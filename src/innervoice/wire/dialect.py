@@ -146,6 +146,12 @@ class Dialect(Value, frozen=True, kw_only=True):
     """Models show their reasoning in every turn that they think in, so that a turn without any has lost it."""
     counts: str | None = None
     """The member of a reply that holds the count of tokens, where a server counts them."""
+    counts_at: tuple[str, str] | None = None
+    """What is replaced in the URL of an answer, and by what, to have tokens counted; None: there is no such endpoint."""
+    counted: tuple[str, ...] = ()
+    """The members of a body that the endpoint takes; empty: the whole body, in `counted_in`."""
+    counted_in: str | None = None
+    """The member that holds the request whose tokens are counted."""
     about: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """What a server says of its version, where clients ask for it."""
     last_mark: bytes = b""

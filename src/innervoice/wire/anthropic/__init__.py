@@ -48,6 +48,8 @@ DIALECT = Dialect(
     name="anthropic",
     package=__name__,
     counts="input_tokens",
+    counts_at=("/messages", "/messages/count_tokens"),
+    counted=("model", "messages", "system", "tools", "tool_choice", "thinking"),
     endpoints={
         "POST /messages/count_tokens": "count",
         "GET /models": "models",

@@ -34,6 +34,8 @@ DIALECT = Dialect(
     name="gemini",
     package=__name__,
     counts="totalTokens",
+    counts_at=(":generateContent", ":countTokens"),
+    counted_in="generateContentRequest",
     endpoints={
         "POST /models/{model}:countTokens": "count",
         "GET /models": "models",
