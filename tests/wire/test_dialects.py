@@ -35,9 +35,6 @@ OTHER_MEANINGS = {
     "catalog/refresh.py": {"anthropic"},
     "cli/models.py": {"anthropic"},
     "emulator/chat.py": {"anthropic"},
-    "gateway/counting.py": {"anthropic", "gemini"},
-    "gateway/headers.py": {"anthropic"},
-    "gateway/passage.py": {"anthropic"},
     "sessions/langchain.py": {"gemini"},
     # types of messages, and the AI SDK's names of providers
     "sources/gemini_turns.py": {"gemini"},
