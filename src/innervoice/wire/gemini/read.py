@@ -72,7 +72,7 @@ class GeminiReader(Reader):
         super().__init__(context)
         self._current: Slot | None = None  # unsigned text that the next chunk may go on with
         self._usage: dict[str, Any] = {}
-        self._counted: Any = None  # what the last chunk said of it
+        self._counted: Any = None  # the usage of the last chunk
 
     def read(self, value: Any, name: str | None) -> None:
         if isinstance(value, list):
