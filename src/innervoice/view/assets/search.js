@@ -43,7 +43,7 @@ function drawHit(hit) {
 export async function showSearch(query) {
   const isEverywhere = byId("everywhere").checked;
   const wanted = `${query} ${isEverywhere || place.c}`;
-  // The user is still typing.
+  // A user who is typing is not interrupted.
   if (document.activeElement !== byId("search")) byId("search").value = query;
   if (query && wanted === shown) return;
   shown = wanted;
