@@ -59,18 +59,18 @@ class StreamDecoder:
     every tag name.
     """
 
-    _framing: AnyFraming | None = None  # made when bytes come
+    _framing: AnyFraming | None = None  # created when bytes arrive
     _reader: Reader | None = None
     _stage: InlineStage | None = None
     _failure: Failure | None = None
     _first = b""
-    _values: list[Any]  # messages that came before the dialect was recognized
+    _values: list[Any]  # messages from before the dialect was recognized
     _report: ReasoningReport | None
     _prefix: str | None
     _is_over = False
     _is_whole = False  # the answer is a single message
     _early_notes: tuple[str, ...] = ()  # codes of notes from before the dialect was recognized
-    _stored = False  # a line of a file came, which holds one answer
+    _stored = False  # the input is a line of a file, which has one answer
     _opening: tuple[Any, str | None] = (None, None)
     _finished: Response | None = None
 

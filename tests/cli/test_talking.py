@@ -124,8 +124,8 @@ def test_demo():
     assert 5 == told.count("──")
     assert "[thought" in told
     assert "Porto has 250,000 people. 17 * 3 = 51." in told
-    assert "All 11 requests of this conversation were accepted." in told
-    assert "Naive replay of the same history is refused 9 times." in told
+    assert "With innervoice, all 11 requests of this conversation were accepted." in told
+    assert "Sent without a plan for the history, 9 of them are refused." in told
     for words in ("Corrupted thought signature", "could not be verified", "must be passed back", "Invalid `signature`"):  # fmt: skip
         assert words in told
 

@@ -102,7 +102,7 @@ def test_p26_through_a_front_end_and_a_column(model):
     assert chat.history == iv.from_json(through[1], blobs=dict(blobs))
     assert len(blobs) >= 3
     assert not any(seal in through[1] for seal in blobs.values())
-    with pytest.raises(iv.DecodeError, match="stored apart"):
+    with pytest.raises(iv.DecodeError, match="stored separately"):
         iv.from_json(compact)
     chat.history = iv.from_json(through[1], blobs=blobs)
     assert "2 + 2 = 4." == chat.ask("What is 2 + 2?").text

@@ -54,7 +54,7 @@ class AnswerEncoder:
 
     def __init__(self, writer: AnswerWriter, framing: Callable[[Frame], bytes] = sse_bytes) -> None:
         self._writer, self._framing, self._notebook = writer, framing, writer.notebook
-        self._free_form: set[str] = set()  # functions that stand for the client's free-form tools
+        self._free_form: set[str] = set()  # functions that replace the client's free-form tools
         self._folder = PartFolder(OutgoingPart)
         self._current: OutgoingPart | None = None
         self._blocks = 0

@@ -14,8 +14,10 @@ __all__ = ["AnswerSpacing", "ReasoningSpacing"]
 class AnswerSpacing:
     """The text of one answer, piece by piece."""
 
-    _held = ""  # white space at the head of the answer or behind a cut, until something follows it
-    _last = ""  # the last character that was given out
+    _held = (
+        ""  # white space at the beginning of the answer or after a cut, until something follows it
+    )
+    _last = ""  # the last character that was written
     _is_cut = False  # reasoning was cut out since
 
     def cut(self) -> None:

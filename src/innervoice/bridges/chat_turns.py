@@ -88,7 +88,7 @@ class ChatTurns:
 
 
 def _read(message: Any) -> Message:
-    """The visible content of a message; None for a value that is not a chat message."""
+    """The visible content of a message; an empty message for a value that is not a chat message."""
     members = as_dict(message)
     members = {name: members[name] for name in _MEMBERS if name in members}
     try:
@@ -96,7 +96,7 @@ def _read(message: Any) -> Message:
             data = dump_json(members)
             return _read_turn(data) if len(data) < _SHORT else read_message(members)
         if not isinstance(members.get("content"), str):
-            dump_json(members)  # which a digest needs; a program may have put anything in there
+            dump_json(members)  # raises if it is not JSON, which a digest needs
         return read_message(members)
     except (DecodeError, TypeError, ValueError):
         return _NOTHING
@@ -138,7 +138,7 @@ def _shown(
     elif len(turn.turns) == 1:
         yield whole, known
     elif any(held for name, held in whole.items() if name not in _MEMBERS):
-        yield whole, None  # of which of the two turns its other members are, nobody knows
+        yield whole, None  # it is unknown which of the two turns its other members belong to
     else:
         yield {"role": "assistant", "content": known.text}, known
         yield {**whole, "content": turn.turns[1].text or None}, turn.turns[1]

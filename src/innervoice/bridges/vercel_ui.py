@@ -119,7 +119,7 @@ class UiMessageWriter(CarryingWriter):
                 name = self.call_id(part)
                 self._send("tool-input-start", toolCallId=name, toolName=part.name)
             case _:
-                pass  # comes whole
+                pass  # is sent whole
         self._kinds[number] = (part.type, name)
 
     def show(self, number: int, text: str) -> None:

@@ -106,7 +106,7 @@ def _file(path: str, size: int | None) -> InputFile | None:
     for ending, name in _COMPRESSIONS.items():
         if path.lower().endswith(ending):
             stem, compression = path[: -len(ending)], name
-    kind = FORMATS.get(os.path.splitext(stem)[1].lower())  # noqa: PTH122 - an address is no path
+    kind = FORMATS.get(os.path.splitext(stem)[1].lower())  # noqa: PTH122 - a URL is not a path
     return InputFile(path, kind, compression, size) if kind else None
 
 

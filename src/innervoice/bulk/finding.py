@@ -90,7 +90,7 @@ def find_in(
     """What is found in this sample."""
     TextSplitter(
         options.model, options.prefix_open, options.markup or ()
-    )  # wrong hints are said before anything is done
+    )  # wrong hints are reported before anything is done
     layout = find_layout(sample, options)
     table = Table.of_rows(files[0].path if files else STANDARD_INPUT, list(sample))
     answers = [answer for answer in answers_in(table, layout) if answer.response is None]

@@ -67,8 +67,8 @@ class _Scan:
         self._markup: str | None = None
         self._row: Format | None = None
         self._is_open = False  # reasoning was never closed
-        self._blank = True  # nothing but blanks in the answer so far
-        self._start = 0  # where the text begins that was not said yet
+        self._blank = True  # only white space in the answer so far
+        self._start = 0  # where the text begins that was not added yet
         self._code: CodeTracker | None = None
         self._read = 0  # how far that text was read for code
 

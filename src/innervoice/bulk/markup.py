@@ -18,7 +18,7 @@ from innervoice.inline.vocabulary import vocabulary
 
 __all__ = ["FoundMarkup", "find_markup"]
 
-_LONGEST = 32_000  # characters of a text that are looked at
+_LONGEST = 32_000  # characters of a text that are examined
 _TEXTS_FOR_WORDS = 20
 _WRAPPERS = tuple(
     row.name for row in ROWS.values() if row.wrappers and not (row.opens or row.heads or row.closes)

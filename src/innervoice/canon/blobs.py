@@ -28,8 +28,8 @@ __all__ = [
 
 REFERENCE = "innervoice.blob"
 _PLACEHOLDER = "innervoice.seal"
-_SHORTEST = 64  # what is no longer than a reference stays where it is
-_FOREIGN = ("block", "value", "raw")  # members that hold somebody else's JSON
+_SHORTEST = 64  # seals that are not longer than a reference stay where they are
+_FOREIGN = ("block", "value", "raw")  # members with another program's JSON
 
 
 def with_references(value: Any, blobs: MutableMapping[str, str]) -> Any:

@@ -30,10 +30,10 @@ BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\u200b\u200c\u
 """White space, zero-width characters and the byte order mark: characters that a reader does not see."""
 
 
-# What is between two runs of text; several of these may be.
+# What is between two runs of text; several of these are possible.
 NOTHING = 0
 CUT = 1  # inline reasoning, a tag, a wrapper of the answer or a header was removed
-_PART = 2  # a part of another kind stands there
+_PART = 2  # a part of another kind is there
 
 
 def answer_of(parts: Iterable[Part]) -> str:

@@ -1,4 +1,4 @@
-"""`innervoice bulk map`: rows with further columns, and only those that a filter keeps."""
+"""`innervoice bulk map`: adds columns to rows, and filters them."""
 
 from __future__ import annotations
 
@@ -97,14 +97,14 @@ def command(
 def steps_and_filter(
     maps: tuple[str, ...], where: str | None, finding: Finding, options: ReadOptions
 ) -> tuple[list[Step], Filter | None]:
-    """The steps that were asked for, those whose columns the filter names, and the filter."""
+    """The requested steps, those whose columns the filter uses, and the filter."""
     steps = steps_named(name for name in maps if name != _REDACT)
     if _REDACT in maps:
         steps = [*(step for step in steps if step.name != "secrets"), secrets(redact=True)]
     if where is None:
         return steps, None
     expression = parse_filter(where)
-    # Steps that only the filter needs come first: redacting is the last thing that is done to a row.
+    # Steps that only the filter needs come first: redaction is the last step.
     steps = [*steps_for(expression, steps), *steps]
     columns = [
         *schema_columns(options),
@@ -115,7 +115,7 @@ def steps_and_filter(
 
 
 def divided_settings(divider: Divider) -> dict[str, Any]:
-    """What the result depends on, for the manifest."""
+    """The settings that the result depends on, for the manifest."""
     return {
         "where": divider.filter.expression if divider.filter else None,
         "recipe": divider.recipe._asdict() if divider.recipe else None,
@@ -126,7 +126,7 @@ def divided_settings(divider: Divider) -> dict[str, Any]:
 
 
 def summarize_division(result: Result) -> None:
-    """Says on standard error what came out, and how many rows were kept out."""
+    """Prints a summary of the result to standard error, and how many rows were rejected."""
     summarize(result.manifest["counts"], result)
     written: Counter[str] = Counter()
     for part in result.manifest["parts"]:

@@ -1,4 +1,4 @@
-"""What all commands of `innervoice bulk` share: how rows are read, where they go, how many processes work."""
+"""What all commands of `innervoice bulk` share: how rows are read, where they go, how many processes run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def reading_options(function: F) -> F:
-    """Adds the options that say how rows are read; `read_options_of` gathers them."""
+    """Adds the options for reading rows; `read_options_of` collects them."""
     options = (
         click.option("--text", multiple=True, metavar="COLUMN", help="Column with a text of the model; repeat it for several, one row each."),
         click.option("--messages", metavar="COLUMN", help="Column with a list of messages."),
@@ -43,7 +43,7 @@ def reading_options(function: F) -> F:
 
 
 def read_options_of(values: dict[str, Any]) -> ReadOptions:
-    """Takes the options of `reading_options` out of the values that a command got."""
+    """Takes the options of `reading_options` from the values of a command."""
     taken = {name: values.pop(name) for name in ReadOptions.__struct_fields__ if name in values}
     markup, keep = taken["markup"], taken["keep"]
     taken["markup"] = None if markup is None else _names([markup])
@@ -57,7 +57,7 @@ def _names(values: Any) -> tuple[str, ...]:
 
 
 def output_options(function: F) -> F:
-    """Adds the options that say where rows go and who works."""
+    """Adds the options for the output and the number of processes."""
     options = (
         click.option("-o", "--output", required=True, metavar="PATH", help="Folder for part files, or a file: .jsonl[.gz|.zst], .parquet or .arrow."),
         click.option("--format", metavar="NAME", help="Format of the part files in a folder. Default: the format of the input."),
@@ -75,7 +75,7 @@ def _cores() -> int:
 
 @contextmanager
 def usage_errors() -> Iterator[None]:
-    """An error of ours is an error of the command line, without the usage of the command where a file is at fault."""
+    """Turns our errors into errors of the command line, without the usage of the command if a file is at fault."""
     try:
         yield
     except UsageError as error:

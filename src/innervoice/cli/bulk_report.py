@@ -1,4 +1,4 @@
-"""`innervoice bulk report`: what is in a data set, on one page."""
+"""`innervoice bulk report`: the contents of a data set, on one page."""
 
 from __future__ import annotations
 

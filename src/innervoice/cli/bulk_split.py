@@ -1,4 +1,4 @@
-"""`innervoice bulk split`: the reasoning out of the answers of a data set."""
+"""`innervoice bulk split`: separates the reasoning from the answers of a data set."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def command(
 
 
 def summarize(counts: dict[str, Any], result: Result | None = None) -> None:
-    """Says on standard error what came out."""
+    """Prints a summary of the result to standard error."""
     statuses = ", ".join(f"{count:,} {status}" for status, count in counts["status"].items())
     click.echo(f"{counts['rows']:,} rows: {statuses or 'none'}", err=True)
     if result and result.reused:

@@ -1,4 +1,4 @@
-"""`innervoice chat`: a session that keeps its history and moves between models."""
+"""`innervoice chat`: a session that keeps its history and can switch between models."""
 
 from __future__ import annotations
 
@@ -141,18 +141,18 @@ class Session:
             show_events(events, self._show, keep=self._keep)
 
     def set_effort(self, effort: str | None) -> None:
-        """Takes an effort for all turns from now on."""
+        """Sets the effort for all turns from now on."""
         self._effort = effort
         self.chat.settings["reasoning"] = setting_of(effort, self._show)
 
-    # ---- what begins with a slash ----------------------------------------------------------------
+    # ---- the commands ----------------------------------------------------------------------------
 
     def do_help(self, _: str) -> None:
         """Lists the commands."""
         click.echo(_COMMANDS)
 
     def do_model(self, name: str) -> None:
-        """Says or changes who answers."""
+        """Shows or changes the model."""
         if name:
             if not self._emulated:
                 connection = connect(name, emulate=self._emulate)
@@ -161,13 +161,13 @@ class Session:
         click.echo(self.chat.model)
 
     def do_effort(self, word: str) -> None:
-        """Says or changes how hard it thinks."""
+        """Shows or changes the effort."""
         if word:
             self.set_effort(word)
         click.echo(f"effort: {self._effort or 'model default'}")
 
     def do_show(self, word: str) -> None:
-        """Says or changes how much of the reasoning is shown."""
+        """Shows or changes how much of the reasoning is shown."""
         if word:
             check_policy(word)
             self._show = word
@@ -175,11 +175,11 @@ class Session:
         click.echo(f"show: {self._show}")
 
     def do_plan(self, _: str) -> None:
-        """Says what would be sent."""
+        """Shows what would be sent."""
         click.echo(str(self.chat.plan()))
 
     def do_usage(self, _: str) -> None:
-        """Says what it cost so far."""
+        """Shows the token counts so far."""
         usage = self.chat.usage
         counts = {"in": usage.input_tokens, "out": usage.output_tokens, "of it reasoning": usage.reasoning_tokens}  # fmt: skip
         known = ", ".join(
@@ -193,12 +193,12 @@ class Session:
         click.echo(f"{len(self.chat.history)} messages written to {path}")
 
     def do_load(self, path: str) -> None:
-        """Goes on with a session from a file."""
+        """Continues a session from a file."""
         self.chat.load(path)
         click.echo(f"{len(self.chat.history)} messages with {self.chat.model}")
 
     def do_trim(self, turns: str) -> None:
-        """Forgets all but the last turns."""
+        """Removes all but the last turns."""
         if not turns.isdigit() or turns == "0":
             click.echo("! /trim takes a number of turns, 1 or more", err=True)
             return

@@ -20,7 +20,7 @@ _LOOPBACK = "127.0.0.1,localhost,::1"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The gateway that a client is pointed at, and the folder for the files of this run."""
+    """The gateway for a client, and the folder for the files of this run."""
 
     url: str
     key: str
@@ -28,7 +28,7 @@ class Target:
     model: str | None = None
 
     def fill(self, template: str, *, escaped: bool = False) -> str:
-        """The template with its places filled in; `escaped` for a text between double quotes."""
+        """The template with its placeholders filled in; `escaped` for a text between double quotes."""
         values = {"url": self.url, "key": self.key, "folder": str(self.folder)}
         values["model"] = self.model or ""
 
@@ -60,7 +60,7 @@ class Client:
     obstacle: str = ""
 
     def path(self, environ: Mapping[str, str]) -> str | None:
-        """Where the program is; None if it is not installed."""
+        """The path of the program; None if it is not installed."""
         return shutil.which(self.program, path=environ.get("PATH"))
 
     def command(self, target: Target) -> list[str]:
@@ -69,16 +69,16 @@ class Client:
         return [target.fill(argument) for argument in given]
 
     def environment(self, target: Target, environ: Mapping[str, str]) -> dict[str, str]:
-        """The user's environment, pointed at the gateway."""
+        """The user's environment, pointed to the gateway."""
         found = {name: value for name, value in environ.items() if name not in self.unset}
-        # A proxy must not be asked for this machine.
+        # Requests to this machine must not go through a proxy.
         for name in ("NO_PROXY", "no_proxy"):
             found[name] = ",".join(filter(None, (environ.get(name), _LOOPBACK)))
         given = {**self.variables, **(self.model_variables if target.model else {})}
         return found | {name: target.fill(value) for name, value in given.items()}
 
     def write_files(self, target: Target) -> None:
-        """Writes the files of this run, which may hold the key: for this user alone."""
+        """Writes the files of this run, which may contain the key: readable only by this user."""
         for name, template in self.files.items():
             path = target.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +102,7 @@ def _client(row: Mapping[str, object]) -> Client:
 
 
 def nearest_clients(given: str) -> list[str]:
-    """The ids that are most like a text, also like the name of a program or a product."""
+    """The ids that are most similar to a text, also by the name of the program or the product."""
     named = {
         name.lower(): client.id
         for client in clients().values()

@@ -35,16 +35,16 @@ _WAY = (
 )
 _REASONING = Reasoning("high", show="summary")
 _PEOPLE = {"Lisbon": 570_000, "Oslo": 720_000, "Porto": 250_000, "Bergen": 290_000}
-"""Round numbers: the world of the demonstration is small."""
+"""Round numbers, for the demonstration."""
 
 
 def get_weather(city: str) -> str:
-    """Tells the weather of a city."""
+    """Returns the weather in a city."""
     return f"{city}: {'rain' if len(city) % 2 else 'sunshine'}"
 
 
 def get_population(city: str) -> str:
-    """Tells how many people live in a city."""
+    """Returns the population of a city."""
     return f"{city} has {_PEOPLE.get(city, 0):,} people"
 
 
@@ -78,7 +78,7 @@ def command(*, fast: bool) -> None:
 
 
 def _requests(history: list[Message], responses: list[Response]) -> list[Request]:
-    """Every request that was sent, made again from the history."""
+    """Every request that was sent, rebuilt from the history."""
     turns = [number for number, message in enumerate(history) if message.role == "assistant"]
     tools = ToolBox(_TOOLS).offered
     return [
@@ -93,8 +93,8 @@ def _requests(history: list[Message], responses: list[Response]) -> list[Request
 
 
 def _tell_history(requests: list[Request]) -> None:
-    """What each request carried of the reasoning so far."""
-    rows: list[tuple[str, ...]] = [("request to", "read so far", "kept", "omitted", "restored")]
+    """Prints how much of the earlier reasoning each request had."""
+    rows: list[tuple[str, ...]] = [("request to", "in history", "kept", "omitted", "restored")]
     unsent: set[tuple[int, int | None]] = set()
     for request in requests:
         planned = plan(request.messages, request.model, tools=request.tools, reasoning=_REASONING)
@@ -106,15 +106,17 @@ def _tell_history(requests: list[Request]) -> None:
             (request.model, *(str(n) for n in (read, len(kept), len(left), len(kept & unsent))))
         )
         unsent = left
-    click.secho("What became of the reasoning", bold=True)
+    click.secho("What happened to the reasoning", bold=True)
     for name, *numbers in rows:
         click.echo(f"  {name:28}" + "".join(f"{number:>13}" for number in numbers))
-    click.echo("  Kept goes back sealed as it came; omitted stays in the history, unsent;")
-    click.echo("  restored was omitted by the request before, and is back.\n")
+    click.echo(
+        "  kept: sent back unchanged, with its seal; omitted: not sent, but still in the history;"
+    )
+    click.echo("  restored: kept, after the previous request had omitted it.\n")
 
 
 def _tell_naive(emulator: Emulator, requests: list[Request]) -> None:
-    """How the same requests fare without a plan; they are really sent."""
+    """Prints what happens to the same requests without a plan; they are really sent."""
     words: dict[str, str] = {}
     refused = 0
     for request in requests:
@@ -125,8 +127,10 @@ def _tell_naive(emulator: Emulator, requests: list[Request]) -> None:
         if reply.status != 200:
             refused += 1
             words.setdefault(provider, failure_of(load_json(reply.body)).message or "")
-    click.secho("And without innervoice", bold=True)
+    click.secho("Without innervoice", bold=True)
     for provider, text in words.items():
         click.echo(fill(f"{provider}: {text}", 92, initial_indent="  ", subsequent_indent="    "))
-    click.echo(f"  All {len(requests)} requests of this conversation were accepted.")
-    click.echo(f"  Naive replay of the same history is refused {refused} times.")
+    click.echo(
+        f"  With innervoice, all {len(requests)} requests of this conversation were accepted."
+    )
+    click.echo(f"  Sent without a plan for the history, {refused} of them are refused.")

@@ -1,4 +1,4 @@
-"""Files and standard input of the commands; what cannot be read or written is an error in one sentence."""
+"""Files and standard input of the commands; if one cannot be read or written, the error is one sentence."""
 
 from __future__ import annotations
 

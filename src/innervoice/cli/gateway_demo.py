@@ -26,7 +26,7 @@ from innervoice.gateway.in_thread import GatewayInThread
 __all__ = ["run"]
 
 _MODEL = "anthropic/claude-opus-5-5"
-# The API that the program speaks, a model whose requests it knows how to write, where it sends them, and what it asks.
+# The API that the program uses, a model of that API, the path of its requests, and its question.
 _WAY = (
     ("Messages", "anthropic/claude-opus-5-5", "/v1/messages", "What is the weather in Lisbon, then the weather in Oslo?"),
     ("Chat Completions", "deepseek/deepseek-v4-pro", "/v1/chat/completions", "And the weather in Bergen?"),
@@ -35,13 +35,13 @@ _WAY = (
 )  # fmt: skip
 _TOOL = Tool(
     "get_weather",
-    "Tells the weather of a city.",
+    "Returns the weather in a city.",
     parameters={"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
 )
 
 
 def run() -> None:
-    """Starts a gateway on the emulator, leads the conversation, and prints what was kept and restored."""
+    """Starts a gateway on the emulator, runs the conversation, and prints what was kept and restored."""
     urls = base_urls("http://emulator")
     gateway = Gateway(
         load_config(None, {}), {}, http=embedded_async_http(Emulator()), base_url_of=urls.get
@@ -58,7 +58,7 @@ def run() -> None:
 
 
 def _lead(http: httpx2.Client) -> int:
-    """Leads the conversation; returns how much reasoning was put back."""
+    """Runs the conversation; returns how much reasoning was restored."""
     history: list[Message] = []
     restored = 0
     for api, home, path, question in _WAY:
@@ -83,7 +83,7 @@ def _lead(http: httpx2.Client) -> int:
 def _asked(
     http: httpx2.Client, history: list[Message], home: str, path: str
 ) -> tuple[Response, str]:
-    """The answer, and what became of the reasoning of the request."""
+    """The answer, and what happened to the reasoning of the request."""
     request = Request(
         home,
         tuple(history),
@@ -102,7 +102,7 @@ def _asked(
 
 
 def _bare(message: Message) -> Message:
-    """What a program keeps that knows nothing of reasoning."""
+    """What a program keeps if it ignores reasoning."""
     kept: list[Any] = []
     for part in message.parts:
         if isinstance(part, Text):

@@ -1,4 +1,4 @@
-"""The store of a gateway, for commands that look into it while the gateway may run."""
+"""The store of a gateway, for commands that access it while the gateway may run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def with_state(
     without: str,
     is_told: bool = False,
 ) -> Result:
-    """Does something with the keys and the store of a gateway. `without` is said if it has none; `is_told`: it is said which store it is."""
+    """Calls a function with the keys and the store of a gateway. `without` is the error if it has none; `is_told`: prints which store it is."""
     if any(find_spec(name) is None for name in _PACKAGES):
         raise click.UsageError('the gateway needs: pip install "innervoice[gateway]"')
     from innervoice.cli.serve_output import store_line
@@ -67,7 +67,7 @@ def with_store(
     *,
     without: str,
 ) -> Result:
-    """Does something with the store of a gateway, and closes it."""
+    """Calls a function with the store of a gateway, and closes it."""
 
     async def opened(state: GatewayState) -> Result:
         store = state.open_store()

@@ -128,7 +128,7 @@ def revoke(*, which: str, forget: bool, file: str | None) -> None:
     """Revoke one key, by its id or its first characters, or all keys of an owner."""
 
     async def end(keys: CallerKeys) -> list[Caller]:
-        # Somebody may have nothing but the key itself.
+        # The user may have only the key itself.
         whole = await keys.found(which)
         callers = [whole] if whole else _named(await keys.all(), which)
         callers = [caller for caller in callers if caller.revoked is None or forget]
@@ -169,7 +169,7 @@ def _models(text: str | None) -> tuple[str, ...]:
 
 
 def _moment(text: str, now: float) -> float:
-    """When a key ends, in seconds since 1970."""
+    """When a key expires, in seconds since 1970."""
     found = _DURATION.fullmatch(text)
     if found:
         moment = now + int(found[1]) * _UNITS[found[2]]
@@ -204,7 +204,7 @@ def _budget(text: str) -> Budget:
 
 
 def _named(callers: list[Caller], which: str) -> list[Caller]:
-    """The keys that a word names: by id, by how they begin, or by owner."""
+    """The keys for an argument: by id, by their first characters, or by owner."""
     start = f"{which.rstrip('….')}…"
     by_id = [caller for caller in callers if which == caller.id]
     return by_id or [caller for caller in callers if which == caller.name or start == caller.hint]
@@ -264,7 +264,7 @@ def _with_keys(
     *,
     is_told: bool = False,
 ) -> Result:
-    """Does something with the keys in a gateway's store; `is_told`: it is said which store that is."""
+    """Calls a function with the keys in a gateway's store; `is_told`: prints which store that is."""
     from innervoice.gateway.caller_store import with_caller_keys
 
     return with_state(

@@ -40,7 +40,7 @@ class Found(NamedTuple):
     problem: Problem
     line: int | None = None
     conversation: str | None = None
-    """Where a file has several; the file, for one of a subagent."""
+    """Which conversation, if a file has several; the file, for one of a subagent."""
 
     def __str__(self) -> str:
         where = f"{self.conversation}: " if self.conversation else ""
@@ -110,7 +110,7 @@ def _summary(history: History, source: Source) -> str:
 
 
 def _of_companions(source: Source, target: str) -> Iterator[Found]:
-    """The problems of subagents whose conversations are in files of their own."""
+    """The problems of subagents whose conversations are in separate files."""
     reader = reader_of(source.path) if source.path else None
     for path in reader.companions(source.path) if reader and source.path else []:
         try:
@@ -122,7 +122,7 @@ def _of_companions(source: Source, target: str) -> Iterator[Found]:
 
 
 def _of_conversation(conversation: Conversation, source: Source, target: str) -> Iterator[Found]:
-    """The problems of the next request; where the model spoke last, it is the one that follows."""
+    """The problems of the next request; if the last turn is the model's, of the request that follows it."""
     turns = conversation.sent
     if not turns:
         return

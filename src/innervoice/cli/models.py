@@ -183,7 +183,7 @@ def _refresh(source: str | None) -> None:
 
 
 def _left_out(made: Refreshed) -> Iterator[str]:
-    """What was taken out of a list, and what was not."""
+    """What was read from a list, and what was not."""
     taken = ", ".join(f"{column} {count}" for column, count in sorted(made.taken.items()))
     yield f"  new values  {taken or 'none'}"
     if made.without_reasoning:
@@ -200,7 +200,7 @@ def _left_out(made: Refreshed) -> Iterator[str]:
 
 
 def _some(words: list[str]) -> str:
-    """The first of many words; they come out of a file, so they are short and printable."""
+    """The first of many words; they come from a file, so they are shortened and made printable."""
     more = len(words) - _MOST_SHOWN
     shown = ", ".join(
         word if len(word) <= 80 else f"{word[:77]}..." for word in words[:_MOST_SHOWN]

@@ -65,13 +65,13 @@ def _write(stream: TextIO, text: str, *, dim: bool = False) -> None:
         if dim and not os.environ.get("NO_COLOR"):
             text = f"{_DIM}{text}{_PLAIN}"
     stream.flush()
-    # By bytes: a text may hold characters that the stream's own encoding refuses.
+    # As bytes: a text may contain characters that the stream's own encoding refuses.
     stream.buffer.write(text.encode("utf-8", "replace"))
     stream.buffer.flush()
 
 
 def show_events(events: Iterable[Event], show: Policy = "full", *, keep: bool) -> None:
-    """Shows a stream live, with a display for each round of tools; an interruption ends the display, too."""
+    """Shows a stream live, with a display for each round of tools; an interruption also ends the display."""
     live = Live(show=show, keep=keep)
     try:
         for event in events:

@@ -73,7 +73,7 @@ def command(*, file: str, target: str, output: str, force: bool) -> None:
     write_file(output, written, force=force)
     left = _left(written, target) if own else _left_of(from_json(written), target)
     if not history.session:
-        # What the target requires in addition to the parts, where the format has a place for it.
+        # What the target requires in addition to the parts, where the format has a member for it.
         missing = {problem.code for _, problem in left}
         changes += [
             f"message {problem.message}: {problem.why}: {problem.fix}"
@@ -104,7 +104,7 @@ def _is_same(file: str, output: str) -> bool:
 
 
 def _left_of(messages: list[Message], target: str) -> list[tuple[int | None, Problem]]:
-    """The problems that are left of a conversation that goes on."""
+    """The problems that are left in a conversation that continues."""
     return [(None, problem) for problem in lint([*messages, NEXT], target)]
 
 
@@ -117,7 +117,7 @@ def _left(written: bytes, target: str) -> list[tuple[int | None, Problem]]:
 
 
 def _foreign(source: Source) -> str:
-    """Says what was written of a file whose format cannot be written."""
+    """Prints what was written for a file whose format cannot be written."""
     more = len(source.entries) - 1
     others = f"; {more} other conversation{'' if more == 1 else 's'} of the file left out" if more else ""  # fmt: skip
     return f"{source.name} is not written in its own format: the output is the repaired main conversation as innervoice stores it{others}"
@@ -166,7 +166,7 @@ def _in_body(history: History, items: list[object]) -> bytes:
 
 
 def _in_dialect(message: Message, dialect: str) -> Message:
-    """A message without what only another dialect can say, such as the value that skips Gemini's check."""
+    """A message without members that only another dialect has, such as the value that skips Gemini's check."""
     parts = tuple(
         part if part.origin is None or part.origin.dialect == dialect else part.replace(origin=None)
         for part in message.parts

@@ -1,4 +1,4 @@
-"""`innervoice run`: a client of somebody else's, with a gateway of its own for as long as it runs."""
+"""`innervoice run`: runs another program's client with its own gateway, for as long as it runs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ was kept, and where to view it.
 The gateway has its own port, and uses the key and the store of `innervoice serve`. Needs the packages of innervoice[gateway].
 """
 _NOT_FOUND = 127
-"""What a shell says of a program that it does not find."""
+"""The exit status of a shell for a program that it does not find."""
 
 
 def _completed(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -155,7 +155,7 @@ def _list(environ: Mapping[str, str]) -> Iterator[str]:
 def _own(
     file: str | None, key: str | None, report: TextIO | None, log: str | None, *, emulated: bool
 ) -> Iterator[tuple[str, Summary]]:
-    """A gateway of this process: its address, and what it counts."""
+    """A gateway in this process: its URL, and its counts."""
     from innervoice.cli import serve
     from innervoice.cli.run_summary import RequestSummary
 
@@ -179,7 +179,7 @@ def _own(
 
 @contextlib.contextmanager
 def _running(url: str) -> Iterator[tuple[str, Summary]]:
-    """A gateway that runs already: what it counts before and after."""
+    """A gateway that is already running: its counts before and after."""
     from innervoice.cli.run_summary import CountedSummary
 
     address = url.rstrip("/").removesuffix("/v1")
@@ -192,7 +192,7 @@ def _running(url: str) -> Iterator[tuple[str, Summary]]:
 
 
 def _run(arguments: Sequence[str], client: Client, target: Target) -> int:
-    """Runs the client in this terminal; returns its exit status as a shell counts it."""
+    """Runs the client in this terminal; returns its exit status as a shell reports it."""
     with _signals() as forward_to:
         environment = client.environment(target, os.environ)
         process = subprocess.Popen(arguments, env=environment)  # noqa: S603 - what the user asked for
@@ -203,10 +203,10 @@ def _run(arguments: Sequence[str], client: Client, target: Target) -> int:
 
 @contextlib.contextmanager
 def _signals() -> Iterator[Any]:
-    """While the client runs, signals are for it.
+    """Passes signals on to the client while it runs.
 
-    A terminal sends Ctrl+C to the client as well, so it is only passed on where there is none. Handlers do nothing else: a signal that is
-    ignored would also be ignored by the client.
+    A terminal sends Ctrl+C to the client as well, so it is only passed on if there is no terminal. Handlers do nothing else: an ignored
+    signal would also be ignored by the client.
     """
     processes: list[subprocess.Popen[bytes]] = []
     has_terminal = any(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))  # fmt: skip

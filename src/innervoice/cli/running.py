@@ -21,7 +21,7 @@ _SHOW_CURSOR = "\x1b[?25h"
 
 
 def run(command: click.Command) -> int:
-    """Runs the command and gives its exit status."""
+    """Runs the command and returns its exit status."""
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - stays open to the end
     if sys.stdout is None:

@@ -1,4 +1,4 @@
-"""`innervoice serve`: the gateway, behind a port of this machine."""
+"""`innervoice serve`: the gateway, on a port of this machine."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def command(
 
 
 class ServedGateway:
-    """The gateway of a process: of the parent only its configuration, of a worker all of it."""
+    """The gateway of a process: in the parent only its configuration, in a worker all of it."""
 
     def __init__(
         self,
@@ -140,23 +140,23 @@ class ServedGateway:
             from innervoice.emulator.core import Emulator
             from innervoice.emulator.routes import base_urls
 
-            # Before the workers are forked: what one of them has sealed the others can open.
+            # Before the workers are forked: data that one of them has sealed can be opened by the others.
             self._emulator = Emulator()
             self.base_url_of = base_urls("http://emulator").get
         self.state: Any = None
         """Its keys and its store, once it serves."""
         self.may_have_keys = False
-        """Whether the store has keys of callers, or may have some, as far as was looked."""
+        """Whether the store has callers' keys, or may have some, as far as is known."""
         self.config = self.load()
         self.shared: Path | None = None
-        """Where workers tell each other what they count and explain."""
+        """Where workers share their counts and explanations."""
         self.log_folder: Path | None = None
         """Where requests are kept for the viewer, once it serves; None: nowhere."""
         self.spans: ServedSpans | None = None
         self._gateway: Any = None
 
     def load(self) -> Any:
-        """Reads the configuration; raises a `UsageError` with all that is wrong."""
+        """Reads the configuration; raises a `UsageError` with everything that is wrong."""
         config = import_module("innervoice.gateway.config")
         emulated = self._emulator is not None
         found = config.load_config(
@@ -164,7 +164,7 @@ class ServedGateway:
         )
         host = self._host or found.server.host
         problem = config.exposure_problem(host, found.keys)
-        # A store that cannot be asked may have keys; nobody is let in without one.
+        # A store that cannot be reached may have keys; requests without one are refused.
         if problem:
             self.may_have_keys = self._has_stored_keys(found) is not False
             if not self.may_have_keys:
@@ -175,7 +175,7 @@ class ServedGateway:
         return found
 
     def open_state(self) -> None:
-        """Reads the gateway's key, or makes it, before workers are forked: they share it."""
+        """Reads the gateway's key, or creates it, before workers are forked: they share it."""
         self.state = self._state_of(self.config)
         self.log_folder = self.state.log_folder
         self.may_have_keys = self._has_stored_keys(self.config) is not False
@@ -185,18 +185,18 @@ class ServedGateway:
         return state.open_state(config, os.environ, emulated=self._emulator is not None)
 
     def _has_stored_keys(self, config: Any) -> bool | None:
-        """Whether the store has keys of callers; None if it cannot be asked."""
+        """Whether the store has callers' keys; None if it cannot be reached."""
         caller_store = import_module("innervoice.gateway.caller_store")
         found: bool | None = caller_store.has_stored_keys(self.state or self._state_of(config))
         return found
 
     def routes_of(self, config: Any) -> Any:
-        """The names that a configuration gives."""
+        """The model names of a configuration."""
         routes = import_module("innervoice.gateway.routes")
         return routes.Routes(config, os.environ, base_url_of=self.base_url_of)
 
     def reload(self, config: Any) -> None:
-        """Takes another configuration."""
+        """Applies another configuration."""
         before, after = self.config.server, config.server
         is_told_by_parent = self._gateway is not None and self.shared is not None
         if not is_told_by_parent and (before.host, before.port) != (after.host, after.port):
@@ -250,7 +250,7 @@ class ServedGateway:
         return GatewayLog(self.log_folder, server.log, bounds, self.output.say)
 
     def keep(self, log: str) -> None:
-        """Keeps this of requests, whatever the configuration says; also with `--emulated`, because somebody asked for it."""
+        """Sets what is kept of requests, whatever the configuration says; also with `--emulated`, because the user asked for it."""
         state = import_module("innervoice.gateway.state")
         self.config = self.config.replace(server=self.config.server.replace(log=log))
         self.log_folder = state.log_folder_in(state.state_folder(os.environ))
@@ -262,18 +262,18 @@ class ServedGateway:
         return [] if log is None else log.written
 
     def stopping(self) -> None:
-        """Those who look at it would keep a worker from ending."""
+        """Ends the streams of the viewer, which would keep a worker from ending."""
         if self._gateway is not None:
             self._gateway.viewing.close()
 
     def stop(self) -> None:
-        """The last thing that a worker does."""
+        """Runs at the end of a worker."""
         if self._gateway is not None:
             self._gateway.metrics.write()
 
 
 def _store_of(gateway: ServedGateway) -> str:
-    """Where turns would be kept; nothing is made. Raises `UsageError` for a store that cannot be used."""
+    """Where turns would be kept; nothing is created. Raises `UsageError` for a store that cannot be used."""
     server = gateway.config.server
     state = import_module("innervoice.gateway.state")
     url = state.store_url(server, os.environ, emulated=gateway.base_url_of is not None)
@@ -342,7 +342,7 @@ def _clean_up(directory: Path, process: int) -> None:
 
 
 def _greet(gateway: ServedGateway, port: int, workers: int) -> None:
-    """Says where it listens, what it reaches, and how clients reach it."""
+    """Prints where it listens, what it reaches, and how clients reach it."""
     config = gateway.config
     routes = gateway.routes_of(config)
     say = gateway.output.say
@@ -367,7 +367,7 @@ def _greet(gateway: ServedGateway, port: int, workers: int) -> None:
 
 
 def _example(config: Any, names: tuple[str, ...]) -> str:
-    """A model to show to people: one of their own names, else one that a client of another provider would not have."""
+    """A model for the examples: one of the configured names, or else one that a client of another provider would not have."""
     own: Iterator[str] = (model.name for model in config.models if not model.is_glob)
     usual = (name for name in (_USUAL, *names) if name in names)
     return (*own, *usual, "PROVIDER/MODEL")[0]

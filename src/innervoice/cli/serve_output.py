@@ -1,4 +1,4 @@
-"""What `innervoice serve` writes: how it is reached, and a line for each request."""
+"""The output of `innervoice serve`: how to reach it, and a line for each request."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CLIENTS = (
 
 
 class ServeOutput:
-    """Standard output: requests, and what the server has to say; with lines of JSON the latter goes to standard error."""
+    """Standard output: requests, and messages of the server; with JSON lines the messages go to standard error."""
 
     def __init__(self, log_format: str) -> None:
         self._json = log_format == "json"
@@ -38,7 +38,7 @@ class ServeOutput:
         self._write(visible(text), err=self._json)
 
     def request(self, report: Report) -> None:
-        """Writes the line of a request that is over."""
+        """Writes the line of a request that has ended."""
         if self._json:
             self._write(json_line(report))
         else:
@@ -46,7 +46,7 @@ class ServeOutput:
             self._write(_coloured(line, report) if self._colours else line)
 
     def _write(self, line: str, *, err: bool = False) -> None:
-        # Whoever read it may be gone; the gateway is not there for its log.
+        # The reader of the output may be gone; the gateway must not fail because of its log.
         if self._open:
             try:
                 stream = sys.stderr if err else sys.stdout
@@ -63,7 +63,7 @@ def _coloured(line: str, report: Report) -> str:
 
 
 def client_lines(url: str, model: str, key: str) -> Iterator[str]:
-    """How each kind of client is told where the gateway is."""
+    """How each kind of client is pointed to the gateway."""
     for name, variables in _CLIENTS:
         yield f"{name:13} {variables.format(url=url, key=key, model=model)}"
 
@@ -71,7 +71,7 @@ def client_lines(url: str, model: str, key: str) -> Iterator[str]:
 def view_lines(
     url: str, log: str, folder: Path | None, lasting: Path | None, *, has_keys: bool
 ) -> Iterator[str]:
-    """Where requests can be looked at, and what is kept of them."""
+    """Where requests can be viewed, and what is kept of them."""
     if log == "none" or folder is None:
         yield 'View: requests are not logged; set server.log to "shape" or "full" to log them'
         return
@@ -85,7 +85,7 @@ def view_lines(
 
 
 def store_line(store: str | None, remember: str, workers: int) -> str:
-    """Where turns are kept; an address is told without its password."""
+    """Where turns are kept; a URL is shown without its password."""
     if remember == "off":
         return "Store: none"
     if store is None or remember == "ram":

@@ -22,7 +22,7 @@ _OWN = frozenset({"stored", "claude-code", "codex"})
 
 
 def open_file(file: str, hints: Hints = NO_HINTS) -> Source:
-    """Opens a file, or standard input for `-`; raises `DecodeError` if its format is not known."""
+    """Opens a file, or standard input for `-`; raises `DecodeError` if its format is unknown."""
     try:
         return open_source(read_file(file) if file == "-" else Path(file), hints)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""`innervoice store`: what a gateway keeps of turns and responses."""
+"""`innervoice store`: the turns and responses that a gateway keeps."""
 
 from __future__ import annotations
 

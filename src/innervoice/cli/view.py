@@ -1,4 +1,4 @@
-"""`innervoice view`: a local page that shows sessions, logs and answers, or a file to hand on."""
+"""`innervoice view`: a local page that shows sessions, logs and answers, or a file to share."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _shelf(paths: tuple[str, ...]) -> Shelf:
         shelf = Shelf(named, standard_input().buffer.read() if "-" in paths else None)
     except InnervoiceError as error:
         raise FileError(f"standard input: {error}.\n{_formats()}") from None
-    # Only counted: a large file is opened when the page asks for it.
+    # Only counted: a large file is opened when the page requests it.
     listed = shelf.sources(limit=0)
     if not listed["total"]:
         unknown = listed["unknown"]
@@ -152,7 +152,7 @@ def _shelf(paths: tuple[str, ...]) -> Shelf:
 
 
 def _check_formats(named: list[Path]) -> None:
-    """Raises what is wrong with the first file if nothing else was named."""
+    """Raises the error of the first file if no other was named."""
     from innervoice.sources.opening import open_source, reader_of
 
     try:
@@ -196,7 +196,7 @@ def _export(shelf: Shelf, file: str, show: Policy, *, force: bool) -> None:
 
 
 def _listening(host: str, port: int | None) -> socket.socket:
-    """The usual port, where a browser remembers what was chosen last time; a free one if another viewer has it."""
+    """The usual port, where a browser remembers the last choices; a free one if another viewer uses it."""
     from innervoice.view.server import bound_socket
 
     for number in (_USUAL_PORT, 0) if port is None else (port,):

@@ -55,7 +55,9 @@ class AsyncClient:
         self._own = http is None
         self._limits_silence = http is None or getattr(http, "limits_silence", False) is True
         self._http = http
-        self._parsed: Callable[[str], Any] = str  # makes of a URL what the HTTP client takes
+        self._parsed: Callable[[str], Any] = (
+            str  # converts a URL into the type that the HTTP client uses
+        )
         self._loop: Any = None  # the event loop that the connections belong to
         self._closed = False
         self._sleep = anyio.sleep

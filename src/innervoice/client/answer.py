@@ -1,4 +1,4 @@
-"""Questions of a client about an HTTP response and its events."""
+"""Checks of an HTTP response and its events, for both clients."""
 
 from __future__ import annotations
 

@@ -56,7 +56,9 @@ class Client:
         self._settings = Settings(options)
         self._own = http is None
         self._http = http
-        self._parsed: Callable[[str], Any] = str  # makes of a URL what the HTTP client takes
+        self._parsed: Callable[[str], Any] = (
+            str  # converts a URL into the type that the HTTP client uses
+        )
         self._closed = False
         self._lock = threading.Lock()
         self._sleep = time.sleep

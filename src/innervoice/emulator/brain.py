@@ -207,7 +207,7 @@ def _thoughts(
     thoughts = [
         f"The user asks: {question}\nFor this step I need to look something up: {step.strip(' ,.?!')}."
     ]
-    thoughts.append(f"I call {names} and wait for what comes back.")
+    thoughts.append(f"I call {names} and wait for the results.")
     return _in_pieces(thoughts, pieces)
 
 
@@ -221,7 +221,7 @@ def _closing_thoughts(
     thoughts = [f"The user asks: {question}"]
     if found:
         given = "one result" if len(found) == 1 else f"{len(found)} results"
-        thoughts.append(f"The tools gave {given}; I read them in order.")
+        thoughts.append(f"The tools returned {given}; I read everything in order.")
     thoughts += [f"Computed: {line}." for line in sums if line]
     thoughts.append("That is all I need to answer.")
     return _in_pieces(thoughts, pieces)

@@ -92,6 +92,6 @@ def _response(decoder: StreamDecoder, status: int) -> Response:
         return Response(error=Failure(code=status))
     try:
         decoder.finish()
-    except InnervoiceError as error:  # the emulator was told to write something odd
+    except InnervoiceError as error:  # the emulator was configured to write something invalid
         return Response(error=Failure(message=str(error)))
     return decoder.response

@@ -83,7 +83,7 @@ class _Fitter:
 
     def _result(self, result: ToolResult) -> ToolResult:
         if result.origin and result.origin.block is not None:
-            return result  # it goes back as the block of this dialect that it came in
+            return result  # it is sent back as the block of this dialect in which it came
         content: list[Text | Media | Opaque] = []
         for part in result.content:
             assert not isinstance(part, str)
@@ -97,7 +97,7 @@ class _Fitter:
 
     def _file(self, part: Media) -> Media | Text:
         if part.origin and part.origin.dialect == self._dialect:
-            return part  # it came in a block of this dialect, and goes back as that
+            return part  # it came in a block of this dialect, and is sent back as that
         kind = kind_of(part)
         way = way_of(part)
         accepted = self._media.ACCEPTS.get(kind, ())

@@ -25,7 +25,7 @@ class AnyFraming:
 
     def __init__(self, *, limit: int = LIMIT) -> None:
         self._limit = limit
-        self._head = b""  # what came, without the blanks before it
+        self._head = b""  # the bytes so far, without leading white space
         self._blanks = 0
         self._framer: Framer | None = None
 

@@ -159,7 +159,7 @@ class Application:
             await self._refuse(incoming, front, report, trouble(error, front.dialect, upstream))
         except Refused as error:
             await self._refuse(incoming, front, report, error.refusal)
-        except Exception as error:  # noqa: BLE001 - a mistake of ours is told in the client's dialect, without a word of the request
+        except Exception as error:  # noqa: BLE001 - an internal error is reported in the client's dialect, without any text of the request
             report.error = type(error).__name__
             if serving is None or not serving.has_begun:
                 await self._refuse(incoming, front, report, _MISTAKE)

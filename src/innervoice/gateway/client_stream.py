@@ -71,7 +71,7 @@ class ClientStream:
         self._pings.remove(self)
 
     def ask_again(self) -> None:
-        """Another upstream is called."""
+        """Restarts the wait for the beginning of an answer: another upstream is called."""
         self._has_heard, self._heard = False, self._pings.now()
 
     async def write(self, data: bytes) -> None:

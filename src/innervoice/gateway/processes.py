@@ -47,7 +47,7 @@ _RESTART_SECONDS = 60.0
 """A worker is replaced at once, but at most so often in so many seconds."""
 _TICK = 1.0
 _KILL_SECONDS = 5.0
-"""How long a worker may take to end after it was told to."""
+"""How long a worker may take to end after the command to stop."""
 
 
 class WatchedFile:

@@ -72,7 +72,7 @@ def _where(parts: Sequence[Part]) -> int | None:
         if type(part) is Thinking:
             last = number
         elif type(part) is not Text:
-            last = None  # the reasoning led to something, so what stands in it was a draft
+            last = None  # the reasoning led to something, so the call in it was a draft
         elif part.text and not part.text.isspace():
             return number if _BEGINNING.match(part.text) else None
     return last

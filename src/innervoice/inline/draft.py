@@ -23,8 +23,8 @@ class Draft:
     _length = 0
     _removed_at = 0
     _measured = 0  # how many of the pieces `_length` counts
-    _read = 0  # how many of them `unread` gave out
-    _counted = 0  # how many of them `count_nonblank` looked at
+    _read = 0  # how many of them `unread` returned
+    _counted = 0  # how many of them `count_nonblank` counted
 
     def __init__(self, kind: DraftKind, index: int, origin: Origin | None = None) -> None:
         self.kind = kind

@@ -46,7 +46,7 @@ class SplitMachine:
     finished = False
     _held = ""
     _pending: Pending | None = None
-    _rejudged = False  # the marker at hand stands on a line whose span was not closed
+    _rejudged = False  # the current marker is on a line whose span was not closed
     # The shortcut of `feed`: the next piece continues the open part unless it has a "<".
     _ready = False
     _append: Callable[[str], None]

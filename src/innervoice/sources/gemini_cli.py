@@ -82,7 +82,7 @@ class _Session:
         new = [name for name in messages if name not in self._places]
         # Turns that were replaced by others were compressed; those that were only removed were cancelled.
         self._take_away(lost, () if new else ("abandoned",))
-        if list(messages) != [*self._places, *new]:  # others came before those that stay
+        if list(messages) != [*self._places, *new]:  # others precede those that stay
             stay = {name: self.records[place] for name, place in self._places.items()}
             taken = set(self._places.values())
             self.records = [

@@ -25,7 +25,7 @@ _PATIENCE = 2.0
 """Seconds that a page of the list may take."""
 _PATIENCE_OF_SEARCH = 5.0
 _REST = 20
-"""A file that grows is examined again only after this multiple of the time that took."""
+"""A file that grows is examined again only after this multiple of the time that its examination took."""
 _MODELS = 3
 
 

@@ -1,7 +1,7 @@
-"""Answers whose text is one field and whose reasoning is another: what the writers of such dialects share.
+"""Answers with text in one field and reasoning in another: what the writers of such dialects share.
 
-Parts of one kind run together in a field. Where something else stood between them they are set apart by a blank line, as the views of
-a response do it.
+Parts of one kind are joined in a field. Where something else was between them they are separated by a blank line, as in the views of
+a response.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ class FieldWriter(AnswerWriter):
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
         super().__init__(head, notebook, seal)
         self.said: dict[str, list[str]] = {"text": [], "thinking": []}
-        self._set_apart: set[int] = set()  # parts that began with a blank line which is not theirs
+        self._set_apart: set[int] = set()  # parts that were written with an additional blank line
         self._kinds: dict[int, str] = {}
         self._last = ""  # the kind of the last part
-        self._is_apart = False  # the next piece does not go on with what was said
+        self._is_apart = False  # the next piece does not continue the earlier text
 
     # ---- what each dialect writes --------------------------------------------------------------
 
     @abstractmethod
     def say(self, number: int, kind: str, text: str) -> None:
-        """More of the text or of the reasoning."""
+        """Adds text or reasoning."""
 
     @abstractmethod
     def begin_call(self, number: int, call: ToolCall) -> None:
-        """A call begins."""
+        """Begins a call."""
 
     @abstractmethod
     def add_arguments(self, number: int, text: str) -> None:
-        """More of a call's arguments."""
+        """Adds to a call's arguments."""
 
     @abstractmethod
     def end_call(self, number: int, call: ToolCall) -> None:
-        """A call is over."""
+        """Ends a call."""
 
     # ---- parts ---------------------------------------------------------------------------------
 
@@ -76,11 +76,11 @@ class FieldWriter(AnswerWriter):
         return f"\n\n{part.text}" if number in self._set_apart else part.text
 
     def runs_on(self, number: int, kind: str) -> bool:
-        """Whether a piece would run together with what was said of its kind."""
+        """Whether a piece would run together with the earlier text of its kind."""
         return bool(self.said[kind])
 
     def _is_spaced(self, kind: str, text: str) -> bool:
-        """Whether white space stands between a text and what was said before it."""
+        """Whether there is white space between a text and the earlier text."""
         return kind == "text" and (self.said[kind][-1][-1:].isspace() or text[:1].isspace())
 
     # ---- the whole answer ----------------------------------------------------------------------

@@ -68,7 +68,7 @@ def _not_run(line: dict[str, Any]) -> Failure | None:
 
 
 def _refused(line: dict[str, Any]) -> Failure | None:
-    """The status of an HTTP answer that was kept with its body."""
+    """The HTTP status of an answer that was stored with its body."""
     kept = as_dict(line.get("response")) or line
     status = as_count(kept.get("status_code")) or as_count(kept.get("statusCode")) or 0
     if status < 400:
@@ -194,7 +194,7 @@ ENVELOPES = (
 
 
 def opened(value: dict[str, Any], is_answer: Callable[[Any], bool]) -> Content | None:
-    """What is in the envelope, or None if the value is not one; raises `DecodeError` for an envelope without an answer.
+    """The content of the envelope, or None if the value is not one; raises `DecodeError` for an envelope without an answer.
 
     `is_answer` says whether a value is a message of some dialect: such a value is not opened further.
     """

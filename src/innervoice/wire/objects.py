@@ -96,7 +96,7 @@ def _from_langchain(message: Any) -> dict[str, Any]:
     model = metadata.get("model_name") or metadata.get("model")
     calls = _plain(getattr(message, "tool_calls", None) or [])
     usage = _plain(getattr(message, "usage_metadata", None) or {})
-    if isinstance(extra.get("reasoning"), dict):  # an item of a response beside the content
+    if isinstance(extra.get("reasoning"), dict):  # an item of a response next to the content
         content = [extra["reasoning"], *(content if isinstance(content, list) else [content])]
     if isinstance(content, list) and any(_is_item(block) for block in content):
         return _as_response(content, calls, model, usage)

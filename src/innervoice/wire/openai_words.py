@@ -1,6 +1,6 @@
 """How OpenAI refuses the shape of a request, in Chat Completions and in Responses.
 
-The words after openai/openai-python 3146, pydantic-ai's recordings and teabranch/open-responses-server 41 (read 2026-11-16).
+The texts follow openai/openai-python 3146, pydantic-ai's recordings and teabranch/open-responses-server 41 (read 2026-11-16).
 """
 
 from __future__ import annotations

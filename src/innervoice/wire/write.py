@@ -128,13 +128,13 @@ def turns_of(
 
 
 def function_members(tool: Tool, dialect: Dialect) -> dict[str, Any]:
-    """Further members of a function that a dialect has a place for."""
+    """Further members of a function that a dialect has."""
     dropped = dropped_members(tool, dialect)
     return {key: value for key, value in tool.members.items() if key not in dropped}
 
 
 def dropped_members(tool: Tool, dialect: Dialect) -> list[str]:
-    """Further members of a function that a dialect has no place for."""
+    """Further members of a function that a dialect does not have."""
     return [
         name
         for name in tool.members
@@ -153,7 +153,7 @@ def call_names(messages: Iterable[Message]) -> dict[str, str]:
 
 
 def input_of(call: ToolCall) -> Any:
-    """A call's arguments as an object; text that is not valid JSON is put into one."""
+    """A call's arguments as an object; text that is not valid JSON is wrapped in one."""
     if not call.arguments:
         return {}
     value = parsed(call.arguments)
@@ -161,7 +161,7 @@ def input_of(call: ToolCall) -> Any:
 
 
 def is_wrapped(call: ToolCall) -> bool:
-    """Whether a call's arguments are put into an object."""
+    """Whether a call's arguments are wrapped in an object."""
     return bool(call.arguments) and not isinstance(parsed(call.arguments), dict)
 
 
@@ -183,7 +183,7 @@ def json_schema(response_format: Any) -> tuple[str, Any] | None:
 
 
 def schema_members(response_format: Any) -> dict[str, Any] | None:
-    """What a response format with a schema says, whether it is nested as in chat or flat as in Responses."""
+    """The members of a response format with a schema, whether it is nested as in chat or flat as in Responses."""
     match response_format:
         case {"type": "json_schema", "json_schema": {"schema": _}}:
             members: dict[str, Any] = response_format["json_schema"]

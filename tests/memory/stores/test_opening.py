@@ -92,5 +92,5 @@ def test_a_folder_is_not_a_file(tmp_path):
     with pytest.raises(UsageError, match="folder"):
         open_store(f"sqlite:{tmp_path}", Retention())
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="cannot be made"):
+    with pytest.raises(UsageError, match="cannot be created"):
         open_store(f"sqlite:{tmp_path}/file/store.db", Retention())

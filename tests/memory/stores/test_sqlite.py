@@ -259,7 +259,7 @@ def test_a_database_of_another_is_left_alone(path, statements):
     with sqlite3.connect(path) as file:
         file.execute(statements)
     file.close()
-    with pytest.raises(StoreError, match="expected 1 or a new file"):
+    with pytest.raises(StoreError, match="expected version 1 or a new file"):
         run(path, lambda store: store.put(an_item(1), [b"key"]))
     with pytest.raises(StoreError):
         run(path, lambda store: store.get("me", [b"key"]))

@@ -19,7 +19,7 @@ function listTurns() {
   }
 }
 
-/** Shows the comparison of the address. */
+/** Shows the comparison that the URL names. */
 export async function showComparison() {
   listTurns();
   const { a, b, what } = place;

@@ -3,12 +3,12 @@
 const embedded = document.getElementById("data");
 export const exported = embedded && JSON.parse(embedded.textContent);
 
-/** The address of a route, relative to this module: the viewer may be below any path. @param {string} path @param {object} parameters */
+/** The URL of a route, relative to this module: the viewer may be below any path. @param {string} path @param {object} parameters */
 export function route(path, parameters = {}) {
   return new URL(`../api/${path}?${new URLSearchParams(parameters)}`, import.meta.url).href;
 }
 
-/** What the server says; an error has its words. @param {string} path @param {object} [parameters] */
+/** The server's response; an error has its message. @param {string} path @param {object} [parameters] */
 export async function ask(path, parameters) {
   const answer = await fetch(route(path, parameters));
   const said = await answer.json().catch(() => ({}));

@@ -1,7 +1,7 @@
-// Elements, made without markup: text is always text.
+// Elements, created without markup: text is always text.
 
 /**
- * An element, as `p.small`; properties may follow (a name with a hyphen is an attribute), then children. What is null is left out.
+ * An element, such as `p.small`; properties may follow (a name with a hyphen is an attribute), then children. Null is left out.
  * @param {string} kind
  * @param {...any} rest
  */
@@ -24,33 +24,33 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
-/** Tells something in the status line, which screen readers read out. @param {string} words */
+/** Shows a message in the status line, which screen readers read out. @param {string} words */
 export function say(words) {
   if (byId("status").textContent !== words) byId("status").textContent = words;
 }
 
-/** Facts as a line of words; one with a tone has an element of its own. @param {Fact[]} facts */
+/** Facts as a line of words; a fact with a tone has its own element. @param {Fact[]} facts */
 export function factWords(facts) {
   return facts.flatMap((fact, i) => {
-    // Short ones are not broken.
+    // Short facts are not wrapped.
     const label = fact.label.length < 22 ? fact.label.replaceAll(" ", "\u00a0") : fact.label;
     return [i ? " · " : "", fact.tone ? make(`span.tone.${fact.tone}`, label) : label];
   });
 }
 
-/** A list of facts with the sentences behind them. @param {string} kind @param {Fact[]} facts */
+/** A list of facts with their sentences. @param {string} kind @param {Fact[]} facts */
 export function explained(kind, facts) {
   return make(kind, ...facts.map((fact) => make("li", make(fact.tone ? `b.tone.${fact.tone}` : "b", fact.label), fact.why ? ` ${fact.why}` : "")));
 }
 
-/** Facts, with the sentences behind them on demand. @param {Fact[]} facts */
+/** Facts, with their sentences on demand. @param {Fact[]} facts */
 export function drawFacts(facts) {
   const whys = facts.filter((fact) => fact.why);
   if (!whys.length) return make("p.sums", ...factWords(facts));
   return make("details.sums", make("summary", ...factWords(facts)), explained("ul.whys", whys));
 }
 
-/** Calls a function when its event has been quiet for a moment. @param {number} milliseconds @param {(...given: any[]) => void} act */
+/** Calls a function when its event has not occurred for a moment. @param {number} milliseconds @param {(...given: any[]) => void} act */
 export function calmly(milliseconds, act) {
   let waiting = 0;
   return (...given) => {

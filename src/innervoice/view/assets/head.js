@@ -1,4 +1,4 @@
-// What is above the timeline: title, sums, lanes, what the source cannot know, and where it could not be read.
+// The head above the timeline: title, sums, lanes, what the source cannot know, and where it could not be read.
 import { byId, drawFacts, factWords, make } from "./dom.js";
 import { linkTo } from "./place.js";
 

@@ -1,4 +1,4 @@
-// Keys: j and k, /, ?, Escape. Enter is the browser's own for what has the focus.
+// Keys: j and k, /, ?, Escape. Enter is handled by the browser, for the focused element.
 import { byId } from "./dom.js";
 import { showPanel, shownPanel } from "./side.js";
 import { stepRow } from "./timeline.js";

@@ -1,4 +1,4 @@
-// What happens while the page is open: rows that come, grow or are taken back. A lost connection goes on where it was.
+// Changes while the page is open: rows that are added, grow or are withdrawn. A lost connection resumes where it was.
 import { route } from "./data.js";
 import { byId, say } from "./dom.js";
 import { drawHead } from "./head.js";
@@ -26,7 +26,7 @@ function tell() {
   news = 0;
 }
 
-// Goes to the end, once for all that came before the next picture.
+// Scrolls to the end, once for all changes before the next frame.
 function follow() {
   if (!byId("follow").checked || isFollowing) return;
   isFollowing = true;
@@ -37,7 +37,7 @@ function follow() {
 }
 
 /**
- * Listens to a conversation behind an event that its rows contain already.
+ * Listens to a conversation, after an event that its rows already contain.
  * @param {string} id
  * @param {string} after
  * @param {{reset: () => void, sources: () => void, changed: () => void}} tasks
@@ -67,13 +67,13 @@ export function startLive(id, after, tasks) {
   source.onopen = () => say("Live.");
   source.onerror = () => {
     say("The connection is lost; trying again.");
-    // The browser goes on by itself, unless the server refused.
+    // The browser reconnects by itself, unless the server refused.
     if (source.readyState === EventSource.CLOSED && stream === source) retry = setTimeout(startLive, 3000, id, last, tasks);
   };
   stream = source;
   byId("follow-label").hidden = false;
 }
 
-// Who scrolls back wants to stay there.
+// A reader who scrolls back wants to stay there.
 addEventListener("wheel", ({ deltaY }) => deltaY < 0 && (byId("follow").checked = false), { passive: true });
 byId("follow").addEventListener("change", follow);

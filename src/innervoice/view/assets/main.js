@@ -1,4 +1,4 @@
-// The beginning: what the server is, which conversation the address names, and its rows, piece by piece.
+// The start: the server's settings, the conversation that the URL names, and its rows, piece by piece.
 import { showComparison } from "./compare.js";
 import { ask, exported, route } from "./data.js";
 import { byId, calmly, make, say } from "./dom.js";
@@ -37,7 +37,7 @@ async function open(id) {
   await draw(id, 0, openings);
 }
 
-// Draws rows: a screen first, then the rest in pieces, so that the page reacts all the while.
+// Draws rows: a screen first, then the rest in pieces, so that the page stays responsive.
 async function draw(id, start, opening) {
   let event = "";
   for (let from = start; from !== null; ) {
@@ -80,7 +80,7 @@ function linkExports() {
   byId("export-forms").replaceChildren(...links, make("li.small", `thoughts: ${policy}; secrets are taken out`));
 }
 
-// Shows what the address says.
+// Shows what the URL names.
 async function showPlace() {
   visits += 1;
   const mine = visits;
@@ -105,7 +105,7 @@ async function showPlace() {
   await showSearch(place.q);
 }
 
-// A browser may forbid to remember.
+// A browser may forbid storage.
 function remembered(policy) {
   try {
     if (policy) localStorage.setItem("policy", policy);

@@ -1,15 +1,15 @@
-// Where the reader is (conversation, row, query, target, comparison): behind the # of the address, which is never sent anywhere.
+// Where the reader is (conversation, row, query, target, comparison): after the # of the URL, which is never sent anywhere.
 import { calmly } from "./dom.js";
 
 export const place = { c: "", n: "", q: "", for: "", a: "", b: "", what: "" };
 
-/** The address of the place with changes. @param {object} changes */
+/** The URL of the place with changes. @param {object} changes */
 export function address(changes = {}) {
   const members = Object.entries({ ...place, ...changes });
   return `#${new URLSearchParams(members.filter(([, value]) => value))}`;
 }
 
-/** Takes the place from the address. */
+/** Reads the place from the URL. */
 export function readPlace() {
   const members = new URLSearchParams(location.hash.slice(1));
   for (const name of Object.keys(place)) place[name] = members.get(name) ?? "";
@@ -18,7 +18,7 @@ export function readPlace() {
 // Browsers refuse too many changes at once.
 const write = calmly(150, () => history.replaceState(null, "", location.pathname + address()));
 
-/** Changes the address without a step in the browser's history. @param {object} changes */
+/** Changes the URL without a step in the browser's history. @param {object} changes */
 export function notePlace(changes) {
   Object.assign(place, changes);
   write();

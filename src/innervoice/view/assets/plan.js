@@ -23,14 +23,14 @@ function marksOf(marks, row) {
   return row.part === null ? null : make("div.marks", make("div.mark.goes", make("b", "goes")));
 }
 
-/** Takes the marks away. */
+/** Removes the marks. */
 export function clearPlan() {
   shown = "";
   markRows();
   byId("plan-result").replaceChildren();
 }
 
-/** Loads the plan for a model and marks the rows; `again` if the conversation went on. @param {string} target @param {boolean} [again] */
+/** Loads the plan for a model and marks the rows; `again` if the conversation continued. @param {string} target @param {boolean} [again] */
 export async function showPlan(target, again = false) {
   const wanted = `${place.c} ${target}`;
   if (document.activeElement !== byId("target")) byId("target").value = target;

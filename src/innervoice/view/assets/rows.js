@@ -8,7 +8,7 @@ import { explained, factWords, make } from "./dom.js";
 const CODE = /^(```|~~~).*\n[^]*?^\1.*$\n?/gm;
 const PICTURE = /^data:image\/(png|jpeg|gif|webp|avif);base64,/;
 
-/** Whether a part is shown open if no policy and no click says otherwise. @param {Row} row */
+/** Whether a part is shown open unless a policy or a click says otherwise. @param {Row} row */
 export function isShort(row) {
   return !row.cut && row.text.length <= 600 && row.text.split("\n").length <= 10;
 }
@@ -68,7 +68,7 @@ function textOf(row) {
   return target;
 }
 
-// The line of facts of a row that is no fold; with sentences behind it, a fold of its own.
+// The line of facts of a row that is not a fold; with sentences, a separate fold.
 function footOf(row) {
   const words = [make("span.facts", ...factWords(row.facts)), ...badgesOf(row)];
   if (whysOf(row).length) return [make("details.foot", make("summary", ...words))];
@@ -81,13 +81,13 @@ function whysOf(row) {
   return [...whys, ...row.facts.filter((fact) => fact.why)];
 }
 
-/** Writes the sentences behind facts and seals into a fold, when it is opened. @param {any} fold @param {Row} row */
+/** Writes the sentences of facts and seals into a fold, when it is opened. @param {any} fold @param {Row} row */
 export function explain(fold, row) {
   const whys = whysOf(row);
   if (whys.length && !fold.querySelector(":scope > .whys")) fold.append(explained("ul.whys", whys));
 }
 
-/** Shows the image of a row: data of five types, never an address. @param {any} element @param {Row} row */
+/** Shows the image of a row: data of five types, never a remote URL. @param {any} element @param {Row} row */
 export function showImage(element, row) {
   if (PICTURE.test(row.image)) element.querySelector(".picture").replaceWith(make("img", { src: row.image, alt: row.title }));
 }

@@ -8,7 +8,7 @@ import { allRows } from "./timeline.js";
 let shown = "";
 let words_of_hit = "";
 
-/** The words of the hit that was chosen last, to mark them where it leads. */
+/** The words of the hit that was chosen last, to mark them in its row. */
 export function takeHitWords() {
   const words = words_of_hit;
   words_of_hit = "";
@@ -43,7 +43,7 @@ function drawHit(hit) {
 export async function showSearch(query) {
   const isEverywhere = byId("everywhere").checked;
   const wanted = `${query} ${isEverywhere || place.c}`;
-  // Who is typing goes on.
+  // A user who is typing is not interrupted.
   if (document.activeElement !== byId("search")) byId("search").value = query;
   if (query && wanted === shown) return;
   shown = wanted;

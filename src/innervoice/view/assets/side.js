@@ -1,4 +1,4 @@
-// The panel beside the timeline: one of plan, comparison and search at a time; and the lines of a diff, which two of them show.
+// The panel next to the timeline: one of plan, comparison and search at a time; and the lines of a diff, which two of them show.
 import { byId, make } from "./dom.js";
 
 const PANELS = ["plan", "compare", "found"];
@@ -16,7 +16,7 @@ export function shownPanel() {
   return PANELS.find((panel) => !byId(panel).hidden) ?? "";
 }
 
-/** Lines of a comparison: signs tell what differs, not colours alone. @param {any[]} lines @param {string} label */
+/** Lines of a comparison: signs show what differs, not colours alone. @param {any[]} lines @param {string} label */
 export function drawDiff(lines, label) {
   const count = lines.filter((line) => line.op !== "same").length;
   const drawn = lines.map(({ op, text }) => make(`${LINES[op][0]}.line`, `${LINES[op][1]}${text}\n`));

@@ -17,7 +17,7 @@ function drawSource(source) {
   return make("li", make("a", { ...linkTo(source.first), "data-source": source.id }, ...words));
 }
 
-/** Says which source is the one that is shown. @param {string} id */
+/** Marks the source that is shown. @param {string} id */
 export function markSource(id) {
   for (const link of byId("source-list").querySelectorAll("a")) {
     if (link.dataset.source === id) link.setAttribute("aria-current", "page");
@@ -25,7 +25,7 @@ export function markSource(id) {
   }
 }
 
-/** Loads the list from its beginning, or the next part of it; gives the first source that can be opened. @param {boolean} [more] */
+/** Loads the list from its beginning, or the next part of it; returns the first source that can be opened. @param {boolean} [more] */
 export async function loadSources(more = false) {
   const query = byId("source-search").value.trim();
   const list = await ask("sources", { q: query, from: more ? next : 0 });

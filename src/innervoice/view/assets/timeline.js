@@ -10,7 +10,7 @@ const timeline = byId("timeline");
 /** @type {Map<number, {row: Row, element: any, was?: string}>} */
 const entries = new Map();
 const sections = new Map();
-// By conversation and row: whether a fold that was clicked is open, and thoughts that were asked for although the policy is `none`.
+// By conversation and row: whether a fold that was clicked is open, and thoughts that were requested although the policy is `none`.
 const clicked = new Map();
 const asked = new Set();
 const unsettled = new Set();
@@ -58,7 +58,7 @@ function sectionOf(turn) {
   return sections.get(turn);
 }
 
-/** Puts a row at its place, or draws it again there. @param {Row} row */
+/** Inserts a row at its place, or redraws it there. @param {Row} row */
 export function putRow(row) {
   const known = entries.get(row.n);
   if (known?.was) row.facts.unshift({ label: "read again", tone: "warn", why: `At first this was: ${known.was}` });
@@ -78,7 +78,7 @@ export function putRow(row) {
   fold(row.n);
 }
 
-/** Appends to a row that grows, also while it is folded; twice does no harm. @param {any} growth */
+/** Appends to a row that grows, even while it is folded; repeating it does no harm. @param {any} growth */
 export function growRow(growth) {
   const entry = entries.get(growth.n);
   if (!entry) return;
@@ -93,7 +93,7 @@ export function growRow(growth) {
   } else fillRow(element, entry.row);
 }
 
-/** Says of a row that it was taken back; what it was stays readable. @param {number} n */
+/** Marks a row as withdrawn; its content stays readable. @param {number} n */
 export function dropRow(n) {
   const entry = entries.get(n);
   if (!entry) return;
@@ -105,7 +105,7 @@ export function dropRow(n) {
   element.classList.add("gone");
 }
 
-// Opens, closes or hides a row: a click counts more than the policy.
+// Opens, closes or hides a row: a click wins over the policy.
 function fold(n) {
   const { row, element } = entries.get(n);
   if (!isFold(row)) return;
@@ -153,7 +153,7 @@ export function stepRow(step) {
   if (next) focusRow(next);
 }
 
-/** Goes to a row, and opens its fold if words are to be marked there. Tells whether it is there. @param {number} n @param {string} words */
+/** Goes to a row, and opens its fold if words are to be marked there. Returns whether it exists. @param {number} n @param {string} words */
 export async function reveal(n, words = "") {
   const entry = entries.get(n);
   if (!entry) return false;
@@ -208,7 +208,7 @@ async function copy(text, what) {
   }
 }
 
-// One set of buttons, which moves to the row that is pointed at or has the focus.
+// One set of buttons, which moves to the row under the pointer or with the focus.
 function showTools({ row, element }) {
   if (tools.dataset.order === String(row.n + 0.7) && tools.isConnected) return;
   const here = { c: conversation, n: row.n };
@@ -223,7 +223,7 @@ function showTools({ row, element }) {
   else (element.nextElementSibling?.matches(".marks") ? element.nextElementSibling : element).after(tools);
 }
 
-/** Puts an element behind each row, such as the marks of a plan; without a function, takes them away. @param {(row: Row) => any} [markOf] */
+/** Adds an element after each row, such as the marks of a plan; without a function, removes them. @param {(row: Row) => any} [markOf] */
 export function markRows(markOf) {
   for (const old of timeline.querySelectorAll(".marks")) old.remove();
   for (const { row, element } of markOf ? entries.values() : []) {

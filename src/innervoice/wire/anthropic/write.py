@@ -117,7 +117,7 @@ def _tool(tool: Tool) -> Any:
 def _choice(request: Request) -> Any:
     choice = request.tool_choice
     if choice is None and request.tools and request.parallel_tool_calls is False:
-        choice = "auto"  # the member that forbids several calls stands beside a choice
+        choice = "auto"  # the member that forbids parallel calls needs a choice
     if not isinstance(choice, str):
         return choice
     made: dict[str, Any] = {"type": "tool", "name": choice}

@@ -27,7 +27,7 @@ class ContentChunks:
     def __init__(self) -> None:
         self._inner: dict[
             int, list[Any]
-        ] = {}  # what goes on with a thinking chunk, joined at its end
+        ] = {}  # the pieces that continue a thinking chunk, joined at its end
 
     def read(self, reader: Reader, content: Any) -> None:
         """Reads the content of a message or a delta."""

@@ -167,7 +167,7 @@ class ReasoningFields:
             and self._last[0] == kind
             and len(self._last) == 3
         ):
-            key = self._last  # without an index, a delta goes on with the last entry of its type
+            key = self._last  # without an index, a delta continues the last entry of its type
         self._last = key
         slot = self._details.get(key)
         if slot is None:

@@ -26,7 +26,7 @@ def _history_looks_like(items: list[dict[str, Any]]) -> bool:
 
 
 def _is_own(block: Any) -> bool:
-    """Whether a block is one that only Cohere has: thinking in a text, or a document as a result."""
+    """Whether only Cohere has such a block: thinking in a text, or a document as a result."""
     match block:
         case {"type": "thinking", "thinking": str()}:
             return "signature" not in block

@@ -1,7 +1,7 @@
-"""Parts -> the events of Cohere's chat API, as they come.
+"""Parts -> the events of Cohere's chat API, as they arrive.
 
 Blocks of the content are numbered in their order, and so are the calls; one is open at a time. A recorded stream ends with `[DONE]`
-behind `message-end`, so ours does.
+after `message-end`, so ours does as well.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class CohereWriter(AnswerWriter):
         super().__init__(head, notebook, seal)
         self._content: list[dict[str, Any]] = []
         self._calls: list[dict[str, Any]] = []
-        self._members: dict[str, Any] = {}  # what the message has beside its parts
+        self._members: dict[str, Any] = {}  # the members of the message besides its parts
 
     def start(self) -> None:
         self._send("message-start", id=self.head.id, delta={"message": _EMPTY})

@@ -3,7 +3,7 @@
     message-start tool-plan-delta* (content-start content-delta* content-end)* (tool-call-start tool-call-delta* tool-call-end)*
     message-end [DONE]
 
-Contents and calls are numbered apart. Citations come between the deltas of the content. After https://docs.cohere.com/v2/docs/streaming
+Contents and calls are numbered separately. Citations come between the deltas of the content. After https://docs.cohere.com/v2/docs/streaming
 (read 2026-11-15) and a recording.
 """
 

@@ -1,4 +1,4 @@
-"""What Cohere's API says of its models."""
+"""How Cohere's API describes its models."""
 
 from __future__ import annotations
 

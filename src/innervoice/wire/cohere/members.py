@@ -1,6 +1,6 @@
 """The members of a request of Cohere's chat API, after cohere's types, and how it refuses others.
 
-The words after OpenRouterTeam/openrouter-examples 71 (read 2026-11-16).
+The error texts follow OpenRouterTeam/openrouter-examples 71 (read 2026-11-16).
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Cohere v2 chat -> canonical events.
 
-Enters: a whole response, or the events of a stream. Leaves: content in order, then the calls.
+Input: a whole response, or the events of a stream. Output: content in order, then the calls.
 
 Rules, after https://docs.cohere.com/v2/docs/streaming (read 2026-11-15) and recordings:
 
   1. Content is a list in a message and an object in a stream; a delta has no type, its key shows the kind.
-  2. `tool_plan` is what older models write before their calls: reasoning, in a field of the message.
+  2. `tool_plan` is the text that older models write before their calls: reasoning, in a field of the message.
   3. Citations belong to the message and are kept with it.
 """
 

@@ -34,7 +34,7 @@ __all__ = [
 
 
 def _read_block(block: dict[str, Any]) -> Part | None:
-    """An image, or a document, which results of tools may be."""
+    """An image, or a document, which is possible in tool results."""
     match block:
         case {"type": "document", "document": {"data": data}}:
             text = data if isinstance(data, str) else dump_json(data).decode()

@@ -1,4 +1,4 @@
-"""How an answer of Cohere's chat API ends: its reasons, its counts, and the errors in its place."""
+"""How an answer of Cohere's chat API ends: its reasons, its counts, and its errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WORDS = {
 
 
 def write_error(refusal: Refusal) -> dict[str, Any]:
-    """The body of an error: Cohere has no types of them."""
+    """The body of an error: Cohere's errors have no types."""
     return {"id": _NO_ID, "message": refusal.text}
 
 

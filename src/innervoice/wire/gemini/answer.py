@@ -41,7 +41,7 @@ class GeminiWriter(AnswerWriter):
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
         super().__init__(head, notebook, seal)
         self._parts: list[dict[str, Any]] = []
-        self._sources: dict[str, Any] = {}  # where the text comes from, if it came in this dialect
+        self._sources: dict[str, Any] = {}  # the sources of the text, if it came in this dialect
 
     def start(self) -> None:
         """Writes nothing before the first text."""

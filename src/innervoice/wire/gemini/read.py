@@ -66,13 +66,13 @@ class GeminiReader(Reader):
     dialect: ClassVar[str] = "gemini"
     ends_late: ClassVar[bool] = True
     _call: Slot | None = None  # a call whose arguments come in pieces
-    _is_over = False  # no chunk will go on with the text of this one
+    _is_over = False  # no chunk continues the text of this one
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._current: Slot | None = None  # unsigned text that the next chunk may go on with
+        self._current: Slot | None = None  # unsigned text that the next chunk may continue
         self._usage: dict[str, Any] = {}
-        self._counted: Any = None  # what the last chunk said of it
+        self._counted: Any = None  # the usage of the last chunk
 
     def read(self, value: Any, name: str | None) -> None:
         if isinstance(value, list):

@@ -70,7 +70,7 @@ class ResponsesWriter(AnswerWriter):
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
         super().__init__(head, notebook, seal)
         self._output: list[dict[str, Any]] = []
-        self._item: dict[str, Any] | None = None  # the open item, as far as it came
+        self._item: dict[str, Any] | None = None  # the open item so far
         self._whole: dict[str, Any] | None = None  # the same as it was received, seals included
         self._entry: _Entry | None = None
         self._pieces: list[str] = []  # of the open entry, or of the open call's arguments
