@@ -106,7 +106,7 @@ def test_open_calls_get_a_place_for_their_results():
     view = plan_view(made.replace(turns=made.turns[:2]), "anthropic/claude-opus-4-6")
 
     assert 2 == sum("[the result of the tool]" in line for line in lines(view, "added"))
-    assert not any("what you say next" in line for line in lines(view, "added"))
+    assert not any("your next message" in line for line in lines(view, "added"))
 
 
 def test_the_cache_is_told():
