@@ -36,7 +36,7 @@ async def of_response(gateway: Gateway, front: Front, query: str, tenant: str) -
     if front.verb == "input_items" and api.listed:
         return api.listed(response.id, response.input, asked)
     if asked.get("stream", ["false"])[-1].lower() not in ("false", "0"):
-        text = f"a stored {api.noun} is not streamed here; ask without stream"
+        text = f"a stored {api.noun} cannot be streamed; remove stream from the query"
         raise Refused(Refusal(text=text, param="stream"))
     return api.shown(response.body, response.input, asked)
 

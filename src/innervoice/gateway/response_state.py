@@ -209,7 +209,7 @@ class ResponseState:
         """Raises `Refused` for a conversation that is too long, or has an item twice."""
         most = self._gateway.limits.messages
         if (count := len(before) + len(new)) > most:
-            text = f"the conversation behind {self._api.previous} has {count} items; at most {most} are accepted: begin a new one"
+            text = f"the conversation behind {self._api.previous} has {count} items; at most {most} are accepted: start a new one"
             raise Refused(Refusal(text=text, status=413, param=self._api.previous))
         known = set(map(_id_of, before)) - {None}
         for name in map(_id_of, new):
@@ -224,7 +224,7 @@ class ResponseState:
         body = dump_json(made)
         most = self._gateway.limits.body_bytes
         if len(body) > most:
-            text = f"the conversation behind {self._api.previous} has {len(body)} bytes; at most {most} are accepted: begin a new one"
+            text = f"the conversation behind {self._api.previous} has {len(body)} bytes; at most {most} are accepted: start a new one"
             raise Refused(Refusal(text=text, status=413, param=self._api.previous))
         return body, made
 

@@ -11,7 +11,7 @@ from innervoice.wire.stored_answers import Query, StoredAnswers
 __all__ = ["STORED"]
 
 _PREVIOUS = "previous_interaction_id"
-_WHOLE = "is served only where the provider has it and the request goes on as it came"
+_THERE = "supported only if the request is forwarded unchanged to Google"
 
 
 def _missing(name: str) -> Refusal:
@@ -42,9 +42,9 @@ STORED = StoredAnswers(
     goes_on=("completed", "incomplete", "requires_action"),
     ended=("completed", "incomplete", "requires_action", "failed", "cancelled"),
     only_there={
-        "background": f"an interaction in the background {_WHOLE}; ask without background",
-        "continuation_token": f"continuation_token {_WHOLE}; ask again without it",
-        "environment": f"environment {_WHOLE}; ask without it",
+        "background": f"background interactions are {_THERE}; remove `background`",
+        "continuation_token": f"continuation_token is {_THERE}; repeat the request without it",
+        "environment": f"environment is {_THERE}; remove it",
     },
     lost=("entity was not found", "interaction"),
     items_of=steps_of,

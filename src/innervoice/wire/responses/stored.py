@@ -63,7 +63,7 @@ def _listed(name: str, items: list[Any], query: Query) -> dict[str, Any]:
     if after := query.get("after", [""])[-1]:
         names = [item["id"] for item in items]
         if after not in names:
-            text = f"after must be the id of an item of this response; {after[:80]!r} is none"
+            text = f"after must be the id of an item of this response, not {after[:80]!r}"
             raise Refused(Refusal(text=text, param="after"))
         items = items[names.index(after) + 1 :]
     page = items[:limit]
@@ -113,10 +113,10 @@ STORED = StoredAnswers(
     conversation="conversation",
     echoed=("store", "metadata"),
     only_there={
-        "background": "background responses are served only where the provider has them and the request goes on as it came; "
-        "ask without",
-        "conversation": "stored conversations are served only where the provider has them and the request goes on as it came; "
-        "use previous_response_id, or send all items in `input`",
+        "background": "background responses are supported only if the request is forwarded unchanged to a provider that has "
+        "them; remove `background`",
+        "conversation": "stored conversations are supported only if the request is forwarded unchanged to the provider that "
+        "has them; use previous_response_id, or send all items in `input`",
     },
     lost=("previous response", "item with id"),
     items_of=_items_of,
