@@ -115,6 +115,7 @@ class _Server(ThreadingHTTPServer):
 def _handler(stand_in):  # noqa: C901 - a class
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # as real servers do: head and body are two writes
 
         def log_message(self, *_):
             pass
