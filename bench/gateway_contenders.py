@@ -21,8 +21,8 @@ from crew import environment
 from peers import ROOT
 
 HERE = Path(__file__).parent
-FLOOR, OURS, LITELLM, PORTKEY, TENSORZERO = (
-    "floor", "innervoice", "litellm", "Portkey", "TensorZero",
+FLOOR, BARE, OURS, LITELLM, PORTKEY, TENSORZERO = (
+    "floor", "bare ASGI", "innervoice", "litellm", "Portkey", "TensorZero",
 )  # fmt: skip
 DIRECT = "no gateway"
 """The client and the upstream alone."""
@@ -181,6 +181,10 @@ def _floor_command(_folder: Path, _port: int, addresses: Addresses) -> list[str]
     return [sys.executable, str(HERE / "gateway_floor.py"), addresses.canned]
 
 
+def _bare_command(_folder: Path, _port: int, addresses: Addresses) -> list[str]:
+    return [sys.executable, str(HERE / "gateway_bare.py"), addresses.canned]
+
+
 def _floor_named(_kind: str, way: tuple[str, str], _addresses: Addresses) -> Named:
     return Named(MODELS[way[1]], {"x-api-key": "none"})
 
@@ -288,6 +292,14 @@ def _without(*files: Path) -> Callable[[], str | None]:
 GATEWAYS = (
     Gateway(
         FLOOR, "uvloop, httptools", _floor_command, _floor_named, prints_port=True, translates=False
+    ),
+    Gateway(
+        BARE,
+        "uvicorn, uvloop, httptools",
+        _bare_command,
+        _floor_named,
+        prints_port=True,
+        translates=False,
     ),
     Gateway(OURS, "this version", _our_command, _our_named),
     Gateway(

@@ -198,15 +198,16 @@ class ConversationDigest:
         return made.digest()
 
 
-_last_shown: dict[int, tuple[Message, ShownTurn]] = {}
-"""The last messages, by identity, and what they show, which is asked for several times and costs more than all else."""
+_last_shown: dict[int, tuple[tuple[Part, ...], ShownTurn]] = {}
+"""The parts of the last messages, by identity, and what they show: it is asked for several times, and costs more than all else."""
 _MOST_SHOWN = 16
 
 
 def shown_turn(message: Message) -> ShownTurn:
     """The words and the calls of a turn, without the ids of the calls."""
-    known = _last_shown.get(id(message))
-    if known and known[0] is message:
+    parts = message.parts  # of an answer, each message that it gives has the same
+    known = _last_shown.get(id(parts))
+    if known and known[0] is parts:
         return known[1]
     text = _plain(_TAGGED.sub("", message.text))
     given = message.tool_calls
@@ -214,7 +215,7 @@ def shown_turn(message: Message) -> ShownTurn:
     made = ShownTurn(text, calls, dump_json([text, calls]), [call.id for call in given])
     if len(_last_shown) >= _MOST_SHOWN:
         _last_shown.clear()  # at once, for other threads
-    _last_shown[id(message)] = (message, made)
+    _last_shown[id(parts)] = (parts, made)
     return made
 
 
