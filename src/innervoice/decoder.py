@@ -65,11 +65,11 @@ class StreamDecoder:
     _failure: Failure | None = None
     _first = b""
     _values: list[Any]  # messages from before the dialect was recognized
+    _early_notes: list[str] | None = None  # codes of notes from before that
     _report: ReasoningReport | None
     _prefix: str | None
     _is_over = False
     _is_whole = False  # the answer is a single message
-    _early_notes: tuple[str, ...] = ()  # codes of notes from before the dialect was recognized
     _stored = False  # the input is a line of a file, which has one answer
     _opening: tuple[Any, str | None] = (None, None)
     _finished: Response | None = None
@@ -123,17 +123,18 @@ class StreamDecoder:
             raise UsageError("the stream was finished; a decoder reads one answer")
         if self._failure:
             return []
-        if isinstance(chunk, str):
-            chunk = chunk.encode("utf-8", "surrogatepass")
         try:
-            if isinstance(chunk, (bytes, bytearray, memoryview)):
-                data = chunk if type(chunk) is bytes else bytes(chunk)
-                if len(self._first) < 80:
-                    self._first += data[:80]
-                if self._framing is None:
-                    self._framing = AnyFraming(limit=self._limit)
-                return self._read_frames(self._framing.feed(data))
-            return self._read(json_of(chunk), None)
+            if type(chunk) is not bytes:
+                if not isinstance(chunk, (str, bytearray, memoryview)):
+                    return self._read(json_of(chunk), None)
+                chunk = bytes(
+                    chunk.encode("utf-8", "surrogatepass") if isinstance(chunk, str) else chunk
+                )
+            if len(self._first) < 80:
+                self._first += chunk[:80]
+            if self._framing is None:
+                self._framing = AnyFraming(limit=self._limit)
+            return self._read_frames(self._framing.feed(chunk))
         except DecodeError as error:
             return self._break(error)
         except RecursionError:
@@ -286,7 +287,8 @@ class StreamDecoder:
         if self._reader:
             self._reader.notebook.add(code)
         else:
-            self._early_notes += (code,)
+            self._early_notes = self._early_notes or []
+            self._early_notes.append(code)
 
     # ---- the reader ----------------------------------------------------------------------------
 
@@ -307,7 +309,7 @@ class StreamDecoder:
             whole=self._is_whole and type(value) is dict,
         )
         reader = self._reader = reader_of(dialect, context)
-        for code in self._early_notes:
+        for code in self._early_notes or ():
             reader.notebook.add(code)
         if self._inline != "off":
             self._stage = stage_for(reader, self._model or _echoed(value), host, self._inline)

@@ -32,7 +32,8 @@ class Deadline:
 
     is_for_silence = False
     """Whether the last limit was `idle_timeout`, which is the same for every wait."""
-    _since = 0.0
+    since = 0.0
+    """When the wait began that is under way."""
 
     def __init__(
         self,
@@ -59,7 +60,7 @@ class Deadline:
 
     def remaining(self) -> float:
         """Remaining seconds, during a wait; at most 0 if the time is up."""
-        left = self.left - (self.clock() - self._since)
+        left = self.left - (self.clock() - self.since)
         if self._idle is not None and left <= self._idle:
             self.is_for_silence = False
         return left
@@ -87,7 +88,7 @@ class Deadline:
         self.left -= seconds
 
     def __enter__(self) -> None:
-        self._since = self.clock()
+        self.since = self.clock()
 
     def __exit__(
         self,
@@ -95,4 +96,4 @@ class Deadline:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.left -= self.clock() - self._since
+        self.left -= self.clock() - self.since

@@ -31,13 +31,12 @@ class AnyFraming:
 
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that are complete now."""
-        if self._framer:
-            return self._framer.feed(data)
         head = self._head + data
         self._head = self._stripped(head) if head[:1] in _SKIPPED else head
         self._framer = self._choose(final=False)
         if not self._framer:
             return []
+        self.feed = self._framer.feed  # type: ignore[method-assign]  # one call less for each delta
         head, self._head = self._head, b""
         return self._framer.feed(head)
 

@@ -87,8 +87,19 @@ class GeminiReader(Reader):
             self.id = as_text(chunk.get("responseId")) or self.id
         if chunk.get("modelVersion") != self.model:
             self.model = as_text(chunk.get("modelVersion")) or self.model
-        self._use(chunk.get("usageMetadata"))
-        for position, candidate in enumerate(as_list(chunk.get("candidates"))):
+        if (usage := chunk.get("usageMetadata")) != self._counted:
+            self._use(usage)
+        candidates = as_list(chunk.get("candidates"))
+        if len(candidates) == 1 and type(only := candidates[0]) is dict and not only.get("index"):
+            self._read_candidate(only)  # as in by far most chunks
+        else:
+            self._read_candidates(candidates, chunk)
+        if "promptFeedback" in chunk and not chunk.get("candidates"):
+            blocked = as_text(as_dict(chunk["promptFeedback"]).get("blockReason"))
+            self.stop(blocked, {blocked or "": "content_filter"})
+
+    def _read_candidates(self, candidates: list[Any], chunk: dict[str, Any]) -> None:
+        for position, candidate in enumerate(candidates):
             members = as_dict(candidate)
             index = as_count(members.get("index"))
             if not index and position == 0:
@@ -98,9 +109,6 @@ class GeminiReader(Reader):
                 self.others.setdefault(index or position, []).append(
                     {**chunk, "candidates": [other]}
                 )
-        if "promptFeedback" in chunk and not chunk.get("candidates"):
-            blocked = as_text(as_dict(chunk["promptFeedback"]).get("blockReason"))
-            self.stop(blocked, {blocked or "": "content_filter"})
 
     def _unusual(self, chunk: dict[str, Any]) -> dict[str, Any]:
         """A chunk that is an error, that has an envelope, or whose members an SDK has renamed."""
