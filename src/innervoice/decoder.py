@@ -37,7 +37,7 @@ from innervoice.wire.dialects import (
     reader_of,
 )
 from innervoice.wire.json_access import members_of
-from innervoice.wire.objects import json_of
+from innervoice.wire.objects import bytes_of, json_of
 from innervoice.wire.protocol import Context, Reader
 
 if TYPE_CHECKING:
@@ -125,11 +125,9 @@ class StreamDecoder:
             return []
         try:
             if type(chunk) is not bytes:
-                if not isinstance(chunk, (str, bytearray, memoryview)):
-                    return self._read(json_of(chunk), None)
-                chunk = bytes(
-                    chunk.encode("utf-8", "surrogatepass") if isinstance(chunk, str) else chunk
-                )
+                given, chunk = chunk, bytes_of(chunk)
+                if chunk is None:
+                    return self._read(json_of(given), None)
             if len(self._first) < 80:
                 self._first += chunk[:80]
             if self._framing is None:

@@ -337,6 +337,9 @@ def test_a_closed_terminal_stops_it():
     """SIGHUP of a terminal that is gone is not somebody who wants a reload."""
     process, terminal = pty.fork()
     if process == 0:
+        signal.signal(
+            signal.SIGHUP, signal.SIG_DFL
+        )  # who runs the tests may ignore it, as nohup does
         os.environ["PYTHONPATH"] = str(SOURCE)
         os.execv(sys.executable, [sys.executable, str(SCRIPT), "{}"])
     try:

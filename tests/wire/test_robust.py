@@ -431,3 +431,18 @@ def test_an_index_of_any_length_in_the_path_of_an_argument():
     response = iv.decode({"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]})
 
     assert "f" == response.tool_calls[0].name
+
+
+class Piece(bytes):
+    """Bytes as some HTTP libraries hand them over."""
+
+
+@pytest.mark.parametrize("kind", [bytes, Piece, bytearray, memoryview, bytes.decode])
+def test_chunks_of_any_kind(kind):
+    body = b'data: {"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]}\n\n'
+    decoder = iv.StreamDecoder(provider="deepseek")
+    for start in range(0, len(body), 7):
+        decoder.feed(kind(body[start : start + 7]))
+    decoder.finish()
+
+    assert "Hi" == decoder.response.text

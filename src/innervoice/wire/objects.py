@@ -13,9 +13,16 @@ from typing import Any
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.errors import DecodeError
 
-__all__ = ["json_of"]
+__all__ = ["bytes_of", "json_of"]
 
 _BLOCKS = {"thinking", "redacted_thinking", "tool_use", "reasoning", "reasoning_content", "text"}
+
+
+def bytes_of(chunk: Any) -> bytes | None:
+    """The bytes of a chunk of text or bytes; None if it is an object."""
+    if isinstance(chunk, str):
+        return chunk.encode("utf-8", "surrogatepass")
+    return bytes(chunk) if isinstance(chunk, (bytes, bytearray, memoryview)) else None
 
 
 def json_of(value: Any) -> Any:
