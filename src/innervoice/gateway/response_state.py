@@ -1,11 +1,11 @@
-"""What a request asks of stored responses, and what is stored of its answer, in APIs that have that (`wire/stored_answers.py`).
+"""Stored responses of one request: the one it continues from, and what is stored of its answer (`wire/stored_answers.py` has the APIs).
 
-A request that goes on from a response (`previous_response_id`, `previous_interaction_id`) is sent on as it came where the provider has stored the response itself: at
-the account that answered it. Anywhere else it becomes one with the whole conversation in `input`, as a client without stored responses
-sends it. So every model can go on from every response, and which way is taken is decided for each candidate anew. The same holds for
-single items that a request only refers to (`item_reference`), as Vercel's SDK sends earlier turns.
+A request that continues from a response (`previous_response_id`, `previous_interaction_id`) is forwarded unchanged to the account that
+stored that response. For any other candidate, the whole conversation is written into `input`, as a client without stored responses
+sends it. So every model can continue from every response; the choice is made for each candidate. The same holds for single items
+that a request only refers to (`item_reference`), as Vercel's SDK sends earlier turns.
 
-Instructions are not part of the chain: a request has those that it brings.
+Instructions are not inherited: each request has only its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How an API stores answers: what a request says to go on from one, and what its servers reply to questions about one.
+"""How an API stores answers: how a request continues from one, and how its servers answer requests for one.
 
 Two APIs have that: OpenAI's Responses and Google's Interactions. Each has its row in `stored.py` of its folder.
 """
@@ -24,7 +24,7 @@ class StoredAnswers(Value, frozen=True, kw_only=True):
     noun: str
     """What the API calls an answer; the last event of a stream has it under this name."""
     previous: str
-    """The member of a request that names the answer to go on from."""
+    """The member of a request with the id of the answer to continue from."""
     output: str
     """The member of an answer with the model's items."""
     goes_on: tuple[str, ...]
@@ -38,24 +38,24 @@ class StoredAnswers(Value, frozen=True, kw_only=True):
     conversation: str | None = None
     """The member that names a conversation which only the provider has."""
     echoed: tuple[str, ...] = ()
-    """Members that an answer repeats of its request, beside `previous`."""
+    """Members of its request that an answer repeats, in addition to `previous`."""
     only_there: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Members that only a provider itself can obey -> the error for a request that needs another."""
     lost: tuple[str, ...]
-    """What a provider says, in lower case, of an answer that it no longer has."""
+    """Words, in lower case, of the error for an answer that the provider no longer has."""
     items_of: Callable[[Any], list[Any]]
     """The items of a request's input."""
     missing: Callable[[str], Refusal]
-    """The refusal of a question about an answer that is not there."""
+    """The error for a request for an answer that does not exist."""
     no_previous: Callable[[str], Refusal]
-    """The refusal of a request that goes on from an answer that is not there."""
+    """The error for a request that continues from an answer that does not exist."""
     no_item: Callable[[str], Refusal] | None = None
-    """The refusal of a reference to an item that is not there."""
+    """The error for a reference to an item that does not exist."""
     cannot_cancel: str
     """Why an answer that was not made in the background cannot be cancelled."""
     deleted: Callable[[str], dict[str, Any]]
-    """The reply to the deletion of an answer."""
+    """The response to the deletion of an answer."""
     shown: Callable[[dict[str, Any], list[Any], Query], dict[str, Any]]
-    """The reply to a question for an answer: (answer, items of its input, query) -> body."""
+    """The response to a request for an answer: (answer, items of its input, query) -> body."""
     listed: Callable[[str, list[Any], Query], dict[str, Any]] | None = None
     """A page of the input of an answer: (id, items, query) -> body."""

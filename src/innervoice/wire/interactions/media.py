@@ -5,18 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from innervoice.canon.parts import Media
-from innervoice.wire.media import Accepts, kind_of, media_of
+from innervoice.wire.gemini.media import ACCEPTS
+from innervoice.wire.media import kind_of, media_of
 
 __all__ = ["ACCEPTS", "IN_RESULTS", "KINDS", "read_media", "write_media"]
 
-ACCEPTS: Accepts = {
-    "image": ("data", "url", "gs"),
-    "audio": ("data", "url", "gs"),
-    "video": ("data", "url", "gs"),
-    "pdf": ("data", "url", "gs"),
-    "text": ("data", "url", "gs"),
-    "document": ("data", "url", "gs"),
-}
 IN_RESULTS = True
 KINDS = ("image", "audio", "video", "document")
 """The types of contents that are files."""

@@ -51,7 +51,7 @@ def _shown(answer: dict[str, Any], items: list[Any], query: Query) -> dict[str, 
 
 
 def _listed(name: str, items: list[Any], query: Query) -> dict[str, Any]:
-    """One page of the items of a request; raises `Refused` for a query that makes no sense."""
+    """One page of the items of a request; raises `Refused` for an invalid query."""
     suffix = name.removeprefix("resp_")
     items = [_item(item, f"{suffix}_{number}") for number, item in enumerate(items)]
     limit = _limit(query.get("limit", [str(_USUAL)])[-1])
