@@ -182,3 +182,21 @@ def test_bad_usage(tmp_path):
     nowhere = tmp_path / "no-such-folder" / "out.json"
     assert 2 == run("repair", str(file), "--for", "openai/gpt-5.6", "-o", str(nowhere)).returncode
     assert HISTORIES["anthropic"] == json.loads(file.read_text())
+
+
+def test_members_that_only_another_api_has(tmp_path):
+    """A name and a cache mark are problems like others: a row each, and no traceback."""
+    marked = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
+    file = tmp_path / "h.json"
+    file.write_text(
+        json.dumps(
+            [{"role": "user", "content": "hi", "name": "a"}, {"role": "user", "content": [marked]}]
+        )
+    )
+
+    linted = run("lint", str(file), "--for", "gemini/gemini-3.5-flash", "--json")
+
+    assert b"" == linted.stderr
+    assert ["extra_dropped", "cache_mark_dropped"] == [
+        row["code"] for row in json.loads(linted.stdout)
+    ]

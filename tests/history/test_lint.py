@@ -1,9 +1,17 @@
 """What would be refused, or would silently degrade."""
 
+import ast
+from pathlib import Path
+
 import pytest
 
 import innervoice as iv
+from conformance.requests import accepted
+from history.test_matrix import TARGETS
 from history.turns import calling, claude, codes, field, item, loop, talk, turn
+from innervoice.canon.notes import ADVICE, SENTENCES
+from innervoice.history import lint as lint_module
+from shared import SHARED, needs_shared
 
 
 class TestLint:
@@ -120,3 +128,67 @@ def test_lists_of_others():
 
 def test_reasoning_of_a_field_at_home():
     assert [] == codes(calling(field("deepseek", "deepseek-v4-pro")), "deepseek/deepseek-v4-pro")
+
+
+MARKED = [
+    {
+        "role": "user",
+        "content": [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}],
+    }
+]
+NAMED = [{"role": "user", "content": "x", "name": "a"}]
+
+
+@pytest.mark.parametrize(
+    ("history", "target", "expected"),
+    [
+        (NAMED, OPUS, [("extra_dropped", "degraded", 0, None)]),
+        (NAMED, "openai/gpt-5.6", [("extra_dropped", "degraded", 0, None)]),
+        (MARKED, OPUS, []),
+        (MARKED, "openai/gpt-5.6", [("cache_mark_dropped", "degraded", 0, 0)]),
+        (MARKED, "gemini/gemini-3.5-flash", [("cache_mark_dropped", "degraded", 0, 0)]),
+    ],
+)
+def test_members_that_only_another_api_has(history, target, expected):
+    assert expected == codes(history, target)
+
+
+def test_lint_knows_every_code_of_a_decision():
+    """A code that lint has no advice for would end it with an error, in the one case where it is needed."""
+    sources = [
+        ast.parse(path.read_text("utf-8"))
+        for path in Path(lint_module.__file__).parent.glob("*.py")
+    ]
+    calls = [
+        node
+        for tree in sources
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("kept", "omitted", "converted", "filled")
+    ]
+    used = {
+        argument.value
+        for call in calls
+        for argument in call.args
+        if isinstance(argument, ast.Constant) and argument.value in SENTENCES
+    }
+
+    assert len(used) > 15
+    assert set() == used - ADVICE.keys()
+
+
+@needs_shared
+def test_every_recorded_request():
+    """lint has an answer for whatever programs really send, towards any API."""
+    requests = [
+        iv.decode_request(exchange["request"]["body"], exchange["dialect"])
+        for _, exchange in accepted(SHARED / "corpus")
+    ]
+
+    assert len(requests) > 300
+    for request in requests:
+        for target in TARGETS[::2]:
+            for problem in iv.lint(request.messages, target, system=request.system):
+                assert problem.why
+                assert problem.fix

@@ -1,4 +1,4 @@
-"""Notes: what innervoice noticed, changed, dropped or guessed, and the list of all note codes.
+"""Notes: what innervoice noticed, changed, dropped or guessed, the list of all codes, and what lint says of them.
 
 A code is stable: programs may test for it. Its sentence is for people. Equal notes are one note with a
 count, so that a hostile text cannot fill the memory with notes.
@@ -6,9 +6,13 @@ count, so that a hostile text cannot fill the memory with notes.
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 from innervoice.canon.value import Value
 
-__all__ = ["SENTENCES", "Note", "Notebook"]
+__all__ = ["ADVICE", "SENTENCES", "Note", "Notebook", "Severity"]
+
+Severity: TypeAlias = Literal["refused", "degraded"]
 
 SENTENCES: dict[str, str] = {
     # inline markup in a text
@@ -128,6 +132,38 @@ SENTENCES: dict[str, str] = {
     "arguments_after_end": "More arguments arrived after the call's arguments were complete and had been sent; they were left out.",
     "sent_before_recast": "Text had already been sent when it turned out to be something else; it was not sent again.",
 }
+
+ADVICE: dict[str, tuple[Severity, str]] = {
+    "thinking_omitted": ("refused", "do not send it; it stays in the history"),
+    "thinking_as_text": ("degraded", "models imitate such text; omit it instead"),
+    "opaque_dropped": ("refused", "do not send it; it stays in the history"),
+    "reasoning_filled": ("refused", "send the field, empty where the reasoning is lost"),
+    "signature_filled": ("refused", "send the documented value that skips the check"),
+    "prefix_changed": ("refused", "undo the change, or do not send the reasoning"),
+    "held_by_server": ("degraded", "the messages that the server stores are not checked"),
+    "reasoning_missing": (
+        "degraded",
+        "keep the reasoning of a tool loop, and send it back with the loop",
+    ),
+    "item_id_dropped": ("refused", "send it without its id"),
+    "item_not_stored": ("refused", "send it without its id"),
+    "calls_moved": ("refused", "move the calls to the end of their turn"),
+    "turn_removed": ("refused", "do not send the turn"),
+    "turn_repeated": ("refused", "do not send the second one"),
+    "result_repeated": ("refused", "send only the first"),
+    "blank_omitted": ("refused", "do not send it"),
+    "call_omitted": ("refused", "do not send it"),
+    "id_mapped": ("refused", "map the id, in the call and in its result"),
+    "extra_dropped": ("degraded", "remove it, or say it in the content"),
+    "cache_mark_dropped": ("degraded", "remove the mark"),
+    "result_filled": ("refused", "add a result that reports it"),
+    "reasoning_off_for_loop": ("refused", "switch reasoning off for this request"),
+    # only lint reports these
+    "call_without_result": ("refused", "add a result that reports it"),
+    "prefill_refused": ("refused", "end with a user message"),
+    "result_without_call": ("refused", "remove it"),
+}
+"""What lint says of a decision with this code: what happens if the part is sent unchanged, and how to fix it."""
 
 
 class Note(Value, frozen=True):
