@@ -208,3 +208,23 @@ def test_export_with_a_policy_and_force(file):
     assert 0 == done.returncode
     assert "Thinking (" in out.read_text()
     assert "I run ls" not in out.read_text()
+
+
+@pytest.mark.parametrize("ending", [".json", ".html", ".md"])
+@pytest.mark.parametrize("show", ["full", "length"])
+def test_a_seal_in_a_call_id_does_not_leave(tmp_path, ending, show):
+    """litellm joins Gemini's signature to the id of the call; an exported file pairs calls by number."""
+    sealed = f"call_1__thought__{SEAL}"
+    text = session(rounds=2).replace(b"toolu_1", sealed.encode())
+    (tmp_path / "session.jsonl").write_bytes(text)
+    out = tmp_path / f"out{ending}"
+
+    done = run("view", str(tmp_path / "session.jsonl"), "--export", str(out), "--show", show)
+
+    assert 0 == done.returncode, done.stderr
+    assert SEAL[:16] not in out.read_text("utf-8")
+    if ending == ".json":
+        parts = [part for message in iv.from_json(out.read_bytes()) for part in message.parts]
+        calls = [part.id for part in parts if part.type == "tool_call"]
+        assert ["call_1", "call_2"] == calls
+        assert calls == [part.call_id for part in parts if part.type == "tool_result"]

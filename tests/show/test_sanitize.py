@@ -17,6 +17,9 @@ UNCHANGED = [
     "a | b<br>c | d<br/>e",
     "| 1<br>2 |",
     "a <- b, a <= b, x<3",
+    '[a](b) and `<b>`, [c](d "e") and `<b>`, [`<b>`](c).',
+    "See https://a.b/ or `<b>`.",
+    "At `https://a.b/<c>`, a: `<b>`.",
 ]
 
 
@@ -34,6 +37,19 @@ def test_what_is_harmless_stays(markdown):
         ("```python\nx = 1", "```python\nx = 1\n```"),
         ("a ` b\n`<b>`", "a ` b\n`&lt;b>`"),
         ("| `<b> | ` |", "| `&lt;b> | ` |"),
+        # The address or the title of a link takes a backtick before a code span does.
+        ("[x](`)<script>`", "[x](`)&lt;script>`"),
+        ('[x](a "`)<script>`")', '[x](a "`)&lt;script>`")'),
+        ("![x](<`>)<script>`", "![x](<`>)&lt;script>`"),
+        ("[x](\n`)<script>`", "[x](\n`)&lt;script>`"),
+        ("https://a.b/`<script>`", "https://a.b/`&lt;script>`"),
+        ("www.a.b/`<script>`", "www.a.b/`&lt;script>`"),
+        ("a\\\\`<script>`", "a\\\\`&lt;script>`"),
+        ("~~``</script>~~``", "~~``&lt;/script>~~``"),
+        # Not every parser takes these for a fence, or for its inside.
+        ("```a b\n<b>\n```", "```a b\n&lt;b>\n```"),
+        ("[a]:\n~~~\n<b>\n~~~", "[a]:\n~~~\n&lt;b>\n~~~"),
+        ("```\na\n```<b>", "```\na\n```&lt;b>\n```"),
         # The list ends, and the fence with it, as CommonMark has it.
         ("- a\n  ```\n<b>", "- a\n  ```\n  ```\n&lt;b>"),
         # Perhaps a fence in a list, perhaps indented code: shown in any case, harmless in any case.
@@ -52,7 +68,7 @@ def test_what_could_swallow_the_rest_does_not(markdown, sanitized):
 
 MARKUP = st.sampled_from(
     ["```", "````", "~~~", "`", "``", "\\", "<b>", "</details>", "<!--", "<br>", "<script>", "<?x", "<a\n", "|", "x", "é", "\xa0",
-     "\n", "\n", "\n\n", " ", "  ", "   ", "    ", "\t", "- ", "* ", "1. ", "12) ", "> ", "# ", "---", "[a]: ", "|---|---|\n"]
+     "\n", "\n", "\n\n", " ", "  ", "   ", "    ", "\t", "- ", "* ", "1. ", "12) ", "> ", "# ", "---", "[a]: ", "|---|---|\n", "[a](", "](", ")", '"', "https://a.b/"]
 )  # fmt: skip
 
 

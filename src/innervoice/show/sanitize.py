@@ -10,6 +10,10 @@ one that begins in the first column. If the end of a fence depends on the list a
 is written. A fence further right, or after a list or quote marker, may not be one; after it nothing is
 certain until the next line that begins in the first column. If another fence may have begun in between,
 a comment is inserted that closes the fence if it is open and is an ordinary comment if it is not.
+
+A backtick opens a code span only if nothing before it takes it: the address or title of a link does, and for
+most parsers so does an address that is not marked as a link (`https://...`). After a link that does not end
+plainly, a `~~`, and directly after such an address or a backslash, no span of the paragraph is certain.
 """
 
 from __future__ import annotations
@@ -24,6 +28,10 @@ _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
 _TEXT = re.compile(r"[^\W\d_]|\|")
 _INLINE = re.compile(r"\\.|(`+)", re.DOTALL)
+_PLAIN_INFO = re.compile(r" ?[\w+#.]*")
+_PLAIN_LINK = re.compile(r"""\]\([^\s`()<>"'\\]*(?: +"[^`()<>"\\]*")?\)""")
+_OPEN_LINK = re.compile(r"\]\(|\\$")
+_TAKES_BACKTICK = re.compile(r"\]\(|\\$|~~|(?:[\w+.-]:|www\.)\S*$")
 
 
 def sanitize(markdown: str) -> str:
@@ -43,8 +51,10 @@ class _Sanitizer:
         self._certain = True
         self._doubt = 0
         """The length of a fence that may be open, outside of any list or quote."""
+        self._plain = True
+        """Whether every parser takes the open fence for one."""
         self._paired = True
-        """Whether every code span of this paragraph ended on its line."""
+        """Whether every code span and link of this paragraph so far certainly ended on its line."""
 
     def read(self, line: str) -> None:
         if self._marker and self._stays_in_fence(line):
@@ -57,6 +67,9 @@ class _Sanitizer:
         fence = _FENCE.match(line)
         if fence and self._certain:
             self._indent, self._marker = fence.groups()
+            # Some parsers take the line after `[name]:` for an address.
+            named = self._lines and self._lines[-1].rstrip(" \t").endswith("]:")
+            self._plain = not named and bool(_PLAIN_INFO.fullmatch(line, fence.end()))
             self._paired = True
             # Some parsers read a line with a bar as the head of a table.
             self._lines.append(_TAG.sub("&lt;", line).replace("|", "&#124;"))
@@ -93,7 +106,9 @@ class _Sanitizer:
         if not inside:
             self._close()
             return False
-        self._lines.append(line)
+        if not ends and body.startswith(self._marker):
+            self._plain = False  # some parsers end the fence here
+        self._lines.append(line if self._plain else _TAG.sub("&lt;", line))
         if body and ends and column <= 3:
             self._marker = ""
         return True
@@ -110,13 +125,15 @@ class _Sanitizer:
     def _spans(self, line: str) -> list[tuple[int, int]]:
         """The spans of the line that are certainly code."""
         spans: list[tuple[int, int]] = []
-        position = 0
+        position = start = 0
         trusted = self._certain and self._paired
         while match := _INLINE.search(line, position):
             position = match.end()
             run = match[1]
             if not run:
                 continue
+            if _TAKES_BACKTICK.search(_PLAIN_LINK.sub("", line[start : match.start()])):
+                self._paired = trusted = False
             closer = re.compile(rf"(?<!`)`{{{len(run)}}}(?!`)").search(line, position)
             if closer is None:
                 self._paired = trusted = False
@@ -124,7 +141,9 @@ class _Sanitizer:
             # Parsers split table cells before they look for code spans.
             if trusted and "|" not in line[position : closer.start()]:
                 spans.append((match.start(), closer.end()))
-            position = closer.end()
+            position = start = closer.end()
+        if _OPEN_LINK.search(_PLAIN_LINK.sub("", line[start:])):
+            self._paired = False
         return spans if trusted else []
 
 

@@ -24,8 +24,24 @@ _LEFT_OUT = "left out: it may contain data that only its provider can read"
 
 def messages_for_file(messages: Iterable[Message], show: Policy) -> list[Message]:
     """The messages; one of which nothing is shown is left out."""
-    made = [message_for_file(message, show) for message in messages]
-    return [message for message in made if message.parts]
+    exported = [message_for_file(message, show) for message in messages]
+    return _with_numbered_calls([message for message in exported if message.parts])
+
+
+def _with_numbered_calls(messages: list[Message]) -> list[Message]:
+    """The messages with calls and results that are matched by numbers: some programs put seals into ids."""
+    numbers: dict[str, str] = {}
+
+    def numbered(part: Part) -> Part:
+        match part:
+            case ToolCall(id=id_):
+                return part.replace(id=numbers.setdefault(id_, f"call_{len(numbers) + 1}"))
+            case ToolResult(call_id=id_):
+                return part.replace(call_id=numbers.setdefault(id_, f"call_{len(numbers) + 1}"))
+            case _:
+                return part
+
+    return [message.replace(parts=tuple(map(numbered, message.parts))) for message in messages]
 
 
 def message_for_file(message: Message, show: Policy) -> Message:
@@ -65,7 +81,11 @@ def _part(part: Any, show: Policy) -> Part:
         case Text():
             made = part.replace(text=redacted(part.text), origin=_origin(part.origin))
         case ToolCall():
-            made = part.replace(arguments=redacted(part.arguments), origin=_origin(part.origin))
+            made = part.replace(
+                name=redacted(part.name),
+                arguments=redacted(part.arguments),
+                origin=_origin(part.origin),
+            )
         case ToolResult(content=str(content)):
             made = part.replace(content=redacted(content), origin=_origin(part.origin))
         case ToolResult(content=content):
@@ -73,7 +93,8 @@ def _part(part: Any, show: Policy) -> Part:
             made = part.replace(content=inner, origin=_origin(part.origin))
         case Media():
             url = None if part.url is None else redacted(part.url)
-            made = part.replace(url=url, origin=_origin(part.origin))
+            name = None if part.name is None else redacted(part.name)
+            made = part.replace(url=url, name=name, origin=_origin(part.origin))
         case Opaque():
             kind = part.value.get("type") if isinstance(part.value, dict) else None
             named = {"type": kind} if isinstance(kind, str) else {}
