@@ -334,16 +334,16 @@ def test_g42_silences_have_signs_of_life(front, behind):
 @pytest.mark.parametrize("front", ["anthropic", "openai-chat", "openai-responses", "gemini", "ollama"])  # fmt: skip
 @pytest.mark.parametrize("is_array", [False, True])
 def test_g42_white_space_keeps_json_alive(front, is_array):
-    """G42. A whole answer, and Gemini's stream as an array, get white space while they are waited for, which JSON allows.
+    """G42. With `whole_ping_seconds`, a whole answer, and Gemini's stream as an array, get white space while they are waited for.
 
     Elsewhere: nothing; a long thought behind nginx ends in a 504.
-    Here: line breaks before the body.
+    Here: line breaks before the body, which JSON allows, for those who ask for them: the status is spent by the first one.
     Seen failing: silent_ping returning nothing for JSON.
     """
     if is_array and front != "gemini":
         pytest.skip("only Gemini streams an array")
     answer = recorded("anthropic") if is_array else json.dumps(_anthropic("end_turn")).encode()
-    served = serve(Scripted(Answer(Wait(0.15), answer)), ping_seconds=0.04)
+    served = serve(Scripted(Answer(Wait(0.15), answer)), whole_ping_seconds=0.04)
     path, body = body_of(front, BEHIND["anthropic"], [iv.user(ASKED)], stream=is_array)
     reply = served.ask("POST", path.partition("?")[0], body)
 

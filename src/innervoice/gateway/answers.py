@@ -207,7 +207,7 @@ class WholeAnswer:
         return self._written
 
     def fail(self, failure: Failure) -> bytes:
-        """The body of the error, after the white space that was already sent."""
+        """The body of the error."""
         return _error_body(self._passage.front.dialect, failure)
 
     def ping(self) -> bytes:

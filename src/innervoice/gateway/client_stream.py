@@ -23,7 +23,9 @@ class TimeLimits(NamedTuple):
     """Limits of an answer, in seconds."""
 
     ping: float
-    """The silence after which the client gets a keep-alive."""
+    """The silence after which the client of a stream gets a keep-alive."""
+    whole_ping: float
+    """The silence after which a client that waits for a whole body gets white space."""
     first_byte: float
     """The longest wait for the beginning of an answer."""
     idle: float
@@ -88,6 +90,17 @@ class ClientStream:
         await self._send({"type": "http.response.body", "body": data, "more_body": True})
         self._is_sending = False
 
+    async def fail(self, data: bytes) -> None:
+        """Ends an answer that has begun with an error of the dialect.
+
+        After white space before a whole body, its status is spent, and official SDKs would read the error as an answer without content. The
+        body is then left unfinished: the server closes the connection, and every client raises an exception.
+        """
+        if self._report.stream:
+            await self.end(data)
+        else:
+            self.close()
+
     async def end(self, data: bytes = b"") -> None:
         """Sends the last piece."""
         self.close()
@@ -111,9 +124,13 @@ class ClientStream:
             self._expire(f"no answer within {limits.first_byte:g} s")
         elif self._has_heard and now - self._heard > limits.idle:
             self._expire(f"no data for {limits.idle:g} s")
-        elif now - self._sent >= limits.ping:
+        elif now - self._sent >= (limits.whole_ping if self._waits_for_body else limits.ping):
             self._sent = now
             self._ping()
+
+    @property
+    def _waits_for_body(self) -> bool:
+        return self.answer is not None and self.answer.media_type == "application/json"
 
     def _expire(self, words: str) -> None:
         self.close()

@@ -78,7 +78,9 @@ class ServerSettings(Row, frozen=True, kw_only=True):
     log_bytes: int = 500_000_000
     """The maximum size of the request log."""
     ping_seconds: float = 10
-    """The silence after which a client gets a keep-alive."""
+    """The silence after which the client of a stream gets a keep-alive."""
+    whole_ping_seconds: float = 0
+    """The same for a response that is sent as a whole, which gets white space; 0: never, so that a late error has its own status."""
     connect_seconds: float = 5
     first_byte_seconds: float = 600
     idle_seconds: float = 300

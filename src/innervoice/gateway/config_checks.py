@@ -61,6 +61,7 @@ _SERVER = {
     "log": word("none", "shape", "full"),
     "log_bytes": number("a number of bytes, 1000000 or more", least=1_000_000, whole=True),
     "ping_seconds": _SECONDS,
+    "whole_ping_seconds": number("a number of seconds, or 0 for never", least=0, most=1e9),
     "connect_seconds": _SECONDS,
     "first_byte_seconds": _SECONDS,
     "idle_seconds": _SECONDS,

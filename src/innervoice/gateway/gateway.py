@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from secrets import token_bytes, token_hex
 from typing import Any
 
@@ -120,6 +121,7 @@ class Gateway:
         server = config.server
         self.time_limits = TimeLimits(
             server.ping_seconds,
+            server.whole_ping_seconds or inf,
             server.first_byte_seconds,
             server.idle_seconds,
             server.total_seconds,

@@ -123,7 +123,7 @@ class Serving:
         if not self._stream.has_begun or answer is None:
             raise error
         self._report.error = type(error).__name__
-        await self._stream.end(answer.fail(_failure_of(error)))
+        await self._stream.fail(answer.fail(_failure_of(error)))
 
     # ---- one candidate -------------------------------------------------------------------------
 
@@ -165,7 +165,7 @@ class Serving:
                 await self._passages.state.keep(
                     attempt, exchange.response, answer.written(), self._key
                 )
-            await stream.end(end)
+            await stream.fail(end)
             if isinstance(error, (ProviderError, TransportError)):
                 self._gateway.circuits.failed(candidate, status=error.status, retry_after=None)
 
@@ -220,7 +220,7 @@ class Serving:
             self._report.error = "Stopped"
             if self._exchange is not None:
                 self._book(self._exchange, broken=True)
-            await self._stream.end(answer.fail(_STOPPED))
+            await self._stream.fail(answer.fail(_STOPPED))
 
     def _exchange_for(
         self, passage: AnyPassage, attempt: Attempt, *, is_last: bool
