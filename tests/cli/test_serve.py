@@ -79,11 +79,12 @@ class Serve:
         self.port = int(lines[0].split()[2].rpartition(":")[2])
         return lines
 
-    def ask(self, method="POST", path="/v1/messages", body=QUESTION):
+    def ask(self, method="POST", path="/v1/messages", body=QUESTION, **headers):
         with contextlib.closing(
             http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT)
         ) as connection:
-            connection.request(method, path, json.dumps(body), {"content-type": "application/json"})
+            headers = {"content-type": "application/json", **headers}
+            connection.request(method, path, json.dumps(body), headers)
             response = connection.getresponse()
             return response.status, response.headers, response.read().decode()
 
@@ -232,6 +233,81 @@ class TestServe:
         done = run("serve", "--emulated", "--host", "0.0.0.0", "--port", "0", **NO_KEYS)
         assert 1 == done.returncode
         assert b"other machines can reach" in done.stderr
+
+
+OLD_KEY, NEW_KEY = "old-" * 10, "new-" * 10
+
+
+@needs_core
+class TestKeptState:
+    """What a gateway keeps, as its operator handles it: with a configuration file, commands and files."""
+
+    @pytest.fixture(params=["env", "file"])
+    def key(self, request, tmp_path, monkeypatch):
+        """Sets the lines of the gateway's key, in the variable or the file that the configuration names."""
+        file = tmp_path / "key"
+
+        def set_key(*lines):
+            file.write_text("\n".join(lines) + "\n")
+            monkeypatch.setenv("GATEWAY_KEY", "\n".join(lines))
+
+        reference = "env:GATEWAY_KEY" if request.param == "env" else f"file:{file}"
+        (tmp_path / "gateway.toml").write_text(
+            f'[server]\nkey = "{reference}"\nstore = "sqlite:{tmp_path / "gateway.db"}"\n'
+        )
+        return set_key
+
+    def test_the_key_is_rotated(self, key, tmp_path):
+        """The new key on a line before the old one: callers keep their keys, and conversations their reasoning."""
+        config = ("--config", str(tmp_path / "gateway.toml"))
+        key(OLD_KEY)
+        caller = run("keys", "add", "alice", *config).stdout.decode().strip()
+        with Serve("--emulated", *config) as serve:
+            serve.greeting()
+            first = json.loads(serve.ask(**{"x-api-key": caller})[2])
+            serve.ended()
+        key(NEW_KEY, OLD_KEY)
+        checked = run("serve", "--check", *config)
+        assert 0 == checked.returncode, checked.stderr
+
+        with Serve("--emulated", *config) as serve:
+            serve.greeting()
+            # A client that carries its envelopes, and one that keeps only the text.
+            for content in (first["content"], first["content"][-1:]):
+                turn = {"role": "assistant", "content": content}
+                again = {"role": "user", "content": "And times two?"}
+                messages = [*QUESTION["messages"], turn, again]
+                body = {**QUESTION, "messages": messages}
+                status, headers, text = serve.ask(body=body, **{"x-api-key": caller})
+                assert 200 == status, text
+                kept, restored, omitted = headers["x-innervoice-reasoning"].split()[:3]
+                assert ("kept=1", "omitted=0") == (kept, omitted)
+                assert ("restored=0" if len(content) > 1 else "restored=1") == restored
+            bob = run("keys", "add", "bob", *config).stdout.decode().strip()
+            assert 200 == serve.ask(**{"x-api-key": bob})[0]
+
+    def test_a_revoked_key_ends_after_the_file_was_replaced(self, tmp_path):
+        """A gateway that runs reads the file that is there now: a backup that was put in its place, or a new one."""
+        (tmp_path / "key").write_text(OLD_KEY)
+        config = ("--config", str(tmp_path / "gateway.toml"))
+        file = tmp_path / "gateway.db"
+        (tmp_path / "gateway.toml").write_text(
+            f'[server]\nkey = "file:{tmp_path / "key"}"\nstore = "sqlite:{file}"\n'
+        )
+        caller = run("keys", "add", "alice", *config).stdout.decode().strip()
+        backup = file.read_bytes()
+        with Serve("--emulated", *config) as serve:
+            serve.greeting()
+            assert 200 == serve.ask(**{"x-api-key": caller})[0]
+            for path in tmp_path.glob("gateway.db*"):
+                path.unlink()
+            file.write_bytes(backup)
+            assert 0 == run("keys", "revoke", "alice", *config).returncode
+
+            end = time.monotonic() + 20  # the gateway remembers a caller for 5 seconds
+            while serve.ask(**{"x-api-key": caller})[0] != 401:
+                assert time.monotonic() < end, "the revoked key still works"
+                time.sleep(0.5)
 
 
 @needs_core

@@ -126,8 +126,9 @@ def check_secret(
     problems: Problems,
     *,
     only_form: bool = False,
+    in_lines: bool = False,
 ) -> str | None:
-    """The secret, if the reference is valid and leads to one."""
+    """The secret, if the reference is valid and leads to one; with `in_lines` it may have several lines."""
     if not isinstance(reference, str):
         problems.add(
             place, f"expected a reference, 'env:NAME' or 'file:PATH', got {shown(reference)}"
@@ -140,7 +141,7 @@ def check_secret(
     except UsageError as error:
         problems.add(place, str(error))
         return None
-    if not _HEADER_VALUE.fullmatch(found):
+    if not all(map(_HEADER_VALUE.fullmatch, found.splitlines() if in_lines else [found])):
         problems.add(place, f"expected printable ASCII characters in {reference}, got others")
         return None
     return found

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from innervoice.memory.stores.store import StoreError
 
-__all__ = ["connect", "empty_log"]
+__all__ = ["FileConnection", "connect", "empty_log"]
 
 _VERSION = 1
 _TABLES = """
@@ -58,7 +58,26 @@ _LOG_BYTES = 64 * 1024 * 1024
 _PAUSE = 0.01
 
 
-def connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
+class FileConnection(sqlite3.Connection):
+    """A connection that knows which file it is connected to."""
+
+    file: Path | None = None
+    identity: tuple[int, int] | None = None
+
+    def is_replaced(self) -> bool:
+        """Whether the file was deleted, or another one was put in its place; this connection reads and writes the old one."""
+        return self.file is not None and self.identity != _identity(self.file)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return about.st_dev, about.st_ino
+
+
+def connect(path: Path, busy_seconds: float) -> FileConnection:
     """A connection to the file, which is created if it is missing; a file that is not a database is first moved aside."""
     try:
         return _connected(path, busy_seconds)
@@ -88,13 +107,18 @@ def empty_log(connection: sqlite3.Connection, busy_seconds: float) -> None:
         time.sleep(_PAUSE)
 
 
-def _connected(path: Path, busy_seconds: float) -> sqlite3.Connection:
+def _connected(path: Path, busy_seconds: float) -> FileConnection:
     # Only its owner may read it; SQLite gives the files next to it the same mode.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     connection = sqlite3.connect(
-        path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
+        path,
+        timeout=busy_seconds,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=FileConnection,
     )
     try:
+        connection.file, connection.identity = path, _identity(path)
         if connection.execute("PRAGMA page_count").fetchone() == (0,):
             # On a file that already has pages, this would wait for a writer.
             connection.execute("PRAGMA page_size = 4096")

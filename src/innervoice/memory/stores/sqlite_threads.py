@@ -12,6 +12,7 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, NamedTuple, TypeAlias
 
+from innervoice.memory.stores.sqlite_file import FileConnection
 from innervoice.memory.stores.store import StoreError
 
 __all__ = ["ReaderThreads", "Work", "WriterThread"]
@@ -34,7 +35,7 @@ class ReaderThreads:
 
     _idle_seconds: float | None = None
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection], threads: int = 2) -> None:
+    def __init__(self, connect: Callable[[], FileConnection], threads: int = 2) -> None:
         self._connect = connect
         self._count = threads
         self._threads: list[Thread] = []
@@ -69,7 +70,7 @@ class ReaderThreads:
             thread.join()
 
     def _run(self) -> None:
-        connection: sqlite3.Connection | None = None
+        connection: FileConnection | None = None
         while True:
             try:
                 job = self._jobs.get(timeout=self._idle_seconds)
@@ -87,12 +88,16 @@ class ReaderThreads:
             connection.close()
 
     def _settle(
-        self, connection: sqlite3.Connection | None, jobs: Sequence[_Job]
-    ) -> sqlite3.Connection | None:
+        self, connection: FileConnection | None, jobs: Sequence[_Job]
+    ) -> FileConnection | None:
         """Runs the jobs and answers them; returns the connection, if it is still usable."""
         if not jobs:
             return connection
         try:
+            if connection and connection.is_replaced():
+                # SQLite sees that, too, and leaves the log of the new file alone.
+                connection.close()
+                connection = None
             connection = connection or self._connect()
             results = self._perform(connection, jobs)
         except _ERRORS as error:
@@ -114,13 +119,13 @@ class ReaderThreads:
     def _group(self, job: _Job) -> list[_Job]:
         return [job]
 
-    def _perform(self, connection: sqlite3.Connection, jobs: Sequence[_Job]) -> list[Any]:
+    def _perform(self, connection: FileConnection, jobs: Sequence[_Job]) -> list[Any]:
         if not jobs[0].in_transaction:
             return [job.work(connection) for job in jobs]
         # One snapshot for everything that a job reads.
         return _in_transaction(connection, "BEGIN", jobs)
 
-    def _rest(self, connection: sqlite3.Connection | None) -> sqlite3.Connection | None:
+    def _rest(self, connection: FileConnection | None) -> FileConnection | None:
         return connection
 
 
@@ -129,7 +134,7 @@ class WriterThread(ReaderThreads):
 
     _idle_seconds = _IDLE_SECONDS
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection], tidy: Work) -> None:
+    def __init__(self, connect: Callable[[], FileConnection], tidy: Work) -> None:
         super().__init__(connect, 1)
         self._tidy = tidy
 
@@ -146,10 +151,10 @@ class WriterThread(ReaderThreads):
             jobs.append(following)
         return jobs
 
-    def _perform(self, connection: sqlite3.Connection, jobs: Sequence[_Job]) -> list[Any]:
+    def _perform(self, connection: FileConnection, jobs: Sequence[_Job]) -> list[Any]:
         return _in_transaction(connection, "BEGIN IMMEDIATE", jobs)
 
-    def _rest(self, connection: sqlite3.Connection | None) -> sqlite3.Connection | None:
+    def _rest(self, connection: FileConnection | None) -> FileConnection | None:
         if connection is None:
             return None
         try:
