@@ -64,13 +64,13 @@ _HOME = {
     "converting": ("convert",),
     "files": ("file",),
     "folding": ("fold",),
-    "history.lint": ("Problem", "lint"),
-    "history.plan": ("Decision", "Plan", "plan"),
-    "history.repair": ("repair",),
-    "history.trim": ("trim",),
+    "planning.lint": ("Problem", "lint"),
+    "planning.plan": ("Decision", "Plan", "plan"),
+    "planning.repair": ("repair",),
+    "planning.trim": ("trim",),
     "decoding": ("StreamDecoder", "decode", "decode_stream"),
     "splitting": ("Splitter", "split"),
-    "encoding": ("decode_request", "encode"),
+    "planning.encode": ("decode_request", "encode"),
 }
 _MODULES = {name: module for module, names in _HOME.items() for name in names}
 

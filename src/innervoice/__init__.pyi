@@ -136,12 +136,6 @@ from innervoice.decoding import (
 from innervoice.decoding import (
     decode_stream as decode_stream,
 )
-from innervoice.encoding import (
-    decode_request as decode_request,
-)
-from innervoice.encoding import (
-    encode as encode,
-)
 from innervoice.errors import (
     AnswerInterruptedError as AnswerInterruptedError,
 )
@@ -193,25 +187,31 @@ from innervoice.files import (
 from innervoice.folding import (
     fold as fold,
 )
-from innervoice.history.lint import (
+from innervoice.planning.encode import (
+    decode_request as decode_request,
+)
+from innervoice.planning.encode import (
+    encode as encode,
+)
+from innervoice.planning.lint import (
     Problem as Problem,
 )
-from innervoice.history.lint import (
+from innervoice.planning.lint import (
     lint as lint,
 )
-from innervoice.history.plan import (
+from innervoice.planning.plan import (
     Decision as Decision,
 )
-from innervoice.history.plan import (
+from innervoice.planning.plan import (
     Plan as Plan,
 )
-from innervoice.history.plan import (
+from innervoice.planning.plan import (
     plan as plan,
 )
-from innervoice.history.repair import (
+from innervoice.planning.repair import (
     repair as repair,
 )
-from innervoice.history.trim import (
+from innervoice.planning.trim import (
     trim as trim,
 )
 from innervoice.splitting import (

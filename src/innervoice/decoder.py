@@ -387,7 +387,7 @@ class StreamDecoder:
 @cache
 def _asked_module() -> Any:
     """Imported only if the caller names the request."""
-    return import_module("innervoice.history.asked")
+    return import_module("innervoice.planning.asked")
 
 
 def _echoed(value: Any) -> str:

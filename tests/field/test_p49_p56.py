@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import innervoice as iv
 from cli.runs import run
 from field.situations import completion, noted, read_both_ways
-from fitting.table import cases
 from innervoice.bridges import sdk
 from innervoice.bridges.relay import Relay
 from innervoice.emulator import emulated_client
+from planning.table import cases
 
 QUESTION = "What is 15 * 23?"
 OPENER = "<think>"

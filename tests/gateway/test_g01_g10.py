@@ -293,7 +293,7 @@ def test_g07_a_signature_that_nobody_made(model, kept):
     Elsewhere: 116 of 116 requests were refused, and Claude Code throws all its thinking away after such a refusal.
     Here: the request is repeated without that one block, and where blocks are bound to what is before them, without the later
     ones (rule H8).
-    Seen failing: recover in history/recover.py returning None; removing one block where the later ones are bound.
+    Seen failing: recover in planning/recover.py returning None; removing one block where the later ones are bound.
     """
     served = watched()
     client = loop(served, "anthropic", model)

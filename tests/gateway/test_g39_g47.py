@@ -21,8 +21,8 @@ from gateway.situations import (
     words,
 )
 from gateway.upstreams import Answer, BrokenError, Scripted, Wait, frames
-from innervoice.encoding import decode_request
 from innervoice.gateway.config import NamedModel, UpstreamSettings
+from innervoice.planning.encode import decode_request
 from innervoice.wire.dialects import DIALECTS
 
 # ---- answers as providers end them -----------------------------------------------------------------

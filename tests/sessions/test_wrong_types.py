@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import innervoice as iv
-from history.conversations import SOURCES
 from innervoice.sessions.foreign import history_from
+from planning.conversations import SOURCES
 
 ODD = [None, True, 3, 2.5, "x", "", [], ["x"], [None], [[]], {}, {"type": {}}, {"x": ["y"]}]
 MEMBERS = {"gemini": "contents", "openai-responses": "input"}

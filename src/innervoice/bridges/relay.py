@@ -26,7 +26,7 @@ from innervoice.decoding import StreamDecoder, decode
 from innervoice.errors import InnervoiceError
 from innervoice.frames.frame import Frame
 from innervoice.frames.sse import ServerSentEvents, sse_bytes
-from innervoice.history.plan import planned
+from innervoice.planning.plan import planned
 from innervoice.wire.chat.reasoning import DETAILS, FIELDS
 from innervoice.wire.chat.serve_request import read_message
 from innervoice.wire.chat.write import write_assistant

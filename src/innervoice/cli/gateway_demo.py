@@ -18,10 +18,10 @@ from innervoice.client.embedded import embedded_async_http
 from innervoice.decoding import decode
 from innervoice.emulator.core import Emulator
 from innervoice.emulator.routes import base_urls
-from innervoice.encoding import encode
 from innervoice.gateway.app import Gateway, create_app
 from innervoice.gateway.config import load_config
 from innervoice.gateway.in_thread import GatewayInThread
+from innervoice.planning.encode import encode
 
 __all__ = ["run"]
 

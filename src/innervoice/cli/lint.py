@@ -11,7 +11,7 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.cli.files import read_file
 from innervoice.cli.sources import FORMATS, history_of, open_file
 from innervoice.errors import DecodeError, InnervoiceError
-from innervoice.history.lint import Problem, lint
+from innervoice.planning.lint import Problem, lint
 from innervoice.repairing.changes import NEXT
 from innervoice.repairing.transcripts import lint_session
 from innervoice.sessions.foreign import History

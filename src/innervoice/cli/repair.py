@@ -14,8 +14,8 @@ from innervoice.cli.files import write_file
 from innervoice.cli.lint import problem_line, problems_of
 from innervoice.cli.sources import FORMATS, history_of, open_file
 from innervoice.errors import DecodeError, InnervoiceError
-from innervoice.history.lint import Problem, lint
-from innervoice.history.repair import repair
+from innervoice.planning.lint import Problem, lint
+from innervoice.planning.repair import repair
 from innervoice.repairing.changes import NEXT, Change, mend
 from innervoice.repairing.langchain import repair_langchain
 from innervoice.repairing.transcripts import repair_session

@@ -26,8 +26,8 @@ from innervoice.client.options import (
 )
 from innervoice.client.tools import ToolBox
 from innervoice.errors import DecodeError, UsageError
-from innervoice.history.plan import Plan, plan
-from innervoice.history.trim import trim
+from innervoice.planning.plan import Plan, plan
+from innervoice.planning.trim import trim
 
 __all__ = ["ConversationBase"]
 

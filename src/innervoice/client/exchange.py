@@ -41,7 +41,6 @@ from innervoice.client.error_mapping import (
 from innervoice.client.log import Log
 from innervoice.client.retry import Backoff, is_transient
 from innervoice.decoding import StreamDecoder
-from innervoice.encoding import encoded
 from innervoice.errors import (
     AnswerInterruptedError,
     ConnectionFailedError,
@@ -51,8 +50,9 @@ from innervoice.errors import (
     UsageError,
 )
 from innervoice.folding import fold
-from innervoice.history.recover import recover
 from innervoice.inline.marks import Place
+from innervoice.planning.encode import encoded
+from innervoice.planning.recover import recover
 
 __all__ = ["Exchange"]
 

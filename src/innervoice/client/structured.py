@@ -10,7 +10,7 @@ from __future__ import annotations
 from innervoice.canon.answer_type import AnswerType
 from innervoice.canon.request import Request, Tool
 from innervoice.errors import UsageError
-from innervoice.fitting.request import FittedRequest
+from innervoice.planning.request import FittedRequest
 from innervoice.wire.dialects import dialect_named
 
 __all__ = ["call_instruction", "structured"]

@@ -14,7 +14,7 @@ from innervoice.canon.parts import Opaque, Part, Thinking, is_inline
 from innervoice.canon.request import Request, Wire
 from innervoice.catalog.targets import target_of
 from innervoice.emulator.desk import desk_of
-from innervoice.encoding import encode
+from innervoice.planning.encode import encode
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
 

@@ -24,18 +24,18 @@ from innervoice.canon.messages import Message, user
 from innervoice.canon.notes import Note
 from innervoice.canon.parts import Part, Thinking, ToolResult
 from innervoice.canon.request import Request, Wire
-from innervoice.encoding import encoded_plan
 from innervoice.errors import InnervoiceError
 from innervoice.gateway.additions import with_marked_errors
 from innervoice.gateway.known_requests import SplitRequest, is_simple
 from innervoice.gateway.reasoning_counts import ReasoningCounts, counted
-from innervoice.history.decisions import Decision
-from innervoice.history.plan import Plan, Planned, planned
-from innervoice.history.prefix import Prefix
 from innervoice.memory.changed_turns import RenamedCalls, call_ids
 from innervoice.memory.envelopes import Handle, is_envelope
 from innervoice.memory.restoring import Opened, lost_parts, seals_of
 from innervoice.memory.turn_keys import ConversationDigest, shown_turn
+from innervoice.planning.decisions import Decision
+from innervoice.planning.encode import encoded_plan
+from innervoice.planning.plan import Plan, Planned, planned
+from innervoice.planning.prefix import Prefix
 from innervoice.wire.dialects import dialect_named
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from typing import Any
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.notes import SENTENCES, Note
 from innervoice.gateway.report import Report
-from innervoice.history.decisions import Decision
+from innervoice.planning.decisions import Decision
 from innervoice.show.secrets import redacted
 
 __all__ = ["Journal", "explain", "forget", "json_line", "terminal_line"]

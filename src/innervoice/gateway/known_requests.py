@@ -21,11 +21,11 @@ from innervoice.canon.jsontext import dump_json, load_json, split_items, split_m
 from innervoice.canon.messages import Message, Role
 from innervoice.canon.parts import Part, Text, Thinking, ToolResult
 from innervoice.canon.request import Request, Wire
-from innervoice.encoding import decode_request
 from innervoice.gateway.byte_path import with_model
 from innervoice.gateway.fronts import Front
 from innervoice.memory.restoring import seals_of
 from innervoice.memory.turn_keys import ConversationDigest, shown
+from innervoice.planning.encode import decode_request
 from innervoice.wire.dialects import dialect_named
 
 if TYPE_CHECKING:

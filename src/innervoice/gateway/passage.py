@@ -20,7 +20,6 @@ from innervoice.canon.reasoning import Effort, Reasoning
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.target import Target
 from innervoice.canon.tools import Tool
-from innervoice.encoding import decode_request, encoded_plan
 from innervoice.gateway.additions import (
     added_members,
     moved_out,
@@ -37,11 +36,12 @@ from innervoice.gateway.reasoning_counts import ReasoningCounts, counted
 from innervoice.gateway.refused_turns import RefusedTurns, seals_in, without_seals
 from innervoice.gateway.report import Report
 from innervoice.gateway.routes import Candidate, Route
-from innervoice.history.plan import Plan, planned
 from innervoice.memory.envelopes import EnvelopeSealer, Handle, handles_of
 from innervoice.memory.records import FoundTurns, TurnRecord
 from innervoice.memory.restoring import TurnRestorer, seals_of
 from innervoice.memory.turn_keys import ConversationDigest
+from innervoice.planning.encode import decode_request, encoded_plan
+from innervoice.planning.plan import Plan, planned
 from innervoice.text_search import is_searched
 from innervoice.wire.controls import MEMBERS
 from innervoice.wire.dialects import dialect_named

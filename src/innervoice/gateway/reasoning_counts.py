@@ -9,8 +9,8 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Part, Text, Thinking
 from innervoice.canon.target import Target
 from innervoice.catalog.home import is_home
-from innervoice.history.plan import Plan
 from innervoice.memory.restoring import seals_of
+from innervoice.planning.plan import Plan
 
 __all__ = ["ReasoningCounts", "counted"]
 

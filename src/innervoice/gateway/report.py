@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from innervoice.canon.notes import Note
 from innervoice.canon.usage import Usage
 from innervoice.gateway.reasoning_counts import ReasoningCounts
-from innervoice.history.decisions import Decision
+from innervoice.planning.decisions import Decision
 
 __all__ = ["Report", "Way"]
 

@@ -37,7 +37,7 @@ from innervoice.gateway.passages import AnyPassage, GrownPassage, KnownPassage, 
 from innervoice.gateway.report import Report
 from innervoice.gateway.request_log import FollowedRequest
 from innervoice.gateway.routes import Candidate, Route
-from innervoice.history.recover import is_about_reasoning
+from innervoice.planning.recover import is_about_reasoning
 from innervoice.wire.refusals import Refused
 
 if TYPE_CHECKING:

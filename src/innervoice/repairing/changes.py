@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple, TypeAlias
 from innervoice.canon.messages import Message, user
 from innervoice.canon.parts import Part, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request
-from innervoice.history.decisions import Decision, Place
-from innervoice.history.pairs import pairs_of
-from innervoice.history.plan import Plan, planned
+from innervoice.planning.decisions import Decision, Place
+from innervoice.planning.pairs import pairs_of
+from innervoice.planning.plan import Plan, planned
 
 __all__ = ["NEXT", "Change", "mend"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Part, ToolCall, ToolResult
-from innervoice.history.turns import UNANSWERED
+from innervoice.planning.turns import UNANSWERED
 from innervoice.repairing.changes import Change, mend
 from innervoice.sessions.langchain import MemberPosition, members_of, read_message
 from innervoice.wire.chat.reasoning import FIELDS

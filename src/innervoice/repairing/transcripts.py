@@ -15,8 +15,8 @@ from uuid import NAMESPACE_OID, uuid5
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import ToolCall
-from innervoice.history.lint import Problem, lint
-from innervoice.history.turns import UNANSWERED
+from innervoice.planning.lint import Problem, lint
+from innervoice.planning.turns import UNANSWERED
 from innervoice.repairing.changes import NEXT, Change, mend
 from innervoice.sessions.transcripts import (
     OUTPUTS,

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from innervoice.canon.jsontext import load_json, split_items, split_members
 from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
-from innervoice.encoding import decode_request
 from innervoice.memory.changed_turns import RenamedCalls, call_ids
 from innervoice.memory.turn_keys import shown
+from innervoice.planning.encode import decode_request
 from innervoice.wire.dialects import dialect_named
 
 __all__ = ["Growth", "RequestChains"]

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from innervoice.canon.parts import Part, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.errors import UsageError
-from innervoice.history.cache import cache_effect
-from innervoice.history.plan import Plan, planned
-from innervoice.history.prefix import difference
+from innervoice.planning.cache import cache_effect
+from innervoice.planning.plan import Plan, planned
+from innervoice.planning.prefix import difference
 from innervoice.show.policy import counted
 from innervoice.sources.conversation import Conversation, Turn
 from innervoice.view.diffing import diff_lines

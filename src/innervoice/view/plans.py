@@ -8,13 +8,13 @@ from typing import Any, Literal, NamedTuple
 from innervoice.canon.messages import Message, tool_result, user
 from innervoice.canon.parts import Thinking
 from innervoice.canon.request import Request
-from innervoice.encoding import encoded_plan
 from innervoice.errors import InnervoiceError
-from innervoice.history.cache import cache_effect
-from innervoice.history.decisions import Decision
-from innervoice.history.lint import Problem, lint
-from innervoice.history.pairs import pairs_of
-from innervoice.history.plan import Plan, Planned, planned
+from innervoice.planning.cache import cache_effect
+from innervoice.planning.decisions import Decision
+from innervoice.planning.encode import encoded_plan
+from innervoice.planning.lint import Problem, lint
+from innervoice.planning.pairs import pairs_of
+from innervoice.planning.plan import Plan, Planned, planned
 from innervoice.show.policy import counted
 from innervoice.show.secrets import redacted
 from innervoice.sources.conversation import Conversation

@@ -21,7 +21,7 @@ from innervoice.canon.parts import (
     ToolResult,
     is_inline,
 )
-from innervoice.history.pairs import pairs_of
+from innervoice.planning.pairs import pairs_of
 from innervoice.show.lines import line_of
 from innervoice.show.policy import (
     Item,

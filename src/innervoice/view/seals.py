@@ -15,9 +15,9 @@ from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Thinking
 from innervoice.catalog.lookup import host_of, model_row_of
 from innervoice.errors import InnervoiceError
-from innervoice.history.decisions import Decision
-from innervoice.history.plan import planned
-from innervoice.history.recover import recover
+from innervoice.planning.decisions import Decision
+from innervoice.planning.plan import planned
+from innervoice.planning.recover import recover
 from innervoice.show.secrets import redacted
 from innervoice.show.visible import one_line
 from innervoice.sources.conversation import Conversation

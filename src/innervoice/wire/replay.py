@@ -1,6 +1,6 @@
-"""How a model's turn is sent back: the protocol between the rules of `history/` and the wire formats.
+"""How a model's turn is sent back: the protocol between the rules of `planning/` and the wire formats.
 
-`history/` decides by the rules H1 to H10 and asks the dialect's `Replay` how a block looks and how to write one. A dialect without
+`planning/` decides by the rules H1 to H10 and asks the dialect's `Replay` how a block looks and how to write one. A dialect without
 special needs uses this class unchanged.
 
     signed         thinking is refused unless it is signed, and must not be the last part of a turn (H1)

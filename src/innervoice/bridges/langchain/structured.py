@@ -23,8 +23,8 @@ from langchain_core.utils.pydantic import is_basemodel_subclass
 from innervoice.canon.messages import user
 from innervoice.canon.request import Request, Tool
 from innervoice.client.structured import call_instruction
-from innervoice.encoding import encode
 from innervoice.errors import UsageError
+from innervoice.planning.encode import encode
 
 __all__ = ["Method", "StructuredMethod", "structured", "usual_method"]
 

@@ -14,7 +14,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Part, Text, Thinking, ToolResult
 from innervoice.canon.request import Request
 from innervoice.errors import InnervoiceError, UsageError
-from innervoice.history.plan import planned
+from innervoice.planning.plan import planned
 
 __all__ = ["count_message_tokens", "count_tokens", "token_ids"]
 

@@ -22,7 +22,7 @@ from innervoice.canon.parts import Text
 from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage
 from innervoice.converting import convert
-from innervoice.encoding import decode_request
+from innervoice.planning.encode import decode_request
 
 __all__ = ["aresponses", "responses"]
 

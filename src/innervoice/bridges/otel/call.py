@@ -19,8 +19,8 @@ from innervoice.canon.response import Response
 from innervoice.catalog.targets import names_of
 from innervoice.client.options import NOT_OF_A_REQUEST, CallFields, Messages
 from innervoice.client.settings import messages_of
-from innervoice.encoding import encode
 from innervoice.errors import UsageError
+from innervoice.planning.encode import encode
 from innervoice.show.policy import Policy
 
 __all__ = ["Capture", "TracedCall", "Tracing", "Vocabulary"]

@@ -1,1 +1,0 @@
-"""A request -> the same request with settings that its target accepts."""

@@ -1,0 +1,76 @@
+"""Decisions about the parts of a history, and the list that records them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+from innervoice.canon.messages import Message
+from innervoice.canon.response import Response
+from innervoice.canon.value import Value
+from innervoice.sessions.foreign import history_from
+
+__all__ = ["Action", "Decision", "Ledger", "Place", "messages_of"]
+
+Action: TypeAlias = Literal["kept", "omitted", "converted", "filled"]
+Place: TypeAlias = tuple[int, int | None]
+"""The number of a message, and of a part in it; None for the message as a whole."""
+
+
+class Decision(Value, frozen=True, kw_only=True):
+    """What happens to one part of a history, by which rule, and why."""
+
+    message: int
+    part: int | None
+    kind: str
+    action: Action
+    rule: str
+    note: str | None = None
+    """The code of the note about it, for a part that is not sent unchanged."""
+    why: str
+
+
+class Ledger:
+    """Records decisions."""
+
+    def __init__(self) -> None:
+        self.decisions: list[Decision] = []
+
+    def kept(self, place: Place, kind: str, rule: str, why: str, note: str | None = None) -> None:
+        """A part is sent unchanged."""
+        self._add(place, kind, "kept", rule, why, note)
+
+    def omitted(
+        self, place: Place, kind: str, rule: str, why: str, note: str = "thinking_omitted"
+    ) -> None:
+        """A part stays in the history and is not sent."""
+        self._add(place, kind, "omitted", rule, why, note)
+
+    def converted(self, place: Place, kind: str, rule: str, why: str, note: str) -> None:
+        """A part is sent in another form."""
+        self._add(place, kind, "converted", rule, why, note)
+
+    def filled(self, place: Place, kind: str, rule: str, why: str, note: str) -> None:
+        """Something is sent that the history does not contain."""
+        self._add(place, kind, "filled", rule, why, note)
+
+    def _add(
+        self, place: Place, kind: str, action: Action, rule: str, why: str, note: str | None
+    ) -> None:
+        message, part = place
+        self.decisions.append(
+            Decision(
+                message=message, part=part, kind=kind, action=action, rule=rule, note=note, why=why
+            )
+        )
+
+
+# ---- Histories as callers pass them: our messages, or the list of another library.
+
+
+def messages_of(given: Sequence[Any]) -> tuple[Message, ...]:
+    """The messages of a history: ours, dicts of any dialect, LangChain messages or SDK objects."""
+    ours = [item.message if isinstance(item, Response) else item for item in given]
+    if all(isinstance(item, Message) for item in ours):
+        return tuple(ours)
+    return tuple(history_from(given).messages)

@@ -1,0 +1,224 @@
+"""Turns a request into its URL, headers and body. Nothing is sent here, and no key is needed.
+
+    Request ──► Target ──► FittedRequest ──► Plan ──► the dialect's writer ──► extra
+
+Settings that cannot be sent as requested are changed and noted, or refused in mode "strict".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.jsontext import load_json
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Text, ToolCall, ToolResult
+from innervoice.canon.request import Request, Wire
+from innervoice.canon.rows import Host
+from innervoice.canon.target import Target
+from innervoice.errors import DecodeError, UsageError
+from innervoice.planning.media import fit_media
+from innervoice.planning.plan import Plan, Planned, planned
+from innervoice.planning.response_format import fit_response_format
+from innervoice.planning.settings import Compiler
+from innervoice.planning.turns import is_held
+from innervoice.wire.controls import Choice
+from innervoice.wire.dialects import dialect_named, request_reader_of
+from innervoice.wire.serve_request import ReceivedMembers
+from innervoice.wire.write import dropped_members
+
+__all__ = ["decode_request", "encode", "encoded", "encoded_plan"]
+
+
+def encode(request: Request) -> Wire:
+    """Returns the URL, headers and body that a request is sent with."""
+    return encoded(request)
+
+
+def encoded(request: Request, target: Target | None = None) -> Wire:
+    """Like `encode`, for a request whose target may already be resolved."""
+    return encoded_plan(planned(request, target, checked=True))
+
+
+def encoded_plan(planned: Planned) -> Wire:
+    """Like `encode`, for a request that is already planned."""
+    return _Encoding(planned).wire()
+
+
+def decode_request(body: Any, dialect: str) -> Request:
+    """The inverse of `encode`: reads the body of a request in a dialect."""
+    value = load_json(body) if isinstance(body, (bytes, bytearray, str)) else body
+    if not isinstance(value, dict):
+        raise DecodeError(
+            f"the body of a request must be a JSON object, not {type(value).__name__}"
+        )
+    return request_reader_of(dialect)(value)
+
+
+class _Encoding:
+    def __init__(self, planned: Planned) -> None:
+        self._fitted, self._plan, _ = planned
+        self._request = self._fitted.asked
+        target = self._fitted.target
+        self._host, self._model, self._row = target.host, target.model, target.row
+        self._dialect = dialect_named(target.dialect)
+
+    def wire(self) -> Wire:
+        fitted, plan, dialect = self._fitted, self._plan, self._dialect
+        _check_results(self._request)
+        self._note_decisions()
+        limit = self._row.limit if self._row.limit != "max_tokens" else dialect.limit
+        messages = plan.messages if dialect.joins_turns else _alternating(plan)
+        if len(messages) > 2 and not dialect.joins_turns:
+            messages = _with_joined_calls(messages)
+        messages = fit_media(messages, dialect, fitted.notebook)
+        body = dialect.writer(self._in_form(fitted.with_messages(messages)), self._model, limit)
+        if self._request.tools:
+            self._note_tools()
+        fields = fitted.reasoning_members
+        if fields and dialect.wraps_reasoning:
+            fields = {dialect.wraps_reasoning: fields}
+        if dialect.unstored and not self._request.store and fitted.reasons:
+            body = {**dialect.unstored, **body}
+        extra = self._request.extra
+        if isinstance(extra, ReceivedMembers) and not fitted.reasons:
+            extra = self._settled(extra)
+        return Wire(
+            url=self._url(),
+            headers={"content-type": "application/json", **dialect.headers},
+            body=_merged(_merged(self._enveloped(body), fields), extra),
+            dialect=dialect.name,
+            notes=fitted.notebook.notes(),
+            reasoning=fitted.report,
+            prefix=plan.prefix,
+            scope=self._request.scope,
+        )
+
+    def _settled(self, extra: dict[str, Any]) -> dict[str, Any]:
+        """The client's further members, without those that are refused because the model does not reason."""
+        settled = self._dialect.without_reasoning(extra, self._row)
+        for name, value in extra.items():
+            if settled.get(name) != value:
+                self._fitted.notebook.add("extra_dropped", name)
+        return settled
+
+    def _in_form(self, request: Request) -> Request:
+        """The request with a response format that the target accepts."""
+        formats = (self._host.formats if self._host else ()) or self._dialect.formats
+        if request.response_format is None or (request.mode == "passthrough" and formats):
+            return request
+        change = Compiler(self._row, mode=request.mode, notebook=self._fitted.notebook).bend
+        return fit_response_format(request, self._dialect, formats, change)
+
+    def _note_decisions(self) -> None:
+        """Adds a note for each part of the history that is not sent unchanged; switches reasoning off if an open tool loop demands it."""
+        fitted, plan, notebook = self._fitted, self._plan, self._fitted.notebook
+        for decision in plan.decisions:
+            if decision.note:
+                notebook.add(decision.note, decision.rule)
+        if not self._dialect.flags_errors:
+            flagged = [
+                part
+                for message in plan.messages
+                for part in message.parts
+                if isinstance(part, ToolResult) and part.error
+            ]
+            if flagged:
+                notebook.add("error_flag_dropped", count=len(flagged))
+        if plan.thinking_off and fitted.choice and not fitted.choice.off:
+            notebook.add("reasoning_off_for_loop")
+            fitted.choice = Choice(off=True)
+
+    def _note_tools(self) -> None:
+        """Notes the members of tools that the dialect does not have."""
+        for tool in self._request.tools:
+            if tool.members:
+                for name in dropped_members(tool, self._dialect):
+                    self._fitted.notebook.add("tool_member_dropped", name)
+
+    @property
+    def _path(self) -> str:
+        usual = self._dialect.path
+        return self._host.paths.get(self._dialect.name, usual) if self._host else usual
+
+    def _url(self) -> str:
+        base = self._request.base_url or (self._host.base_url if self._host else "")
+        verbs = self._dialect.verbs
+        whole, streamed = self._host.verbs.get(self._dialect.name, verbs) if self._host else verbs
+        verb = streamed if self._request.stream else whole
+        return base.rstrip("/") + self._path.format(model=self._model, verb=verb)
+
+    def _enveloped(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The body as this host expects it: the model either in the path or in the body, and the members that only this host requires."""
+        wanted = self._host.members.get(self._dialect.name) if self._host else None
+        if "{model}" in self._path:
+            body.pop("model", None)
+        if self._host and (self._host.renames or "stream" in self._host.lacks):
+            self._rename(body, self._host)
+        return {**body, **wanted} if wanted else body
+
+    def _rename(self, body: dict[str, Any], host: Host) -> None:
+        """Removes members that are in the path, and renames members to this host's names."""
+        for name in ("stream", "stream_options"):
+            if name in host.lacks:
+                body.pop(name, None)
+        for name, other in host.renames.items():
+            if isinstance(body.get(name), str):
+                body[other] = body.pop(name)
+
+
+def _alternating(planned: Plan) -> tuple[Message, ...]:
+    """The messages, with two user messages joined where the turn between them is left out."""
+    messages = list(planned.messages)
+    for gap in reversed(planned.gaps):
+        neighbours = messages[gap - 1 : gap + 1] if gap else []
+        if [message.role for message in neighbours] != ["user", "user"]:
+            continue
+        before, after = (message.parts for message in neighbours)
+        match before[-1:] + after[:1]:
+            case (Text() as one, Text() as other):
+                parts = (*before[:-1], Text(f"{one.text}\n\n{other.text}"), *after[1:])
+            case _:
+                parts = (*before, *after)
+        messages[gap - 1 : gap + 1] = [neighbours[0].replace(parts=parts)]
+    return tuple(messages)
+
+
+def _with_joined_calls(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The messages, with turns of the model joined where the first has calls: their results must follow immediately."""
+    if not any(map(_is_split, messages, messages[1:])):
+        return messages
+    joined: list[Message] = []
+    for message in messages:
+        if joined and _is_split(joined[-1], message):
+            joined[-1] = joined[-1].replace(parts=(*joined[-1].parts, *message.parts))
+        else:
+            joined.append(message)
+    return tuple(joined)
+
+
+def _is_split(one: Message, other: Message) -> bool:
+    return one.role == other.role == "assistant" and bool(one.tool_calls)
+
+
+def _check_results(request: Request) -> None:
+    parts = [part for message in request.messages for part in message.parts]
+    called = {part.id for part in parts if isinstance(part, ToolCall)}
+    for part in parts:
+        if isinstance(part, ToolResult) and part.call_id not in called:
+            if is_held(request):
+                return  # the server has the call
+            raise UsageError(
+                f"a tool result refers to the call {part.call_id!r}, which no earlier message contains"
+            )
+
+
+def _merged(body: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    if not more:
+        return body
+    merged = dict(body)
+    for key, value in more.items():
+        known = merged.get(key)
+        merged[key] = (
+            _merged(known, value) if isinstance(known, dict) and isinstance(value, dict) else value
+        )
+    return merged

@@ -1,0 +1,87 @@
+"""Checks a history for a target: what would be refused, or would silently degrade."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from innervoice.canon.messages import Message
+from innervoice.canon.notes import ADVICE, Severity
+from innervoice.canon.request import Request
+from innervoice.canon.value import Value
+from innervoice.planning.decisions import messages_of
+from innervoice.planning.pairs import pairs_of
+from innervoice.planning.plan import planned
+
+__all__ = ["Problem", "Severity", "lint"]
+
+
+class Problem(Value, frozen=True, kw_only=True):
+    """One problem of a history, for a target."""
+
+    code: str
+    severity: Severity
+    message: int
+    part: int | None = None
+    why: str
+    fix: str
+
+    def __str__(self) -> str:
+        place = f"message {self.message}" + (f", part {self.part}" if self.part is not None else "")
+        return f"{place}: {self.why} ({self.code}, {self.severity}); {self.fix}"
+
+
+def lint(
+    messages: Sequence[Any], target: str, dialect: str | None = None, **settings: Any
+) -> list[Problem]:
+    """Lists the problems of a history for a target, `provider/model`.
+
+    `messages` are ours, or the list of another library. `settings` are other fields of a `Request` (system, tools, reasoning, scope, ...),
+    which are taken into account.
+    """
+    messages = messages_of(messages)
+    request = Request(target, messages, dialect=dialect, **settings)
+    fitted, plan, _ = planned(request)
+    repeated = {item.message for item in plan.decisions if item.note == "turn_repeated"}
+    sent = [
+        message.replace(parts=()) if number in repeated else message
+        for number, message in enumerate(messages)
+    ]
+    problems = [*_of_structure(sent)]
+    for decision in plan.decisions:
+        if decision.note and decision.note != "result_filled":  # reported by _of_structure
+            problem = _problem(decision.note, decision.message, decision.why, decision.part)
+            if decision.action == "kept":  # the part is sent, and the host ignores it
+                problem = problem.replace(severity="degraded")
+            problems.append(problem)
+    if plan.thinking_off and fitted.reasons:
+        problems.append(_loop_problem(messages))
+    if fitted.refuses_prefill:
+        why = "the history ends with an assistant message, and this model does not accept prefill"
+        problems.append(_problem("prefill_refused", len(messages) - 1, why))
+    return sorted(problems, key=lambda problem: (problem.message, problem.part or 0))
+
+
+def _loop_problem(messages: Sequence[Message]) -> Problem:
+    number = max(number for number, message in enumerate(messages) if message.role == "assistant")
+    why = "the open tool loop does not begin with this model's thinking"
+    return _problem("reasoning_off_for_loop", number, why)
+
+
+def _of_structure(messages: Sequence[Message]) -> Iterator[Problem]:
+    """Calls without results, and results without calls; calls of the last turn may still be open."""
+    pairs = pairs_of(messages)
+    for number, position in pairs.strays:
+        part = messages[number].parts[position]
+        why = f"a result for the call {getattr(part, 'call_id', '')!r}, which is not in the history"
+        yield _problem("result_without_call", number, why, position)
+    for number, position in pairs.unanswered:
+        if number < len(messages) - 1:
+            part = messages[number].parts[position]
+            why = f"the call {getattr(part, 'id', '')!r} has no result"
+            yield _problem("call_without_result", number, why, position)
+
+
+def _problem(code: str, message: int, why: str, part: int | None = None) -> Problem:
+    severity, fix = ADVICE[code]
+    return Problem(code=code, severity=severity, message=message, part=part, why=why, fix=fix)

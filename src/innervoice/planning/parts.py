@@ -1,0 +1,249 @@
+"""Decides about each piece of reasoning: rules H1, H2, H3, H5 and H7."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from operator import attrgetter
+
+from innervoice.canon.messages import Message
+from innervoice.canon.origin import Origin
+from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolResult, is_inline
+from innervoice.canon.target import Target
+from innervoice.catalog.home import is_home
+from innervoice.catalog.lookup import family_of, model_row_of
+from innervoice.errors import RuleError
+from innervoice.planning.cache_marks import cache_mark_of, is_cache_point, takes_cache_marks
+from innervoice.planning.decisions import Ledger, Place
+from innervoice.planning.prefix import Prefix, difference
+from innervoice.planning.request import FittedRequest
+from innervoice.planning.turns import last_said
+from innervoice.wire.dialects import dialect_named, replay_of
+from innervoice.wire.shapes import is_strict
+
+__all__ = ["ContentRules", "ReasoningRules", "is_own"]
+
+
+class ReasoningRules:
+    """Decides which reasoning is sent back, and in which form."""
+
+    def __init__(self, fitted: FittedRequest, ledger: Ledger, prefix: Prefix) -> None:
+        self._fitted = fitted
+        self._target = target = fitted.target
+        self._row, self._host = target.row, target.host
+        self._request = fitted.asked
+        self._ledger = ledger
+        self._prefix = prefix
+        self._replay = replay_of(target.dialect)
+        self.is_signed = self._replay.signed and family_of(target.model) == "claude"
+
+    def is_home(self, origin: Origin | None) -> bool:
+        """H1: whether the target can read a part of this origin."""
+        return is_home(origin, self._target)
+
+    def note_missing(self, messages: Sequence[Message], start: int) -> None:
+        """H3: notes a turn of the open tool loop that lost its reasoning, which the model expects but does not require."""
+        row = self._row
+        wanted = row.replay in ("must", "loop", "tags") and self._fitted.reasons
+        # Gemini's signatures, DeepSeek's field, and Claude's blocks where they are required (H9) have their own rules.
+        if not wanted or self._replay.fills(row) or row.control == "anthropic-enabled":
+            return
+        for number in range(max(last_said(messages) + 1, start), len(messages)):
+            calls = messages[number].tool_calls
+            thought = any(isinstance(part, Thinking) for part in messages[number].parts)
+            if calls and not thought and self._should_have_thought(calls[0].origin):
+                why = "a turn of the open tool loop has no reasoning"
+                self._ledger.kept((number, None), "message", "H3", why, "reasoning_missing")
+
+    def _should_have_thought(self, origin: Origin | None) -> bool:
+        """Whether a turn without reasoning has lost it: a model that signs its reasoning may call a tool without any, others do not."""
+        if origin is None or not self.is_home(origin):
+            return False  # this model could not read it anyway
+        return origin.model is None or dialect_named(self._target.dialect).thinks_visibly
+
+    def fitted(self, place: Place, part: Thinking, *, unstored: bool) -> Part | None:
+        """The part as it is sent to the target; None if it is not sent."""
+        if not self.is_home(part.origin):
+            return self._abroad(place, part)
+        if is_inline(part):
+            self._ledger.kept(place, "thinking", "H1", "it is part of the text it came in")
+            return part
+        block = part.origin.block if part.origin else None
+        for rule, refused, why in (
+            ("H1", not part.complete, "it was interrupted"),
+            ("H3", self._row.replay == "never", "this host refuses reasoning"),
+            ("H1", self.is_signed and self._replay.is_unsigned(block), "it was never signed"),
+            (
+                "H5",
+                self._replay.is_unreadable(
+                    block, self._host, stored=self._request.store and not unstored
+                )
+                or ((unstored or not self._request.store) and self._replay.is_lost(block)),
+                "it is not stored, and it has no encrypted content",
+            ),
+        ):
+            if refused:
+                self._ledger.omitted(place, "thinking", rule, why)
+                return None
+        return self._bound(place, part)
+
+    def _bound(self, place: Place, part: Thinking) -> Part | None:
+        """H7: leaves out reasoning that is no longer valid because something before it changed."""
+        made = part.origin.prefix if part.origin else None
+        bound = self._binding(part.origin)
+        if bound == "no" or made is None or made == self._prefix.value:
+            sent = self._replay.returned(part, self._row, self._host)
+            if sent is None:
+                self._ledger.omitted(place, "thinking", "H3", "this host has no place for it")
+            else:
+                self._ledger.kept(place, "thinking", "H1", "it came from this target")
+            return sent
+        why = difference(made, self._prefix.value)
+        if bound == "dropped":
+            self._ledger.kept(
+                place, "thinking", "H7", f"the host will ignore it: {why}", "prefix_changed"
+            )
+            return self._replay.returned(part, self._row, self._host)
+        self._ledger.omitted(place, "thinking", "H7", why, "prefix_changed")
+        return None
+
+    def _binding(self, origin: Origin | None) -> str:
+        """What happens to a block whose prefix changed. The model that wrote the block decides, not the one that reads it."""
+        writer = origin.model if origin else None
+        host = self._host.id if self._host else None
+        row = model_row_of(writer, host, self._target.dialect) if writer else None
+        return (row or self._row).bound
+
+    def _abroad(self, place: Place, part: Thinking) -> Part | None:
+        """H2: reasoning that this model cannot read."""
+        if self._request.foreign == "text" and part.text.strip():
+            if family_of(self._target.model) == "claude":
+                raise RuleError(
+                    "foreign_text_refused", "Claude refuses prompts that contain such text"
+                )
+            why = "sent as labelled text, as asked"
+            self._ledger.converted(place, "thinking", "H2", why, "thinking_as_text")
+            return Text(f"[Reasoning of an earlier turn]\n{part.text}\n")
+        origin = part.origin
+        if origin is None or (origin.provider is None and origin.model is None):
+            why = "its origin is unknown"
+        elif origin.provider is None:
+            why = f"it came from {origin.model}"
+        elif self._request.scope and origin.scope and origin.scope != self._request.scope:
+            why = f"it belongs to the account {origin.scope}"
+        else:
+            why = f"it came from {origin.provider}/{origin.model}"
+        self._ledger.omitted(place, "thinking", "H2", why)
+        return None
+
+
+# Fits the content of user, system and tool messages to a target: rule H2 for parts that the model did not write.
+#
+# A part that was read from a request of another dialect is sent without its wire block, in the form of the target's dialect. A block that
+# only its own dialect understands is left out. A cache mark is kept for targets that have such marks. The caller's own parts, which have no
+# origin, are sent as they are.
+
+
+_ORIGIN = attrgetter("origin")
+_NO_MARKS = "the target has no cache marks"
+
+
+def is_own(message: Message) -> bool:
+    """Whether the caller wrote the whole message, as for nearly all messages: no part of it was read from a request."""
+    parts = message.parts
+    return not (message.origin or any(map(_ORIGIN, parts)) or ToolResult in map(type, parts))
+
+
+class ContentRules:
+    """Fits the content of messages that the model did not write."""
+
+    def __init__(self, target: Target, ledger: Ledger) -> None:
+        self._target = target
+        self._ledger = ledger
+
+    @cached_property
+    def _takes_marks(self) -> bool:
+        return takes_cache_marks(self._target)
+
+    def fitted(self, number: int, message: Message) -> Message:
+        """The message as the target's dialect can send it; the same object if nothing changes."""
+        origin = message.origin
+        if origin and self._is_foreign(message):
+            self._note_members(number, message)
+            message = message.replace(origin=None)
+        parts: list[Part | None] = []
+        for position, part in enumerate(message.parts):
+            if isinstance(part, Opaque) and is_cache_point(part.value) and self._is_foreign(part):
+                self._mark_last(parts, (number, position))
+                parts.append(None)
+            else:
+                parts.append(self._part((number, position), part))
+        if all(new is old for new, old in zip(parts, message.parts, strict=True)):
+            return message
+        return message.replace(parts=tuple(part for part in parts if part is not None))
+
+    def _note_members(self, number: int, message: Message) -> None:
+        """Notes members of a message that are lost with its origin; those of a result only name its call."""
+        block = message.origin.block if message.origin else None
+        lost = sorted(block.keys() - {"role", "type"}) if isinstance(block, dict) else []
+        if lost and message.role != "tool":
+            why = f"{', '.join(lost)}: only the dialect it was read in has such members"
+            self._ledger.converted((number, None), "message", "H2", why, "extra_dropped")
+
+    def _part(self, place: Place, part: Part) -> Part | None:
+        if isinstance(part, ToolResult) and not isinstance(part.content, str):
+            part = self._result(place, part)
+        if part.origin is None:
+            return part
+        if not self._is_foreign(part):
+            return self._unmarked(place, part)
+        if isinstance(part, Opaque):
+            why = f"it is a block of the dialect {part.origin.dialect}"
+            self._ledger.omitted(place, "opaque", "H2", why, "opaque_dropped")
+            return None
+        return self.abroad(place, part)
+
+    def abroad(self, place: Place, part: Part) -> Part:
+        """A part without the block of another dialect, and with its cache mark if the target has such marks."""
+        mark = cache_mark_of(part)
+        if mark and not self._takes_marks:
+            self._note_mark(place, part)
+            mark = None
+        return part.replace(origin=Origin(cache_mark=mark) if mark else None)
+
+    def _mark_last(self, parts: list[Part | None], place: Place) -> None:
+        """Marks the part before a cache point."""
+        last = next((at for at in reversed(range(len(parts))) if parts[at] is not None), None)
+        part = parts[last] if last is not None else None
+        if last is None or part is None or not self._takes_marks:
+            self._ledger.omitted(place, "opaque", "H2", _NO_MARKS, "cache_mark_dropped")
+        else:
+            parts[last] = part.replace(origin=Origin(cache_mark={"type": "ephemeral"}))
+
+    def _unmarked(self, place: Place, part: Part) -> Part:
+        """A part of this dialect, without a cache mark that its host would refuse."""
+        origin = part.origin
+        if origin is None or self._takes_marks or not is_strict(self._target):
+            return part
+        if not (cache_mark_of(part) and isinstance(origin.block, dict)):
+            return part
+        self._note_mark(place, part)
+        block = {key: item for key, item in origin.block.items() if key != "cache_control"}
+        plain = block.keys() == {"type", "text"}
+        return part.replace(origin=None if plain else origin.replace(block=block))
+
+    def _note_mark(self, place: Place, part: Part) -> None:
+        self._ledger.converted(place, part.type, "H2", _NO_MARKS, "cache_mark_dropped")
+
+    def _result(self, place: Place, result: ToolResult) -> ToolResult:
+        assert not isinstance(result.content, str)
+        content = [self._part(place, inner) for inner in result.content]
+        if all(new is old for new, old in zip(content, result.content, strict=True)):
+            return result
+        kept = tuple(part for part in content if isinstance(part, (Text, Media, Opaque)))
+        return result.replace(content=kept or "")
+
+    def _is_foreign(self, holder: Part | Message) -> bool:
+        """Whether a part or a message was read from a request of another dialect."""
+        dialect = holder.origin.dialect if holder.origin else None
+        return dialect is not None and dialect != self._target.dialect

@@ -1,0 +1,277 @@
+"""Plans a history for a target: the messages to send, and a decision for every part that is not sent unchanged.
+
+Rules, as the design numbers them, and where they are:
+
+  H1  Parts that came from this host, in this dialect, from a model that this one reads, are sent back unchanged. Interrupted
+      or unsigned parts are never sent as sealed.                                                      reasoning.py
+  H2  For another target, seals stay in the history; reasoning is omitted, or sent as labelled text on request. What
+      user and tool messages contain is sent in the form of the target's dialect.                        content.py
+  H3  A host that requires the reasoning of every turn with calls gets the field, empty if the reasoning is lost; one
+      that refuses reasoning gets none.                                                                    turns.py
+  H4  Gemini 3 and later: the first call of an unsigned step of the current turn gets the skip value, in Interactions a thought
+      before it.
+  H5  Responses: a reasoning item goes with what it produced, and with its encrypted content if nothing is stored.
+  H6  A call's id that the target refuses is mapped, its results with it.                                    ids.py
+  H7  Reasoning that is bound to everything before it is left out once that changed.                      prefix.py
+  H9  Claude with a budget refuses a tool loop that does not begin with its thinking: thinking goes off.
+  H10 A server that stores the conversation is sent only what is new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from operator import is_
+from typing import Any, NamedTuple
+
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from innervoice.canon.request import Request
+from innervoice.canon.target import Target
+from innervoice.canon.value import Value
+from innervoice.planning.cache import CacheEffect, cache_effect
+from innervoice.planning.decisions import Action, Decision, Ledger, messages_of
+from innervoice.planning.pairs import pairs_of
+from innervoice.planning.parts import ContentRules, ReasoningRules, is_own
+from innervoice.planning.prefix import Prefix
+from innervoice.planning.received import takes_free_form
+from innervoice.planning.request import FittedRequest
+from innervoice.planning.turns import TurnRules, new_from, with_taken_ids
+from innervoice.wire.controls import Choice
+from innervoice.wire.dialects import dialect_named, replay_of
+from innervoice.wire.free_form import as_function_call, is_free_form
+
+__all__ = ["Action", "Decision", "Plan", "Planned", "plan", "planned"]
+
+
+class Plan(Value, frozen=True, kw_only=True):
+    """The messages that are sent to a target, and why."""
+
+    target: str
+    messages: tuple[Message, ...]
+    decisions: tuple[Decision, ...]
+    thinking_off: bool = False
+    """Thinking must be off for this request, because an open tool loop began elsewhere (H9)."""
+    gaps: tuple[int, ...] = ()
+    """The positions in `messages` before which a turn is left out completely."""
+    dialect: str
+    setting: str = "default"
+    """The reasoning setting that is sent, in words."""
+    prefix: str = ""
+    """The digest of everything that is sent, to which the answer may be bound (H7)."""
+    cache: CacheEffect | None = None
+    """How much of the prompt cache can be reused; None without a `last` plan."""
+
+    def __str__(self) -> str:
+        lines = [f"to {self.target}:"]
+        for item in self.decisions:
+            place = f"{item.message}.{item.part}" if item.part is not None else f"{item.message}"
+            lines.append(f"  {place:6} {item.kind:10} {item.action:9} {item.rule:3} {item.why}")
+        if self.cache:
+            lines.append(f"  cache  {self.cache}")
+        return "\n".join(lines)
+
+
+def plan(
+    messages: Sequence[Any],
+    target: str,
+    dialect: str | None = None,
+    *,
+    last: Plan | None = None,
+    **settings: Any,
+) -> Plan:
+    """Plans a history for a target, `provider/model`; nothing is sent.
+
+    `messages` are ours, or the list of another library. `last` is the plan of the previous request, to compare the prompt cache
+    with. `settings` are other fields of a `Request`: system, tools, reasoning, scope, ...
+    """
+    request = Request(target, messages_of(messages), dialect=dialect, **settings)
+    made = planned(request).plan
+    return made.replace(cache=cache_effect(last, made)) if last else made
+
+
+class Planned(NamedTuple):
+    """A request with the settings, and the plan for the history, that its target accepts."""
+
+    fitted: FittedRequest
+    plan: Plan
+    prefix: Prefix
+    """Everything that is sent, to continue from."""
+
+
+def planned(request: Request, target: Target | None = None, *, checked: bool = False) -> Planned:
+    """Fits a request to its target and plans its history. All code that needs a plan calls this.
+
+    With `checked`, rules that only a complete request can break raise `RuleError`; pass it for a request that will be sent.
+    """
+    fitted = FittedRequest(request, target, checked=checked)
+    return Planned(fitted, *_Planner(fitted).plan())
+
+
+class _Planner:
+    """Fits a history to the target of a request."""
+
+    _repeats: frozenset[tuple[int, int]] = frozenset()
+
+    def __init__(self, fitted: FittedRequest) -> None:
+        self._request = fitted.asked
+        self._choice = fitted.choice
+        self._target, self._dialect = fitted.target, fitted.target.dialect
+        self._ledger = Ledger()
+        self._prefix = Prefix(fitted.asked, self._dialect)
+        self._reasoning = ReasoningRules(fitted, self._ledger, self._prefix)
+        self._turns = TurnRules(fitted, self._ledger)
+        self._cut_calls: set[str] = set()
+        self._grouped = replay_of(self._dialect).groups(fitted.target.host)
+
+    @cached_property
+    def _content(self) -> ContentRules:
+        return ContentRules(self._target, self._ledger)
+
+    def plan(self) -> tuple[Plan, Prefix]:
+        """The messages to send and every decision; and everything that is sent, to continue from."""
+        start = new_from(self._request)
+        if start:
+            why = "the server stores everything before"
+            self._ledger.omitted(
+                (0, None), "message", "H10", f"{why} message {start}", "held_by_server"
+            )
+        # Without a turn of the model, no rule for turns applies.
+        has_turns = any(message.role in ("assistant", "tool") for message in self._request.messages)
+        if has_turns:
+            self._repeats = frozenset(pairs_of(self._request.messages).repeats)
+        fitted: list[Message] = []
+        for number, message in enumerate(self._request.messages):
+            made = self._fitted(number, message)
+            if has_turns and self._turns.is_repeated(number, made):
+                made = made.replace(parts=())
+            self._prefix.add(made, made.parts)
+            fitted.append(made if number >= start else made.replace(parts=()))
+        if has_turns:
+            fitted = self._with_turns_fitted(fitted, start)
+        thinking_off = self._turns.began_elsewhere(fitted)
+        plan = Plan(
+            target=self._request.model,
+            messages=tuple(fitted),
+            decisions=tuple(self._ledger.decisions),
+            thinking_off=thinking_off,
+            gaps=tuple(self._turns.gaps),
+            dialect=self._dialect,
+            setting=_setting(self._choice, off=thinking_off),
+            prefix=self._prefix.value,
+        )
+        return plan, self._prefix
+
+    def _with_turns_fitted(self, messages: list[Message], start: int) -> list[Message]:
+        """Applies the rules for whole turns to messages whose parts are already fitted."""
+        fitted = self._turns.without_latest_thinking(messages)
+        # Ids before skip values: a skip value adds a block to a call, and a call with a block keeps its id.
+        fitted, renamed = with_taken_ids(fitted, dialect_named(self._dialect))
+        for place in renamed:
+            why = "the target refuses its id"
+            self._ledger.converted(place, "tool_call", "H6", why, "id_mapped")
+        fitted = self._turns.with_skip_values(fitted)
+        fitted = self._turns.with_results(fitted, start)
+        self._reasoning.note_missing(self._request.messages, start)
+        return fitted
+
+    def _fitted(self, number: int, message: Message) -> Message:
+        if message.role != "assistant":
+            if is_own(message):
+                return message
+            if self._cut_calls or self._repeats:
+                message = self._without_results(number, message)
+            return self._content.fitted(number, message)
+        parts: list[Part] = []
+        unstored = self._turns.is_unstored(message)
+        for position, part in enumerate(message.parts):
+            fitted = self._fitted_part((number, position), part, unstored=unstored)
+            if fitted is not None:
+                parts.append(fitted)
+        parts = self._turns.with_field(number, parts)
+        if self._reasoning.is_signed or self._grouped:
+            rule = "H1" if self._reasoning.is_signed else "H5"
+            parts = self._turns.without_loose_ends(number, parts, rule=rule)
+        if self._request.store and unstored:
+            parts = self._turns.without_unknown_ids(number, parts)
+        elif self._grouped:
+            parts = self._turns.without_lost_ids(number, parts)
+        parts = self._turns.with_calls_last(number, parts)
+        return _changed(message, parts, home=self._reasoning.is_home(message.origin))
+
+    def _fitted_part(self, place: tuple[int, int], part: Part, *, unstored: bool) -> Part | None:
+        if isinstance(part, Thinking):
+            return self._reasoning.fitted(place, part, unstored=unstored)
+        home = part.origin is None or self._reasoning.is_home(part.origin)
+        if self._is_left_out(place, part, home=home):
+            return None
+        if (
+            isinstance(part, ToolCall)
+            and is_free_form(part)
+            and not (home and takes_free_form(self._target))
+        ):
+            return as_function_call(part)
+        return part if home or isinstance(part, Media) else self._content.abroad(place, part)
+
+    def _is_left_out(self, place: tuple[int, int], part: Part, *, home: bool) -> bool:
+        """Whether a part of a turn is not sent; adds the decision about it."""
+        match part:
+            case Text() if _is_blank(part, home=home):
+                return True
+            case Text(origin=None) if not part.text.strip():
+                self._ledger.omitted(place, "text", "H1", "it is blank", "blank_omitted")
+                return True
+            case ToolCall() if not part.complete:
+                why = "it was interrupted"
+                self._ledger.omitted(place, "tool_call", "H1", why, "call_omitted")
+                self._cut_calls.add(part.id)
+                return True
+            case ToolCall():
+                self._cut_calls.discard(part.id)  # results from here on belong to this call
+                return False
+            case Opaque() if not home:
+                why = "it is a block of another provider"
+                self._ledger.omitted(place, "opaque", "H2", why, "opaque_dropped")
+                return True
+            case _:
+                return False
+
+    def _without_results(self, number: int, message: Message) -> Message:
+        """A message without results of calls that are not sent, and without a second result of a call."""
+        parts: list[Part] = []
+        for position, part in enumerate(message.parts):
+            if (number, position) in self._repeats:
+                place, why = (number, position), "its call has a result already"
+                self._ledger.omitted(place, "tool_result", "H1", why, "result_repeated")
+            elif isinstance(part, ToolResult) and part.call_id in self._cut_calls:
+                place, why = (number, position), "its call is not sent"
+                self._ledger.omitted(place, "tool_result", "H1", why, "call_omitted")
+            else:
+                parts.append(part)
+        return message if len(parts) == len(message.parts) else message.replace(parts=tuple(parts))
+
+
+def _changed(message: Message, parts: list[Part], *, home: bool) -> Message:
+    """The message with fitted parts, and without an origin that the target cannot use; the same object if nothing changed."""
+    origin = message.origin if home else None
+    same = len(parts) == len(message.parts) and all(map(is_, parts, message.parts))
+    return (
+        message
+        if same and origin is message.origin
+        else Message(message.role, tuple(parts), origin)
+    )
+
+
+def _is_blank(part: Text, *, home: bool) -> bool:
+    """Whether a text is empty because it was interrupted, or blank because the markup around it is not sent."""
+    return (not part.text and not part.complete) or (not home and not part.text.strip())
+
+
+def _setting(choice: Choice | None, *, off: bool) -> str:
+    """The reasoning setting that is sent, in a word or two."""
+    if choice is None:
+        return "default"
+    if off or choice.off:
+        return "off"
+    budget = f"{choice.budget} tokens" if choice.budget else None
+    return ", ".join(word for word in (choice.effort, budget) if word) or "on"

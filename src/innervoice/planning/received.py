@@ -1,0 +1,249 @@
+"""A request that was read from some dialect -> the same request for its target.
+
+Members that a client wrote for its own provider are sent there unchanged. Elsewhere every member is written where the target has an
+equivalent, and a note names each member that has none:
+
+  settings     fields of `Request` with a dialect's own value get the nearest value that all dialects have (`ReceivedMembers.elsewhere`);
+               others move from the place of one dialect to that of the other (`Dialect.places`)
+  reasoning    at a chat host that has other members for it, the setting is written in that host's members
+  tools        free-form tools become functions with one string argument; tools that run on a provider's server are left out
+  cache marks  a mark after the tools is moved to the last tool before it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from innervoice.canon.notes import Notebook
+from innervoice.canon.request import Request, Tool
+from innervoice.canon.target import Target
+from innervoice.planning.cache_marks import takes_cache_marks
+from innervoice.wire.controls import MEMBERS, is_claude
+from innervoice.wire.dialect import Dialect
+from innervoice.wire.dialects import dialect_named
+from innervoice.wire.json_access import as_dict
+from innervoice.wire.serve_request import ReceivedMembers, Spelling
+from innervoice.wire.shapes import is_strict
+
+__all__ = ["Received", "fit_received", "takes_free_form"]
+
+_WORDS = ("auto", "none", "required", "any")
+
+
+class Received(NamedTuple):
+    """A request for its target."""
+
+    request: Request
+    spelling: Spelling | None = None
+    """The reasoning setting in members that the target has, if it came in that form."""
+
+
+def fit_received(
+    asked: Request, extra: ReceivedMembers, target: Target, notebook: Notebook
+) -> Received:
+    """The request without members that only another dialect, or another host, understands."""
+    fitter = _Fitter(asked, extra, target, notebook)
+    return fitter.at_home() if extra.dialect == target.dialect else Received(fitter.abroad())
+
+
+def takes_free_form(target: Target) -> bool:
+    """Whether the target has tools that take any text in place of arguments."""
+    hosts = dialect_named(target.dialect).free_form_hosts
+    return "*" in hosts or (target.host is not None and target.host.id in hosts)
+
+
+class _Fitter:
+    def __init__(
+        self, asked: Request, extra: ReceivedMembers, target: Target, notebook: Notebook
+    ) -> None:
+        self._asked = asked
+        self._extra = extra
+        self._target = target
+        self._dialect = dialect_named(target.dialect)
+        self._notebook = notebook
+
+    # ---- the same dialect ----------------------------------------------------------------------
+
+    def at_home(self) -> Received:
+        """The request for a host that speaks the dialect it was read from."""
+        asked, target = self._asked, self._target
+        extra: dict[str, Any] = self._extra
+        spelling = self._extra.spelling
+        if spelling and asked.reasoning != spelling.setting:
+            spelling = None  # the caller has changed it since
+        if spelling and not target.is_known:
+            # What this model accepts is unknown here; the client may know.
+            extra, spelling = {**extra, **spelling.members}, None
+            asked = asked.replace(reasoning=None)
+        elif spelling and not spelling.members.keys() <= MEMBERS[target.row.control]:
+            spelling = None
+        if target.is_known and target.row.control not in self._dialect.switches:
+            asked, extra = self._counted(asked, extra)
+        if self._dialect.claude_only and not is_claude(target.row):
+            extra = self._without_claude(extra)
+        if is_strict(target):
+            extra = self._known_members(extra)
+        if extra is not asked.extra:
+            asked = asked.replace(extra=ReceivedMembers(target.dialect, extra))
+        tools = tuple(self._own_tools())
+        return Received(asked.replace(tools=tools) if tools != asked.tools else asked, spelling)
+
+    def _counted(self, asked: Request, extra: dict[str, Any]) -> tuple[Request, dict[str, Any]]:
+        """The request for a model without the switch, such as an older Claude without adaptive thinking: with a setting for the amount."""
+        here, there = self._extra.elsewhere.get("reasoning", (None, None))
+        if there is None or asked.reasoning != here:
+            return asked, extra
+        for path, fields in self._dialect.said_by.items():
+            if "reasoning" in fields:
+                extra = _without_path(extra, path)
+        return asked.replace(reasoning=there), extra
+
+    def _without_claude(self, extra: dict[str, Any]) -> dict[str, Any]:
+        made = _without_path(extra, self._dialect.claude_only)
+        if made != extra:
+            self._notebook.add("extra_dropped", ".".join(self._dialect.claude_only))
+        return made
+
+    def _own_tools(self) -> Iterator[Tool]:
+        """The tools that the host has: another host's client may have sent others."""
+        for tool in self._asked.tools:
+            if tool.is_free_form and not takes_free_form(self._target):
+                yield tool.as_function()
+            elif (
+                tool.own is not None
+                and is_strict(self._target)
+                and self._is_unknown("tools", [tool.own])
+            ):
+                self._drop(tool)
+            else:
+                yield tool
+
+    def _known_members(self, extra: dict[str, Any]) -> dict[str, Any]:
+        """The members that the host has, if it refuses others: another host's client may have sent them."""
+        known: dict[str, Any] = {}
+        for name, value in extra.items():
+            if self._is_unknown(name, value):
+                self._notebook.add("extra_dropped", name)
+            else:
+                known[name] = value
+        return known if len(known) < len(extra) else extra
+
+    def _is_unknown(self, name: str, value: Any) -> bool:
+        problems = self._dialect.shape_rules
+        usual = sum(1 for _ in problems({}, self._target))
+        return sum(1 for _ in problems({name: value}, self._target)) > usual
+
+    # ---- another dialect -----------------------------------------------------------------------
+
+    def abroad(self) -> Request:
+        """The request for another dialect than the one it was read from."""
+        asked, read = self._asked, self._extra
+        changes = {
+            name: there
+            for name, (here, there) in read.elsewhere.items()
+            if getattr(asked, name) == here
+        }
+        extra = self._moved(changes)
+        tools = tuple(self._tools())
+        choice = changes.get("tool_choice", asked.tool_choice)
+        if "tool_choice" in changes and choice in _WORDS:
+            self._notebook.add("tool_choice_relaxed", f"sent {choice}")
+        if not self._is_choice(choice, tools):
+            self._notebook.add("extra_dropped", "tool_choice")
+            choice = None
+        return asked.replace(**{**changes, "extra": extra, "tools": tools, "tool_choice": choice})
+
+    def _is_choice(self, choice: Any, tools: tuple[Tool, ...]) -> bool:
+        """Whether a tool choice is still meaningful with the tools that are sent."""
+        if choice is None:
+            return True
+        named = isinstance(choice, str) and choice not in _WORDS
+        known = {tool.name for tool in tools}
+        return choice in known if named else isinstance(choice, str) and bool(tools)
+
+    def _moved(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """The members that the target has an equivalent for; the others are noted."""
+        source = dialect_named(self._extra.dialect)
+        row = self._target.row
+        names = {path: name for name, path in source.places.items()}
+        moved: dict[str, Any] = {}
+        for path, value in _paths(self._extra, source):
+            name = names.get(path)
+            if name in row.refuses_always or name in row.refuses:
+                self._notebook.add("parameter_removed", name)
+            elif name in self._dialect.places:
+                _put(moved, self._dialect.places[name], value)
+            elif not any(said in source.said_by.get(path, ()) for said in changes):
+                self._notebook.add("extra_dropped", ".".join(path))
+        return moved
+
+    def _tools(self) -> Iterator[Tool]:
+        held: Tool | None = None
+        for tool in self._asked.tools:
+            if _is_cache_point(tool):
+                held = self._marked(held, tool)
+                continue
+            if held is not None:
+                yield held
+            held = self._tool(tool)
+        if held is not None:
+            yield held
+
+    def _tool(self, tool: Tool) -> Tool | None:
+        if tool.is_free_form:
+            return tool.as_function()
+        if tool.own is None and not _is_placeholder(tool):
+            return tool
+        self._drop(tool)
+        return None
+
+    def _drop(self, tool: Tool) -> None:
+        """Notes a tool that is left out; Gemini's own tools have no name except that of their member."""
+        own = as_dict(tool.own)
+        is_named = tool.name in (own.get("name"), own.get("type")) or not own
+        self._notebook.add("tool_dropped", tool.name if is_named else ", ".join(own))
+
+    def _marked(self, tool: Tool | None, point: Tool) -> Tool | None:
+        """The tool before a cache point, with the mark."""
+        if tool is None or not takes_cache_marks(self._target):
+            self._notebook.add("cache_mark_dropped", "tools")
+            return tool
+        lasting = as_dict(point.own["cachePoint"]).get("ttl")
+        mark = {"type": "ephemeral", **({"ttl": lasting} if lasting else {})}
+        return tool.replace(members={**tool.members, "cache_control": mark})
+
+
+def _is_cache_point(tool: Tool) -> bool:
+    return isinstance(tool.own, dict) and tool.own.keys() == {"cachePoint"}
+
+
+def _is_placeholder(tool: Tool) -> bool:
+    """Whether a function is only a placeholder for tools that its client would load later."""
+    return bool(tool.members.get("defer_loading")) and not (tool.parameters or tool.description)
+
+
+def _paths(members: dict[str, Any], dialect: Dialect) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every member with its path; those of an object that holds settings one by one."""
+    known = (*dialect.places.values(), *dialect.said_by)
+    holders = {path[0] for path in known if len(path) > 1}
+    for name, value in members.items():
+        if name in holders and isinstance(value, dict):
+            yield from (((name, inner), item) for inner, item in value.items())
+        else:
+            yield (name,), value
+
+
+def _without_path(members: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+    """The members without the one at a path, and without an object that contained nothing else."""
+    first, *rest = path
+    made = {name: item for name, item in members.items() if name != first}
+    if rest and (inner := _without_path(as_dict(members.get(first)), tuple(rest))):
+        made[first] = inner
+    return made
+
+
+def _put(members: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    for step in path[:-1]:
+        members = members.setdefault(step, {})
+    members[path[-1]] = value

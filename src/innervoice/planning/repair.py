@@ -1,0 +1,42 @@
+"""Makes a history acceptable for a target, with the smallest change.
+
+The input is never changed. A call without a result gets one that reports the interruption, because removing the call
+would change a turn that its model may have signed; a result without a call is removed; and parts that the plan
+would not send are left out. A history without problems is returned equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from innervoice.canon.messages import Message
+from innervoice.canon.request import Request
+from innervoice.planning.decisions import messages_of
+from innervoice.planning.pairs import pairs_of
+from innervoice.planning.plan import planned
+
+__all__ = ["repair"]
+
+
+def repair(
+    messages: Sequence[Any], target: str, dialect: str | None = None, **settings: Any
+) -> list[Message]:
+    """The history, acceptable for a target, `provider/model`; `settings` are other fields of a `Request`."""
+    whole = _without_strays(messages_of(messages))
+    request = Request(target, tuple(whole), dialect=dialect, **settings)
+    return [message for message in planned(request).plan.messages if message.parts]
+
+
+def _without_strays(messages: Sequence[Message]) -> list[Message]:
+    strays = set(pairs_of(messages).strays)
+    kept: list[Message] = []
+    for number, message in enumerate(messages):
+        parts = tuple(
+            part for position, part in enumerate(message.parts) if (number, position) not in strays
+        )
+        if len(parts) == len(message.parts):
+            kept.append(message)
+        elif parts:
+            kept.append(message.replace(parts=parts))
+    return kept

@@ -1,0 +1,239 @@
+"""Fits the settings of a request to its target.
+
+Settings that cannot be sent as requested are changed and noted, or refused in mode "strict" by the rule that they break.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.messages import Message
+from innervoice.canon.notes import Notebook
+from innervoice.canon.parts import Opaque
+from innervoice.canon.reasoning import Reasoning, ReasoningReport
+from innervoice.canon.request import Request
+from innervoice.canon.target import Target
+from innervoice.catalog.targets import target_of
+from innervoice.errors import RuleError
+from innervoice.planning.cache_marks import takes_cache_marks, without_mark
+from innervoice.planning.received import fit_received
+from innervoice.planning.settings import Compiler
+from innervoice.wire.controls import Choice, fields_of
+from innervoice.wire.dialects import dialect_named
+from innervoice.wire.serve_request import ReceivedMembers, Spelling
+
+__all__ = ["FittedRequest"]
+
+_CHOICES = ("auto", "none", "required", "any")
+_FILLED_LIMIT = 32_000
+_NOTHING_ASKED = Reasoning()
+
+
+class FittedRequest:
+    """A request with its target, and with settings that the target accepts."""
+
+    def __init__(
+        self, asked: Request, target: Target | None = None, *, checked: bool = True
+    ) -> None:
+        self.target = target or target_of(asked)
+        self.notebook = Notebook()
+        self.asked = asked
+        self._spelling: Spelling | None = None
+        if isinstance(asked.extra, ReceivedMembers):
+            self.asked, self._spelling = fit_received(
+                asked, asked.extra, self.target, self.notebook
+            )
+        self.choice: Choice | None = None
+        self.checked = (
+            checked  # False: rules that only a complete request can break are not enforced
+        )
+        self._dialect = dialect_named(self.target.dialect)
+        self._changes: dict[str, Any] = {}
+        row = self.target.row
+        if row.guess:
+            self.notebook.add("unknown_model", self.target.model)
+        self._compiler = Compiler(row, mode=asked.mode, notebook=self.notebook)
+        self._fit()
+
+    def with_messages(self, messages: tuple[Message, ...]) -> Request:
+        """The request with fitted settings and with these messages."""
+        changes = self._changes
+        if messages != self.asked.messages:
+            changes = {**changes, "messages": messages}
+        return self.asked.replace(**changes) if changes else self.asked
+
+    @property
+    def reasons(self) -> bool:
+        """Whether the model will reason, according to its row."""
+        if self.target.row.control == self.target.row.default == "none":
+            return False
+        return not self.choice.off if self.choice else self.target.row.default != "none"
+
+    @property
+    def refuses_prefill(self) -> bool:
+        """Whether the request ends with an assistant message that the model does not accept as prefill, or not while it reasons."""
+        messages = self.asked.messages
+        while messages and self._is_foreign(messages[-1]):
+            messages = messages[:-1]
+        last = messages[-1] if messages else None
+        if last is None or last.role != "assistant":
+            return False
+        taken = self.target.row.prefill and (self.target.row.prefill_thinking or not self.reasons)
+        block = last.origin.block if last.origin else None
+        marked = isinstance(block, dict) and block.get("prefix") is True
+        return not taken and not marked
+
+    def _is_foreign(self, message: Message) -> bool:
+        """Whether a message has only blocks of another dialect, so that nothing of it is sent."""
+        if not message.parts or type(message.parts[0]) is not Opaque:
+            return False
+        return all(
+            isinstance(part, Opaque)
+            and part.origin is not None
+            and part.origin.dialect not in (None, self.target.dialect)
+            for part in message.parts
+        )
+
+    @property
+    def _ends_with_calls(self) -> bool:
+        """Whether the last message has calls; the plan adds a result to each of them when the request is sent."""
+        last = self.asked.messages[-1] if self.asked.messages else None
+        return last is not None and any(call.complete for call in last.tool_calls)
+
+    @property
+    def report(self) -> ReasoningReport | None:
+        """What was requested, what is sent, and why they differ."""
+        if self.asked.reasoning is None:
+            return None
+        effective = None
+        if choice := self.choice:
+            effort = "none" if choice.off else choice.effort
+            effective = Reasoning(effort, choice.budget, choice.show)  # type: ignore[arg-type]
+        return ReasoningReport(
+            requested=self.asked.reasoning, effective=effective, notes=self.notebook.notes()
+        )
+
+    @property
+    def reasoning_members(self) -> dict[str, Any]:
+        """The members of the body that set the reasoning: as received, if they express what is to be sent."""
+        choice, spelling = self.choice, self._spelling
+        if choice is None:
+            return {}
+        if spelling is None:
+            return fields_of(choice, self.target.row)
+        report = self.report
+        as_asked = report is not None and report.effective == report.requested
+        is_on = spelling.is_switch and not choice.off
+        return spelling.members if as_asked or is_on else fields_of(choice, self.target.row)
+
+    def _value(self, name: str) -> Any:
+        """A field of the request as it is sent."""
+        return self._changes.get(name, getattr(self.asked, name))
+
+    def _fit(self) -> None:
+        asked, compiler = self.asked, self._compiler
+        setting = None if asked.reasoning == _NOTHING_ASKED else asked.reasoning
+        if setting is not None and not self.target.is_known:
+            compiler.bend("control_unknown", self.target.model)
+            setting = None
+        self._fit_to_dialect()
+        self._fit_limit()
+        if setting is not None:
+            self.choice = compiler.choose(setting, self._value("max_tokens"))
+            if compiler.max_tokens != self._value("max_tokens"):
+                self._changes["max_tokens"] = compiler.max_tokens
+        if asked.mode == "passthrough":
+            return
+        row = self.target.row
+        if row.stream_only and not asked.stream and self.reasons:
+            compiler.bend("reasoning_off_unstreamed", self.target.model)
+            self.choice = Choice(off=True)
+        self._fit_tools()
+        if self.checked and self.refuses_prefill and not self._ends_with_calls:
+            while_reasoning = " while it reasons" if row.prefill else ""
+            raise RuleError(
+                "prefill_refused",
+                f"this model does not accept prefill{while_reasoning}; end with a user message",
+            )
+        self._leave_out_refused()
+
+    def _fit_to_dialect(self) -> None:
+        """Leaves out settings that the dialect has no member for."""
+        dialect, bend = self._dialect, self._compiler.bend
+        for name in dialect.lacks:
+            value = getattr(self.asked, name)
+            if value is not None and (name, value) != ("parallel_tool_calls", True):
+                bend("parameter_removed", f"{name}: {dialect.name} has no such member")
+                self._changes[name] = None
+        if any("cache_control" in tool.members for tool in self.asked.tools):
+            self._fit_cache_marks()
+        choice = self._value("tool_choice")
+        if choice is None:
+            return
+        if choice == "none" and not dialect.forbids_tools:
+            bend("parameter_removed", f"tool_choice: {dialect.name} cannot forbid tools")
+            self._changes["tool_choice"] = None
+        named = isinstance(choice, str) and choice not in _CHOICES
+        if named and not dialect.names_tools:
+            bend("tool_choice_relaxed", f"{choice} became required")
+            self._changes["tool_choice"] = "required"
+
+    def _fit_cache_marks(self) -> None:
+        """Leaves out the cache marks of tools where the dialect has them but the model does not."""
+        if "cache_control" in self._dialect.tool_members and not takes_cache_marks(self.target):
+            self.notebook.add("cache_mark_dropped", "tools")
+            self._changes["tools"] = tuple(map(without_mark, self.asked.tools))
+
+    def _fit_limit(self) -> None:
+        limit, most = self.asked.max_tokens, self.target.row.max_output
+        if limit is None:
+            if self._dialect.demands_limit:
+                filled = most or _FILLED_LIMIT
+                self.notebook.add("max_tokens_filled", str(filled))
+                self._changes["max_tokens"] = filled
+        elif most is not None and limit > most and self.asked.mode != "passthrough":
+            self._compiler.bend("max_tokens_lowered", f"{limit} became {most}")
+            self._changes["max_tokens"] = most
+
+    def _fit_tools(self) -> None:
+        """Handles tools, and a forced tool choice, that the model refuses while it reasons."""
+        if not self.reasons:
+            return
+        row, choice, bend = self.target.row, self._value("tool_choice"), self._compiler.bend
+        forced = _is_forced(choice)
+        refuses_choice = forced and not row.forced_tools
+        if not refuses_choice and (row.tools or not self.asked.tools):
+            return
+        if row.off in ("value", "omit"):
+            what = "a forced tool choice" if forced else "function tools"
+            bend("reasoning_off_for_tools", what)
+            self.choice = Choice(off=True)
+        elif refuses_choice:
+            bend("tool_choice_relaxed", str(choice))
+            self._changes["tool_choice"] = "auto"
+        elif self.checked:
+            raise RuleError(
+                "reasoning_off_for_tools",
+                "this model does not accept function tools in this dialect",
+            )
+
+    def _leave_out_refused(self) -> None:
+        row, host = self.target.row, self.target.host
+        refused = {*row.refuses_always, *(row.refuses if self.reasons else ())}
+        for name in ("temperature", "top_p", "stop"):
+            if name in refused and self._value(name) is not None:
+                self._compiler.bend("parameter_removed", name)
+                self._changes[name] = None
+        if self._value("stop") and self.reasons and host and host.stops_anywhere:
+            self.notebook.add("stop_in_reasoning", host.id)
+
+
+def _is_forced(choice: Any) -> bool:
+    if isinstance(choice, str):
+        return choice not in ("auto", "none")
+    return isinstance(choice, dict) and choice.get("type") in (
+        "any",
+        "tool",
+        "function",
+        "required",
+    )
