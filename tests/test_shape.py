@@ -1,4 +1,4 @@
-"""The shape of the code: modules under 400 lines, functions under 60."""
+"""The shape of the code: a module holds one idea, a package has few modules, a function fits on a screen."""
 
 import ast
 from pathlib import Path
@@ -16,7 +16,7 @@ def test_size(path):
     tree = ast.parse(source)
     functions = [node for node in ast.walk(tree) if isinstance(node, FUNCTION)]
 
-    assert len(source.splitlines()) <= 400
+    assert len(source.splitlines()) <= 600
     for function in functions:
         assert function.end_lineno - function.lineno < 60, function.name
 

@@ -12,7 +12,7 @@ from innervoice.emulator.desk import Desk, desk_of
 from innervoice.errors import UsageError
 from innervoice.frames.frame import Frame
 from innervoice.wire.answers import write_answer, write_stream
-from innervoice.wire.dialect import Dialect
+from innervoice.wire.dialect import Code, Dialect
 from innervoice.wire.dialects import (
     DEFAULT,
     DIALECTS,
@@ -62,6 +62,7 @@ def test_members(name):
         "bool": bool,
         "str | None": (str, type(None)),
         "re.Pattern[str]": re.Pattern,
+        "Code": Code,
     }
 
     assert type(dialect) is Dialect
@@ -85,6 +86,8 @@ def test_members(name):
     assert dialect.kin in (None, *DIALECTS)
     assert isinstance(desk_of(name), Desk)
     assert isinstance(dialect.replay, Replay)
+    for member in Code.__annotations__:
+        assert hasattr(dialect, member), member
 
 
 @pytest.mark.parametrize("name", DIALECTS)

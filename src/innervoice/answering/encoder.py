@@ -39,7 +39,7 @@ from innervoice.folding import PartFolder
 from innervoice.frames.frame import Frame
 from innervoice.frames.sse import sse_bytes
 from innervoice.inline.marks import Place
-from innervoice.wire.answer_writer import AnswerWriter
+from innervoice.wire.answer import AnswerWriter
 from innervoice.wire.free_form import input_of_function, is_free_form
 from innervoice.wire.refusals import Refusal
 

@@ -12,7 +12,7 @@ from innervoice.canon.notes import Notebook
 from innervoice.canon.tools import Tool
 from innervoice.errors import UsageError
 from innervoice.frames.lines import JsonArray
-from innervoice.wire.answer_writer import AnswerHead, Seal
+from innervoice.wire.answer import AnswerHead, Seal
 from innervoice.wire.dialects import dialect_named
 
 __all__ = ["StreamEncoder"]

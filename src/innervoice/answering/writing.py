@@ -11,7 +11,7 @@ from innervoice.canon.events import Event, Finish, Recast
 from innervoice.canon.response import Response
 from innervoice.canon.tools import Tool
 from innervoice.inline.marks import Place
-from innervoice.wire.answer_writer import Seal
+from innervoice.wire.answer import Seal
 
 __all__ = ["encode_events", "encode_response", "encode_stream"]
 

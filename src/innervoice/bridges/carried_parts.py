@@ -31,7 +31,7 @@ from innervoice.canon.storage import from_json, to_json
 from innervoice.errors import DecodeError, UsageError
 from innervoice.folding import content_of
 from innervoice.frames.frame import LIMIT
-from innervoice.wire.answer_writer import AnswerHead, AnswerWriter
+from innervoice.wire.answer import AnswerHead, AnswerWriter
 
 __all__ = ["CarryingWriter", "ShownTurn", "carried", "is_json"]
 

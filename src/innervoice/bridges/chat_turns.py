@@ -20,7 +20,7 @@ from innervoice.memory.changed_turns import RecalledTurns, RenamedCalls
 from innervoice.memory.recent_turns import RecentTurns
 from innervoice.memory.restoring import TurnRestorer, record_of
 from innervoice.memory.turn_keys import ConversationDigest, without_blanks
-from innervoice.wire.chat.serve_request import read_message
+from innervoice.wire.chat.serve import read_message
 from innervoice.wire.json_access import as_dict, as_list
 
 __all__ = ["ChatTurns", "RecalledConversation", "TurnPosition", "with_sent_ids"]

@@ -28,7 +28,7 @@ from innervoice.frames.frame import Frame
 from innervoice.frames.sse import ServerSentEvents, sse_bytes
 from innervoice.planning.plan import planned
 from innervoice.wire.chat.reasoning import DETAILS, FIELDS
-from innervoice.wire.chat.serve_request import read_message
+from innervoice.wire.chat.serve import read_message
 from innervoice.wire.chat.write import write_assistant
 from innervoice.wire.json_access import as_dict, as_list
 

@@ -22,7 +22,7 @@ from innervoice.emulator.embedded import emulated_client
 from innervoice.emulator.naive import naive_wire
 from innervoice.emulator.routes import base_urls
 from innervoice.planning.plan import plan
-from innervoice.wire.failures import failure_of
+from innervoice.wire.refusals import failure_of
 
 __all__ = ["command"]
 

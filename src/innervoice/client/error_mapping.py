@@ -26,7 +26,7 @@ from innervoice.errors import (
     TransportError,
     UsageError,
 )
-from innervoice.wire.failures import failure_of
+from innervoice.wire.refusals import failure_of
 
 __all__ = [
     "SHOWN",

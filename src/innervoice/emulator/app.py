@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from innervoice.emulator.core import Emulator, Reply
 from innervoice.emulator.routes import base_urls
-from innervoice.wire.bounds import MOST_BYTES
+from innervoice.wire.refusals import MOST_BYTES
 
 __all__ = ["app", "create_app"]
 

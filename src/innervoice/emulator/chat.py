@@ -21,7 +21,7 @@ from innervoice.wire.chat.rules import is_on as rules_say_on
 from innervoice.wire.json_access import arguments_of, as_dict, as_list
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import refused
-from innervoice.wire.serve_response import openai_error
+from innervoice.wire.serve import openai_error
 
 __all__ = ["DESK"]
 

@@ -29,11 +29,10 @@ from innervoice.frames.eventstream import chunk_bytes
 from innervoice.frames.frame import Frame
 from innervoice.frames.lines import JsonArray
 from innervoice.wire.answers import write_answer, write_stream
-from innervoice.wire.bounds import bounded
 from innervoice.wire.dialect import Dialect
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
-from innervoice.wire.refusals import Refusal, Refused
+from innervoice.wire.refusals import Refusal, Refused, bounded
 from innervoice.wire.rules import is_forced
 
 if TYPE_CHECKING:

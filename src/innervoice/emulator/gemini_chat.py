@@ -13,7 +13,7 @@ from innervoice.emulator import gemini
 from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall
 from innervoice.wire.gemini.rules import needs_signatures, signed_steps
-from innervoice.wire.gemini.serve_response import write_error
+from innervoice.wire.gemini.serve import write_error
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal
 

@@ -17,12 +17,12 @@ from innervoice.wire.gemini.rules import SKIPS
 from innervoice.wire.interactions import DIALECT
 from innervoice.wire.interactions.read import InteractionsReader
 from innervoice.wire.interactions.rules import INVALID, results_in
-from innervoice.wire.interactions.serve_request import steps_of
+from innervoice.wire.interactions.serve import steps_of
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.protocol import Context
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import refused
-from innervoice.wire.serve_request import assistant_turn
+from innervoice.wire.serve import assistant_turn
 
 __all__ = ["DESK", "StoredInteraction", "stored"]
 

@@ -13,7 +13,7 @@ from innervoice.catalog.lookup import all_model_rows, host_of, is_served
 from innervoice.emulator.call import tokens
 from innervoice.emulator.routes import near_dialect
 from innervoice.wire.dialects import DIALECTS, dialect_named
-from innervoice.wire.model_list import ModelFacts
+from innervoice.wire.serve import ModelFacts
 
 __all__ = ["asked", "count_of"]
 

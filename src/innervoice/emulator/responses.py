@@ -17,10 +17,9 @@ from innervoice.wire.protocol import Context
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.responses.read import ResponsesReader
 from innervoice.wire.responses.rules import CALLS
-from innervoice.wire.responses.serve_response import response_body
+from innervoice.wire.responses.serve import response_body
 from innervoice.wire.rules import refused
-from innervoice.wire.serve_request import assistant_turn
-from innervoice.wire.serve_response import openai_error
+from innervoice.wire.serve import assistant_turn, openai_error
 
 __all__ = ["DESK", "Stored", "stored"]
 

@@ -21,7 +21,7 @@ from innervoice.canon.target import Target
 from innervoice.memory.turn_keys import conversation_start
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
-from innervoice.wire.serve_request import ReceivedMembers
+from innervoice.wire.serve import ReceivedMembers
 
 __all__ = ["added_members", "moved_out", "shown_to_client", "with_marked_errors", "with_members"]
 

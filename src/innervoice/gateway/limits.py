@@ -8,9 +8,8 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from innervoice.wire.bounds import DEEPEST, MOST_BYTES, bounded
 from innervoice.wire.dialects import HISTORY_MEMBERS
-from innervoice.wire.refusals import Headers, Refusal, Refused
+from innervoice.wire.refusals import DEEPEST, MOST_BYTES, Headers, Refusal, Refused, bounded
 
 __all__ = ["Limits", "check_head", "check_host", "checked_body"]
 

@@ -19,7 +19,7 @@ from innervoice.errors import UsageError
 from innervoice.gateway.fronts import Front
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict, as_text
-from innervoice.wire.model_list import ModelFacts
+from innervoice.wire.serve import ModelFacts
 
 __all__ = ["ESTIMATED", "count_body", "estimate", "estimated_usage", "model_body", "models_body", "shown_model", "unfinished_usage", "version_body"]  # fmt: skip
 

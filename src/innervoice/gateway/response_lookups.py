@@ -11,7 +11,7 @@ from innervoice.gateway.stored_responses import StoredResponse
 from innervoice.memory.stores.store import StoreError
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.refusals import Refusal, Refused
-from innervoice.wire.stored_answers import StoredAnswers
+from innervoice.wire.serve import StoredAnswers
 
 if TYPE_CHECKING:
     from innervoice.gateway.gateway import Gateway

@@ -1,4 +1,4 @@
-"""Stored responses of one request: the one it continues from, and what is stored of its answer (`wire/stored_answers.py` has the APIs).
+"""Stored responses of one request: the one it continues from, and what is stored of its answer (`wire/serve.py` has the APIs).
 
 A request that continues from a response (`previous_response_id`, `previous_interaction_id`) is forwarded unchanged to the account that
 stored that response. For any other candidate, the whole conversation is written into `input`, as a client without stored responses
@@ -32,7 +32,7 @@ from innervoice.gateway.stored_responses import (
 from innervoice.memory.keeping import says_more
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal, Refused
-from innervoice.wire.stored_answers import StoredAnswers
+from innervoice.wire.serve import StoredAnswers
 
 if TYPE_CHECKING:
     from innervoice.gateway.gateway import Gateway

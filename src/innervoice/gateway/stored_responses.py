@@ -27,7 +27,7 @@ from innervoice.memory.sealed_store import SealedStore
 from innervoice.memory.store_calls import StoreCalls
 from innervoice.memory.stores.store import FoundItem, StoreError
 from innervoice.wire.json_access import as_dict, as_list, as_text
-from innervoice.wire.stored_answers import StoredAnswers
+from innervoice.wire.serve import StoredAnswers
 
 __all__ = ["ITEM", "MOST_BYTES", "FoundResponses", "StoredResponse", "StoredResponses", "packed"]
 

@@ -23,7 +23,7 @@ from innervoice.planning.settings import Compiler
 from innervoice.planning.turns import is_held
 from innervoice.wire.controls import Choice
 from innervoice.wire.dialects import dialect_named, request_reader_of
-from innervoice.wire.serve_request import ReceivedMembers
+from innervoice.wire.serve import ReceivedMembers
 from innervoice.wire.write import dropped_members
 
 __all__ = ["decode_request", "encode", "encoded", "encoded_plan"]

@@ -23,7 +23,7 @@ from innervoice.wire.controls import MEMBERS, is_claude
 from innervoice.wire.dialect import Dialect
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
-from innervoice.wire.serve_request import ReceivedMembers, Spelling
+from innervoice.wire.serve import ReceivedMembers, Spelling
 from innervoice.wire.shapes import is_strict
 
 __all__ = ["Received", "fit_received", "takes_free_form"]

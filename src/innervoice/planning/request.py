@@ -20,7 +20,7 @@ from innervoice.planning.received import fit_received
 from innervoice.planning.settings import Compiler
 from innervoice.wire.controls import Choice, fields_of
 from innervoice.wire.dialects import dialect_named
-from innervoice.wire.serve_request import ReceivedMembers, Spelling
+from innervoice.wire.serve import ReceivedMembers, Spelling
 
 __all__ = ["FittedRequest"]
 

@@ -24,7 +24,7 @@ from innervoice.wire.gemini import DIALECT as GEMINI
 from innervoice.wire.json_access import arguments_of, as_dict, as_list, as_text
 from innervoice.wire.objects import json_of
 from innervoice.wire.protocol import Context
-from innervoice.wire.serve_request import assistant_turn, check_message
+from innervoice.wire.serve import assistant_turn, check_message
 
 __all__ = [
     "MemberPosition", "from_object", "is_langchain", "members_of", "read_langchain", "read_message",

@@ -14,7 +14,7 @@ from innervoice.canon.parts import Media, Opaque, Part, Text
 from innervoice.wire.anthropic import DIALECT as ANTHROPIC
 from innervoice.wire.dialects import DEFAULT, DIALECTS, dialect_named
 from innervoice.wire.json_access import as_text
-from innervoice.wire.serve_request import UserContent
+from innervoice.wire.serve import UserContent
 
 __all__ = ["CONTENT"]
 

@@ -25,7 +25,7 @@ from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
 from innervoice.sources.session_index import IN_PIECES, Lane, SessionIndex
 from innervoice.sources.turns import seconds_of, title_of, with_title
 from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
-from innervoice.wire.serve_request import setting_of
+from innervoice.wire.serve import setting_of
 
 __all__ = ["READER"]
 

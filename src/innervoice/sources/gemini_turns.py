@@ -21,7 +21,7 @@ from innervoice.wire.dialects import reader_of
 from innervoice.wire.gemini import DIALECT as GEMINI
 from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text
 from innervoice.wire.protocol import Context
-from innervoice.wire.serve_request import assistant_turn
+from innervoice.wire.serve import assistant_turn
 
 __all__ = ["NOTICES", "TYPES", "Record", "is_injected", "text_of", "turns_of"]
 

@@ -24,7 +24,7 @@ from innervoice.wire.gemini import DIALECT as GEMINI
 from innervoice.wire.json_access import arguments_of, parsed
 from innervoice.wire.protocol import Context
 from innervoice.wire.responses import DIALECT as RESPONSES
-from innervoice.wire.serve_request import assistant_turn
+from innervoice.wire.serve import assistant_turn
 
 __all__ = ["UNSEALED", "Author", "Called", "Piece", "Said", "Seals", "Thought", "author_of", "parts_from"]  # fmt: skip
 

@@ -12,7 +12,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
 from innervoice.catalog.targets import split_id
 from innervoice.sources.conversation import Conversation
-from innervoice.wire.serve_request import ReceivedMembers
+from innervoice.wire.serve import ReceivedMembers
 
 __all__ = ["Sent", "last_answered", "model_of", "next_sent", "request_for", "sent_before"]
 

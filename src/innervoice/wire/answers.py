@@ -10,7 +10,7 @@ from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.frames.frame import Frame
-from innervoice.wire.answer_writer import AnswerHead, AnswerWriter
+from innervoice.wire.answer import AnswerHead, AnswerWriter
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.write import wholes
 

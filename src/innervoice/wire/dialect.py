@@ -1,7 +1,7 @@
 """What one dialect is: every fact that differs from one wire format to the next, in one value.
 
-Each folder of `wire/` exports its `DIALECT`. Facts are members; code is named by a reference, "module:name" inside the
-folder, and imported when it is first used, so that knowing a dialect costs nothing but its row.
+Each folder of `wire/` exports its `DIALECT`. Facts are members; code is named by references (`Code`) and imported when it is
+first used, so that knowing a dialect costs nothing but its row.
 """
 
 from __future__ import annotations
@@ -20,18 +20,16 @@ if TYPE_CHECKING:
     from innervoice.canon.request import Request
     from innervoice.canon.rows import ModelRow
     from innervoice.canon.target import Target
-    from innervoice.wire.answer_writer import AnswerWriter
+    from innervoice.wire.answer import AnswerWriter
     from innervoice.wire.grammar import Grammar
     from innervoice.wire.media import MediaModule
-    from innervoice.wire.model_list import ModelListing
     from innervoice.wire.protocol import Reader
     from innervoice.wire.refusals import Headers, Refusal
     from innervoice.wire.replay import Replay
     from innervoice.wire.response_schema import SchemaProfile
-    from innervoice.wire.serve_request import Server
-    from innervoice.wire.stored_answers import StoredAnswers
+    from innervoice.wire.serve import ModelListing, Server, StoredAnswers
 
-__all__ = ["Dialect", "RequestReader", "Rules", "Writer"]
+__all__ = ["Code", "Dialect", "RequestReader", "Rules", "Writer"]
 
 Writer: TypeAlias = "Callable[[Request, str, str], dict[str, Any]]"
 """Writes a request: (request, model, name of the limit) -> body."""
@@ -41,6 +39,10 @@ RequestReader: TypeAlias = "Callable[[dict[str, Any]], Request]"
 
 def _never(*_: Any) -> bool:
     return False
+
+
+def _no_problems(*_: Any) -> Iterator[Refusal]:
+    return iter(())
 
 
 def _message_of(body: dict[str, Any]) -> list[Any]:
@@ -53,6 +55,28 @@ class Rules(Protocol):
     def __call__(
         self, body: dict[str, Any], target: Target, headers: Headers = ..., /
     ) -> Iterator[Refusal]: ...
+
+
+class Code(Value, frozen=True, kw_only=True):
+    """The code of a dialect: "module:name" in its folder, or the module; imported when it is first used."""
+
+    reader: str
+    writer: str = "write:write"
+    files: str = "write"
+    server: str = "serve"
+    rules: str = "rules:problems"
+    shape_rules: str | None = "rules:shape_problems"
+    """None: its servers take any member."""
+    answer_writer: str
+    grammar: str
+    replay: str | None = None
+    """None: everything goes back as it came."""
+    stored_answers: str | None = None
+    """None: its servers store no answers."""
+    without_reasoning: str | None = None
+    """None: nothing is refused because the model does not reason."""
+    error_headers: str | None = None
+    """None: refusals have no headers of their own."""
 
 
 class Dialect(Value, frozen=True, kw_only=True):
@@ -171,26 +195,7 @@ class Dialect(Value, frozen=True, kw_only=True):
     turn_of: Callable[[dict[str, Any]], list[Any]] = _message_of
     """The model's turn as a history holds it, out of the body of a whole answer."""
 
-    # ---- code, imported when it is used
-
-    reads: str
-    writes: str = "write:write"
-    settles: str | None = None
-    """Takes from the received members what is refused when the model does not reason; None: nothing is."""
-    reads_requests: str = "serve_request:read_request"
-    serves: str = "serve_request"
-    answers: str = ""
-    obeys: str = ""
-    refuses: str = "rules:problems"
-    shapes: str = "members:shape_problems"
-    lists: str = "listing"
-    heads_errors: str | None = None
-    """Writes the headers of a refusal; None: there are none."""
-    holds_files: str = "media"
-    replays: str | None = None
-    """None: everything goes back as it came."""
-    stores: str | None = None
-    """None: its servers store no answers."""
+    code: Code
 
     @property
     def folder(self) -> str:
@@ -200,63 +205,63 @@ class Dialect(Value, frozen=True, kw_only=True):
     @property
     def reader(self) -> type[Reader]:
         """The class that reads one answer."""
-        reader: type[Reader] = _resolved(self.package, self.reads)
+        reader: type[Reader] = _resolved(self.package, self.code.reader)
         return reader
 
     @property
     def writer(self) -> Writer:
         """The function that writes a request."""
-        writer: Writer = _resolved(self.package, self.writes)
+        writer: Writer = _resolved(self.package, self.code.writer)
         return writer
 
     def without_reasoning(self, members: dict[str, Any], row: ModelRow) -> dict[str, Any]:
         """Received members without those that are refused when the model does not reason."""
-        if self.settles is None:
+        if self.code.without_reasoning is None:
             return members
-        settled: dict[str, Any] = _resolved(self.package, self.settles)(members, row)
+        settled: dict[str, Any] = _resolved(self.package, self.code.without_reasoning)(members, row)
         return settled
 
     @property
     def request_reader(self) -> RequestReader:
         """The function that reads a request."""
-        reader: RequestReader = _resolved(self.package, self.reads_requests)
+        reader: RequestReader = self.server.read_request
         return reader
 
     @property
     def server(self) -> Server:
         """The server's side: writes answers, streams and errors."""
-        server: Server = _resolved(self.package, self.serves)
+        server: Server = _resolved(self.package, self.code.server)
         return server
 
     @property
     def listing(self) -> ModelListing:
         """What its servers say of their models."""
-        listing: ModelListing = _resolved(self.package, self.lists)
+        listing: ModelListing = _resolved(self.package, self.code.server)
         return listing
 
     def error_headers(self, refusal: Refusal) -> dict[str, str]:
         """The headers of a refusal, its own among them."""
-        if self.heads_errors is None:
+        if self.code.error_headers is None:
             return dict(refusal.headers)
-        headers: dict[str, str] = _resolved(self.package, self.heads_errors)(refusal)
+        headers: dict[str, str] = _resolved(self.package, self.code.error_headers)(refusal)
         return {**headers, **refusal.headers}
 
     @property
     def answer_writer(self) -> type[AnswerWriter]:
         """The class that writes one answer, as it comes."""
-        writer: type[AnswerWriter] = _resolved(self.package, self.answers)
+        writer: type[AnswerWriter] = _resolved(self.package, self.code.answer_writer)
         return writer
 
     @property
     def grammar(self) -> type[Grammar]:
         """The class that checks the order of one stream."""
-        grammar: type[Grammar] = _resolved(self.package, self.obeys)
+        grammar: type[Grammar] = _resolved(self.package, self.code.grammar)
         return grammar
 
     @property
     def files(self) -> MediaModule:
         """Which files it accepts, and how they are read and written."""
-        files: MediaModule = _resolved(self.package, self.holds_files)
+        files: MediaModule = _resolved(self.package, self.code.files)
         return files
 
     @property
@@ -270,28 +275,30 @@ class Dialect(Value, frozen=True, kw_only=True):
     @property
     def rules(self) -> Rules:
         """The function that names what the API would refuse."""
-        rules: Rules = _resolved(self.package, self.refuses)
+        rules: Rules = _resolved(self.package, self.code.rules)
         return rules
 
     @property
     def shape_rules(self) -> Callable[[dict[str, Any], Target], Iterator[Refusal]]:
         """The function that names what the API would refuse about the shape of a request."""
+        if self.code.shape_rules is None:
+            return _no_problems
         rules: Callable[[dict[str, Any], Target], Iterator[Refusal]]
-        rules = _resolved(self.package, self.shapes)
+        rules = _resolved(self.package, self.code.shape_rules)
         return rules
 
     @property
     def stored_answers(self) -> StoredAnswers | None:
         """How its servers store answers; None if they do not."""
-        if self.stores is None:
+        if self.code.stored_answers is None:
             return None
-        stored: StoredAnswers = _resolved(self.package, self.stores)
+        stored: StoredAnswers = _resolved(self.package, self.code.stored_answers)
         return stored
 
     @property
     def replay(self) -> Replay:
         """How the model's turns go back to it."""
-        place = (self.package, self.replays) if self.replays else _PLAIN_REPLAY
+        place = (self.package, self.code.replay) if self.code.replay else _PLAIN_REPLAY
         replay: Replay = _resolved(*place)
         return replay
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from innervoice.wire.dialect import Dialect, RequestReader, Rules, Writer
     from innervoice.wire.protocol import Context, Reader
     from innervoice.wire.replay import Replay
-    from innervoice.wire.serve_request import Server
+    from innervoice.wire.serve import Server
 
 __all__ = [
     "DEFAULT", "DIALECTS", "ENVELOPE_MEMBERS", "HISTORY_MEMBERS", "dialect_named", "dialect_of", "framing_of", "history_dialect_of", "kin_at",

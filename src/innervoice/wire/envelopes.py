@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, TypeAlias
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.response import Failure
 from innervoice.errors import DecodeError
-from innervoice.wire.failures import failure_of
 from innervoice.wire.json_access import as_count, as_dict, as_list, as_text, members_of
+from innervoice.wire.refusals import failure_of
 
 __all__ = ["Content", "opened"]
 

@@ -357,6 +357,6 @@ class Reader(ABC):
 
     def fail(self, error: Any) -> None:
         """Sets an error that the provider sent inside the answer."""
-        from innervoice.wire.failures import failure_of  # noqa: PLC0415 - few answers fail
+        from innervoice.wire.refusals import failure_of  # noqa: PLC0415 - few answers fail
 
         self.error = failure_of(error)

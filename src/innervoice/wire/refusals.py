@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from innervoice.canon.jsontext import NestedTooDeeplyError, load_json
+from innervoice.canon.response import Failure
 from innervoice.canon.value import Value
+from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
 
-__all__ = ["NO_HEADERS", "Headers", "Refusal", "Refused"]
+__all__ = [
+    "DEEPEST",
+    "MOST_BYTES",
+    "NO_HEADERS",
+    "Headers",
+    "Refusal",
+    "Refused",
+    "bounded",
+    "failure_of",
+]
 
 Headers: TypeAlias = Mapping[str, str]
 """Headers of a request, their names in lower case."""
@@ -34,3 +46,87 @@ class Refused(Exception):  # noqa: N818 - it is what happened to a request
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.text)
         self.refusal = refusal
+
+
+# ---- A provider's error, in whatever shape it is written.
+
+
+def _code_of(code: Any) -> str | int | None:
+    """A provider's code, if it is a text or a number that fits."""
+    if isinstance(code, str) or (type(code) is int and abs(code) < 2**63):
+        return code
+    return as_count(code)
+
+
+def _detailed(holder: Any) -> str | None:
+    """The texts of a list of details, as servers that validate a body write them."""
+    details = map(as_dict, as_list(as_dict(holder).get("detail")))
+    return "; ".join(text for item in details if (text := as_text(item.get("msg")))) or None
+
+
+def failure_of(error: Any) -> Failure:
+    """A provider's error, in any shape."""
+    detail = error
+    if isinstance(error, list) and error:
+        return failure_of(error[0])
+    if isinstance(error, dict):
+        inner = error.get("error", error)
+        detail = inner if inner is not None else error
+    if isinstance(detail, dict):
+        code = detail.get("code", detail.get("errorCode"))
+        kind = (
+            as_text(detail.get("type"))
+            or as_text(detail.get("status"))
+            or as_text(detail.get("__type"))
+        )
+        message = (
+            as_text(detail.get("message"))
+            or as_text(detail.get("Message"))
+            or as_text(detail.get("errorMessage"))
+            or as_text(as_dict(error).get("message"))
+            or as_text(as_dict(error).get("detail"))
+            or _detailed(detail.get("message"))
+            or _detailed(detail)
+        )
+        return Failure(
+            type=kind,
+            code=_code_of(code),
+            message=message,
+            raw=error,
+        )
+    return Failure(message=as_text(detail), raw=error)
+
+
+# ---- Size limits of requests to a server: larger ones are refused before any work is done with them.
+
+
+MOST_BYTES = 32 * 1024 * 1024
+"""The limit of the Messages API; others have similar ones."""
+DEEPEST = 100
+"""The depth of nested objects and lists."""
+
+
+def bounded(body: bytes, *, most: int = MOST_BYTES, deepest: int = DEEPEST) -> Any:
+    """The JSON of a body; raises `Refused` for one that is too large or nested too deeply, and ValueError for one that is not JSON."""
+    if len(body) > most:
+        raise Refused(Refusal(text="Request exceeds the maximum size", status=413))
+    try:
+        value = load_json(body)
+    except NestedTooDeeplyError:
+        raise _too_deep(deepest) from None
+    level = [value]
+    for _ in range(deepest):
+        level = [item for holder in level for item in _items(holder)]
+        if not level:
+            return value
+    raise _too_deep(deepest)
+
+
+def _too_deep(deepest: int) -> Refused:
+    return Refused(Refusal(text=f"the body is nested more than {deepest} levels deep"))
+
+
+def _items(value: Any) -> list[Any]:
+    """The objects and lists directly inside a value."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [item for item in inner if isinstance(item, (dict, list))]

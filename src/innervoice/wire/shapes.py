@@ -12,7 +12,7 @@ A shape is written like the JSON it describes:
     Words("a", "b")     one of these strings
     Kinds(tag, shapes)  an object whose member `tag` determines its shape
 
-Each dialect has its shapes in `wire/<dialect>/members.py` and words its refusals there. An absent member and null are the same here:
+Each dialect has its shapes in `wire/<dialect>/rules.py` and words its refusals there. An absent member and null are the same here:
 `rules.py` checks what must not be null. Types are checked at every host. Members, words and kinds that the API does not have
 are refused only by strict hosts (`strict` in `hosts.toml`); others ignore them.
 """

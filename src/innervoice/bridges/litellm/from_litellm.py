@@ -22,7 +22,7 @@ from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.errors import UsageError
 from innervoice.wire.anthropic.write import write_part
-from innervoice.wire.chat.serve_request import read_request
+from innervoice.wire.chat.serve import read_request
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.write import input_of
 

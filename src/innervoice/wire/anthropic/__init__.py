@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from innervoice.wire.dialect import Dialect
+from innervoice.wire.dialect import Code, Dialect
 from innervoice.wire.json_access import as_text
 
 __all__ = ["DIALECT"]
@@ -87,9 +87,11 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
-    settles="write:without_thinking_edits",
-    answers="answer:AnthropicWriter",
-    obeys="grammar:AnthropicGrammar",
-    reads="read:AnthropicReader",
-    replays="replay:REPLAY",
+    code=Code(
+        reader="read:AnthropicReader",
+        answer_writer="answer:AnthropicWriter",
+        grammar="grammar:AnthropicGrammar",
+        replay="replay:REPLAY",
+        without_reasoning="write:without_thinking_edits",
+    ),
 )

@@ -18,9 +18,8 @@ from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Media, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.frames.frame import Frame
-from innervoice.wire.answer_arguments import ObjectArguments
-from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
-from innervoice.wire.anthropic.serve_response import (
+from innervoice.wire.answer import AnswerHead, AnswerWriter, ObjectArguments, Seal
+from innervoice.wire.anthropic.serve import (
     counted_input,
     counted_output,
     stop_reason,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from innervoice.wire.dialect import Dialect
+from innervoice.wire.dialect import Code, Dialect
 from innervoice.wire.json_access import parsed
 
 __all__ = ["DIALECT", "turn_of"]
@@ -57,8 +57,10 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     turn_of=turn_of,
     thinks_visibly=True,
-    answers="answer:ChatWriter",
-    obeys="grammar:ChatGrammar",
-    reads="read:ChatReader",
-    replays="replay:REPLAY",
+    code=Code(
+        reader="read:ChatReader",
+        answer_writer="answer:ChatWriter",
+        grammar="grammar:ChatGrammar",
+        replay="replay:REPLAY",
+    ),
 )

@@ -19,13 +19,13 @@ from typing import Any, ClassVar
 
 from innervoice.canon.parts import Text, Thinking
 from innervoice.canon.response import FinishReason
+from innervoice.canon.usage import Usage
 from innervoice.wire.chat.content import ContentChunks
 from innervoice.wire.chat.reasoning import DETAILS, FIELDS, NAMES, ReasoningFields
-from innervoice.wire.chat.usage import usage_of
 from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text
 from innervoice.wire.protocol import Context, Reader, Slot
 
-__all__ = ["ChatReader"]
+__all__ = ["ChatReader", "usage_of", "write_usage"]
 
 _REASONS: dict[str, FinishReason] = {
     "stop": "stop",
@@ -303,3 +303,67 @@ def _nested(call: dict[str, Any]) -> dict[str, Any]:
 def _is_bare_error(chunk: dict[str, Any]) -> bool:
     """Databricks, Mistral and servers built with FastAPI do not wrap their errors."""
     return "error_code" in chunk or "detail" in chunk or chunk.get("object") == "error"
+
+
+# ---- Tokens as chat hosts count them -> one convention, and back.
+#
+# Most hosts count reasoning inside `completion_tokens`. xAI's chat and DeepInfra count it in addition, Perplexity
+# in a separate field, and Gemini's compatible endpoint only in the total. The sums show which it is.
+
+
+def usage_of(raw: dict[str, Any], *, separate: bool) -> Usage:
+    """Reads a `usage` object; `separate` says that the host counts reasoning in addition to the output."""
+    prompt, answer = as_count(raw.get("prompt_tokens")), as_count(raw.get("completion_tokens"))
+    total = as_count(raw.get("total_tokens"))
+    details = as_dict(raw.get("completion_tokens_details"))
+    reasoning = as_count(details.get("reasoning_tokens"))
+    if reasoning is None:
+        reasoning = as_count(raw.get("reasoning_tokens"))
+    cached = as_count(as_dict(raw.get("prompt_tokens_details")).get("cached_tokens"))
+    if cached is None:
+        cached = as_count(raw.get("prompt_cache_hit_tokens"))
+    return Usage(
+        input_tokens=prompt,
+        output_tokens=_output(prompt, answer, total, reasoning, separate=separate),
+        reasoning_tokens=reasoning,
+        cached_input_tokens=cached,
+        raw=raw,
+    )
+
+
+def _output(
+    prompt: int | None,
+    answer: int | None,
+    total: int | None,
+    reasoning: int | None,
+    *,
+    separate: bool,
+) -> int | None:
+    if answer is None:
+        return (
+            total - prompt
+            if total is not None and prompt is not None and total > prompt
+            else reasoning
+        )
+    if reasoning and (
+        separate or reasoning > answer or total == (prompt or 0) + answer + reasoning
+    ):
+        return answer + reasoning
+    if total is not None and prompt is not None and total > prompt + answer:
+        return total - prompt
+    return answer
+
+
+def write_usage(usage: Usage) -> dict[str, Any]:
+    """The `usage` object as OpenAI counts; counts that were not reported are left out."""
+    counts = {
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.total_tokens,
+    }
+    written: dict[str, Any] = {name: count for name, count in counts.items() if count is not None}
+    if usage.cached_input_tokens is not None:
+        written["prompt_tokens_details"] = {"cached_tokens": usage.cached_input_tokens}
+    if usage.reasoning_tokens is not None:
+        written["completion_tokens_details"] = {"reasoning_tokens": usage.reasoning_tokens}
+    return written

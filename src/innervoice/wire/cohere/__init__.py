@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from innervoice.wire.dialect import Dialect
+from innervoice.wire.dialect import Code, Dialect
 from innervoice.wire.json_access import as_list, as_text
 
 __all__ = ["DIALECT"]
@@ -53,8 +53,10 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,
     thinks_visibly=True,
-    answers="answer:CohereWriter",
-    obeys="grammar:CohereGrammar",
     last_mark=b"[DONE]",
-    reads="read:CohereReader",
+    code=Code(
+        reader="read:CohereReader",
+        answer_writer="answer:CohereWriter",
+        grammar="grammar:CohereGrammar",
+    ),
 )

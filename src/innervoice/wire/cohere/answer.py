@@ -14,8 +14,8 @@ from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.frames.frame import Frame
-from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
-from innervoice.wire.cohere.serve_response import counted, finish_word, write_stream_error
+from innervoice.wire.answer import AnswerHead, AnswerWriter, Seal
+from innervoice.wire.cohere.serve import counted, finish_word, write_stream_error
 from innervoice.wire.cohere.write import write_assistant
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal

@@ -7,14 +7,15 @@ from typing import Any
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
-from innervoice.wire.cohere.media import write_media
+from innervoice.wire.json_access import as_dict
+from innervoice.wire.media import Accepts, data_url, media_of_url
 from innervoice.wire.write import (
     block_of,
     json_schema,
     wholes,
 )
 
-__all__ = ["write", "write_assistant"]
+__all__ = ["ACCEPTS", "IN_RESULTS", "read_media", "write", "write_assistant", "write_media"]
 
 _CHOICES = {"required": "REQUIRED", "any": "REQUIRED", "none": "NONE"}
 
@@ -119,3 +120,22 @@ def _tool(tool: Tool) -> Any:
         "type": "function",
         "function": {key: value for key, value in function.items() if value is not None},
     }
+
+
+# ---- Files in Cohere's chat API: images, by URL or data.
+
+
+ACCEPTS: Accepts = {"image": ("data", "url")}
+IN_RESULTS = False
+
+
+def write_media(part: Media) -> dict[str, Any]:
+    """The chunk of an image."""
+    return {"type": "image_url", "image_url": {"url": data_url(part)}}
+
+
+def read_media(block: dict[str, Any]) -> Media | None:
+    """The image in a chunk."""
+    if block.get("type") != "image_url":
+        return None
+    return media_of_url(as_dict(block.get("image_url")).get("url"), block, "cohere")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from innervoice.frames.eventstream import event_bytes
-from innervoice.wire.dialect import Dialect
+from innervoice.wire.dialect import Code, Dialect
 from innervoice.wire.json_access import as_dict
 
 __all__ = ["DIALECT"]
@@ -50,7 +50,6 @@ DIALECT = Dialect(
         "GET /foundation-models": "models",
         "GET /foundation-models/{model}": "model",
     },
-    heads_errors="serve_response:error_headers",
     cache_marks="models",
     tool_members=frozenset({"cache_control"}),
     switches=("anthropic-adaptive",),
@@ -73,9 +72,12 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
-    answers="answer:ConverseWriter",
-    obeys="grammar:ConverseGrammar",
     last_mark=b"messageStop",
-    reads="read:ConverseReader",
-    replays="replay:REPLAY",
+    code=Code(
+        reader="read:ConverseReader",
+        answer_writer="answer:ConverseWriter",
+        grammar="grammar:ConverseGrammar",
+        replay="replay:REPLAY",
+        error_headers="serve:error_headers",
+    ),
 )

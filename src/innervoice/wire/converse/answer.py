@@ -15,10 +15,9 @@ from typing import Any, ClassVar
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Media, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
-from innervoice.wire.answer_arguments import ObjectArguments
-from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
+from innervoice.wire.answer import AnswerHead, AnswerWriter, ObjectArguments, Seal
 from innervoice.wire.converse.read import MORE_FIELDS
-from innervoice.wire.converse.serve_response import (
+from innervoice.wire.converse.serve import (
     METRICS,
     counted,
     stop_reason,

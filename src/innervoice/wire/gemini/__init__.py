@@ -6,7 +6,7 @@ from typing import Any
 
 from innervoice.frames.frame import Frame
 from innervoice.frames.sse import sse_bytes
-from innervoice.wire.dialect import Dialect
+from innervoice.wire.dialect import Code, Dialect
 
 __all__ = ["DIALECT"]
 
@@ -72,9 +72,11 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
-    answers="answer:GeminiWriter",
-    obeys="grammar:GeminiGrammar",
     last_mark=b'"finishReason"',
-    reads="read:GeminiReader",
-    replays="replay:REPLAY",
+    code=Code(
+        reader="read:GeminiReader",
+        answer_writer="answer:GeminiWriter",
+        grammar="grammar:GeminiGrammar",
+        replay="replay:REPLAY",
+    ),
 )

@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Media, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
-from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
+from innervoice.wire.answer import AnswerHead, AnswerWriter, Seal
 from innervoice.wire.gemini.read import SOURCES
-from innervoice.wire.gemini.serve_response import counted, finish_word, write_stream_error
+from innervoice.wire.gemini.serve import counted, finish_word, write_stream_error
 from innervoice.wire.gemini.write import write_part
 from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal

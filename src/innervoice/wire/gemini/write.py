@@ -9,8 +9,8 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
 from innervoice.wire.gemini import DIALECT
-from innervoice.wire.gemini.media import write_media
-from innervoice.wire.json_access import parsed
+from innervoice.wire.json_access import as_dict, parsed
+from innervoice.wire.media import Accepts, media_of
 from innervoice.wire.write import (
     block_of,
     call_names,
@@ -22,7 +22,7 @@ from innervoice.wire.write import (
     turns_of,
 )
 
-__all__ = ["WRAPPERS", "write", "write_part"]
+__all__ = ["ACCEPTS", "IN_RESULTS", "WRAPPERS", "read_media", "write", "write_media", "write_part"]
 
 WRAPPERS = {"result", "output", "content", "error"}
 """The names under which programs put the only value of a result."""
@@ -141,3 +141,35 @@ def _choice(choice: Any) -> Any:
         else {"mode": "ANY", "allowedFunctionNames": [choice]}
     )
     return {"functionCallingConfig": config}
+
+
+# ---- Files in Gemini's API: any type, by data or by the URI of a file.
+
+
+ACCEPTS: Accepts = {
+    "image": ("data", "url", "gs"),
+    "audio": ("data", "url", "gs"),
+    "video": ("data", "url", "gs"),
+    "pdf": ("data", "url", "gs"),
+    "text": ("data", "url", "gs"),
+    "document": ("data", "url", "gs"),
+}
+IN_RESULTS = False
+
+
+def write_media(part: Media) -> dict[str, Any]:
+    """The part of a file."""
+    if part.url:
+        return {"fileData": {"mimeType": part.mime, "fileUri": part.url}}
+    return {"inlineData": {"mimeType": part.mime, "data": part.data}}
+
+
+def read_media(block: dict[str, Any]) -> Media | None:
+    """The file in a part; SDKs also write the names with underscores."""
+    inline = as_dict(block.get("inlineData", block.get("inline_data")))
+    at = as_dict(block.get("fileData", block.get("file_data")))
+    held = inline or at
+    mime = held.get("mimeType", held.get("mime_type"))
+    url = at.get("fileUri", at.get("file_uri"))
+    name = held.get("displayName", held.get("display_name"))
+    return media_of(mime, inline.get("data"), url, block, "gemini", name=name)

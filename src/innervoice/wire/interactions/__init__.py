@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from innervoice.wire.dialect import Dialect
+from innervoice.wire.dialect import Code, Dialect
 from innervoice.wire.json_access import as_text
 
 __all__ = ["DIALECT"]
@@ -65,9 +65,11 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
-    answers="answer:InteractionsWriter",
-    obeys="grammar:InteractionsGrammar",
-    reads="read:InteractionsReader",
-    replays="replay:REPLAY",
-    stores="stored:STORED",
+    code=Code(
+        reader="read:InteractionsReader",
+        answer_writer="answer:InteractionsWriter",
+        grammar="grammar:InteractionsGrammar",
+        replay="replay:REPLAY",
+        stored_answers="serve:STORED",
+    ),
 )

@@ -15,9 +15,8 @@ from typing import Any, ClassVar
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Media, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
-from innervoice.wire.answer_arguments import ObjectArguments
-from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
-from innervoice.wire.interactions.serve_response import (
+from innervoice.wire.answer import AnswerHead, AnswerWriter, ObjectArguments, Seal
+from innervoice.wire.interactions.serve import (
     DONE,
     counted,
     error_of,

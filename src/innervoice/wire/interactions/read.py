@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import FinishReason
 from innervoice.canon.usage import Usage
-from innervoice.wire.interactions.media import KINDS
+from innervoice.wire.interactions.write import KINDS
 from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text, parsed
 from innervoice.wire.protocol import Context, Reader, Slot
 

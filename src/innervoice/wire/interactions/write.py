@@ -10,8 +10,9 @@ from typing import Any
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
+from innervoice.wire.gemini.write import ACCEPTS
 from innervoice.wire.interactions import DIALECT
-from innervoice.wire.interactions.media import write_media
+from innervoice.wire.media import kind_of, media_of
 from innervoice.wire.write import (
     block_of,
     call_names,
@@ -22,7 +23,7 @@ from innervoice.wire.write import (
     wholes,
 )
 
-__all__ = ["write", "write_content"]
+__all__ = ["ACCEPTS", "IN_RESULTS", "KINDS", "read_media", "write", "write_content", "write_media"]
 
 _CHOICES = {"auto": "auto", "none": "none", "required": "any", "any": "any"}
 
@@ -151,3 +152,28 @@ def _choice(choice: Any) -> Any:
     if choice in _CHOICES:
         return _CHOICES[choice]
     return {"allowed_tools": {"mode": "any", "tools": [choice]}}
+
+
+# ---- Files in the Interactions API: contents of four kinds, by data or by a URI.
+
+
+IN_RESULTS = True
+KINDS = ("image", "audio", "video", "document")
+"""The types of contents that are files."""
+
+
+def write_media(part: Media) -> dict[str, Any]:
+    """The content of a file."""
+    kind = kind_of(part)
+    made: dict[str, Any] = {"type": kind if kind in KINDS else "document"}
+    if part.mime:
+        made["mime_type"] = part.mime
+    return {**made, "uri": part.url} if part.url else {**made, "data": part.data or ""}
+
+
+def read_media(block: dict[str, Any]) -> Media | None:
+    """The file in a content."""
+    if block.get("type") not in KINDS:
+        return None
+    mime, data, uri = (block.get(name) for name in ("mime_type", "data", "uri"))
+    return media_of(mime, data, uri, block, "gemini-interactions", name=block.get("name"))

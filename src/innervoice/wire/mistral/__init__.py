@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from innervoice.wire import chat
-from innervoice.wire.dialect import Dialect
+from innervoice.wire.dialect import Code, Dialect
 
 __all__ = ["DIALECT"]
 
@@ -39,9 +39,11 @@ DIALECT = Dialect(
     history_looks_like=_history_looks_like,
     turn_of=chat.turn_of,
     thinks_visibly=True,
-    answers="answer:MistralWriter",
-    obeys="grammar:MistralGrammar",
     closing=b"data: [DONE]\n\n",
     last_mark=b"[DONE]",
-    reads="read:MistralReader",
+    code=Code(
+        reader="read:MistralReader",
+        answer_writer="answer:MistralWriter",
+        grammar="grammar:MistralGrammar",
+    ),
 )

@@ -10,12 +10,11 @@ from typing import Any, ClassVar
 
 from innervoice.canon.parts import Thinking, ToolCall
 from innervoice.canon.response import Response
-from innervoice.wire.chat.answer import ChatWriter
-from innervoice.wire.chat.answer_shapes import Chunk, Shape
-from innervoice.wire.chat.serve_response import DONE, word_of
-from innervoice.wire.chat.usage import write_usage
+from innervoice.wire.chat.answer import ChatWriter, Chunk, Shape
+from innervoice.wire.chat.read import write_usage
+from innervoice.wire.chat.serve import DONE, word_of
 from innervoice.wire.chat.write import write_call
-from innervoice.wire.mistral.serve_request import WORDS, write_answer, write_error
+from innervoice.wire.mistral.serve import WORDS, write_answer, write_error
 from innervoice.wire.refusals import Refusal
 
 __all__ = ["MistralWriter"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from innervoice.frames.lines import line_bytes
-from innervoice.wire.dialect import Dialect
+from innervoice.wire.dialect import Code, Dialect
 from innervoice.wire.json_access import as_dict, as_list
 
 __all__ = ["DIALECT"]
@@ -51,8 +51,11 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,
     thinks_visibly=True,
-    answers="answer:OllamaWriter",
-    obeys="grammar:OllamaGrammar",
     last_mark=b'"done":true',
-    reads="read:OllamaReader",
+    code=Code(
+        shape_rules=None,
+        reader="read:OllamaReader",
+        answer_writer="answer:OllamaWriter",
+        grammar="grammar:OllamaGrammar",
+    ),
 )

@@ -15,9 +15,8 @@ from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.frames.frame import Frame
-from innervoice.wire.answer_fields import FieldWriter
-from innervoice.wire.answer_writer import AnswerHead, Seal
-from innervoice.wire.ollama.serve_response import finish_word, write_error
+from innervoice.wire.answer import AnswerHead, FieldWriter, Seal
+from innervoice.wire.ollama.serve import finish_word, write_error
 from innervoice.wire.ollama.write import write_assistant
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.write import is_wrapped

@@ -8,9 +8,10 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Text, Thinking, ToolCall, ToolResult, is_inline
 from innervoice.canon.request import Request, Tool
 from innervoice.errors import UsageError
+from innervoice.wire.media import Accepts
 from innervoice.wire.write import block_of, input_of, json_schema, result_text, wholes
 
-__all__ = ["write", "write_assistant"]
+__all__ = ["ACCEPTS", "IN_RESULTS", "read_media", "write", "write_assistant", "write_media"]
 
 
 def write(request: Request, model: str, limit: str) -> dict[str, Any]:
@@ -90,3 +91,20 @@ def _tool(tool: Tool) -> Any:
         "type": "function",
         "function": {key: value for key, value in function.items() if value is not None},
     }
+
+
+# ---- Files in Ollama's chat API: images, as data, in a list next to the text.
+
+
+ACCEPTS: Accepts = {"image": ("data",)}
+IN_RESULTS = False
+
+
+def write_media(part: Media) -> Any:
+    """The entry of the list `images`."""
+    return part.data
+
+
+def read_media(block: Any) -> Media | None:
+    """The image of an entry of the list `images`."""
+    return Media("image/png", block) if isinstance(block, str) and block else None

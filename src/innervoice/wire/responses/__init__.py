@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from innervoice.wire.dialect import Dialect
+from innervoice.wire.dialect import Code, Dialect
 from innervoice.wire.json_access import as_text
 
 __all__ = ["DIALECT"]
@@ -68,10 +68,12 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
-    settles="write:without_seals",
-    answers="answer:ResponsesWriter",
-    obeys="grammar:ResponsesGrammar",
-    reads="read:ResponsesReader",
-    replays="replay:REPLAY",
-    stores="stored:STORED",
+    code=Code(
+        reader="read:ResponsesReader",
+        answer_writer="answer:ResponsesWriter",
+        grammar="grammar:ResponsesGrammar",
+        replay="replay:REPLAY",
+        stored_answers="serve:STORED",
+        without_reasoning="write:without_seals",
+    ),
 )

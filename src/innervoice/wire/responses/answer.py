@@ -18,10 +18,10 @@ from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Failure, Response
 from innervoice.frames.frame import Frame
-from innervoice.wire.answer_writer import AnswerHead, AnswerWriter, Seal
+from innervoice.wire.answer import AnswerHead, AnswerWriter, Seal
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal
-from innervoice.wire.responses.serve_response import response_body
+from innervoice.wire.responses.serve import response_body
 
 __all__ = ["ResponsesWriter"]
 

@@ -13,11 +13,11 @@ from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall
 from innervoice.canon.request import Request, Tool
 from innervoice.canon.rows import ModelRow
 from innervoice.wire.json_access import as_list
+from innervoice.wire.media import Accepts, data_url, kind_of, media_of_url
 from innervoice.wire.responses import DIALECT
-from innervoice.wire.responses.media import write_media
 from innervoice.wire.write import block_of, function_members, schema_members, wholes
 
-__all__ = ["without_seals", "write"]
+__all__ = ["ACCEPTS", "IN_RESULTS", "read_media", "without_seals", "write", "write_media"]
 
 _ENCRYPTED = "reasoning.encrypted_content"
 
@@ -163,3 +163,38 @@ def _choice(choice: Any) -> Any:
     if not isinstance(choice, str) or choice in ("auto", "none", "required"):
         return choice
     return "required" if choice == "any" else {"type": "function", "name": choice}
+
+
+# ---- Files in OpenAI's Responses API: images and files, by data or URL.
+
+
+ACCEPTS: Accepts = {
+    "image": ("data", "url"),
+    "pdf": ("data", "url"),
+    "text": ("data", "url"),
+    "document": ("data", "url"),
+}
+IN_RESULTS = True
+
+
+def write_media(part: Media) -> dict[str, Any]:
+    """The content of a file."""
+    if kind_of(part) == "image":
+        return {"type": "input_image", "image_url": data_url(part)}
+    if part.url:
+        return {"type": "input_file", "file_url": part.url}
+    name = part.name or "document.pdf"
+    return {"type": "input_file", "filename": name, "file_data": data_url(part)}
+
+
+def read_media(block: dict[str, Any]) -> Media | None:
+    """The file in a content."""
+    match block:
+        case {"type": "input_image", "image_url": url}:
+            return media_of_url(url, block, "openai-responses")
+        case {"type": "input_file"}:
+            url = block.get("file_data") or block.get("file_url")
+            name = block.get("filename")
+            return media_of_url(url, block, "openai-responses", mime="application/pdf", name=name)
+        case _:
+            return None

@@ -7,23 +7,28 @@ status 422 and a list of details under `message`
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from innervoice.canon.parts import Text
 from innervoice.canon.request import Request
 from innervoice.canon.response import Response
-from innervoice.wire.chat import serve_response as chat
-from innervoice.wire.chat.serve_request import read_request as read_chat
-from innervoice.wire.chat.serve_response import write_stream_error
-from innervoice.wire.chat.usage import write_usage
-from innervoice.wire.mistral.media import read_media
+from innervoice.wire.chat import serve as chat
+from innervoice.wire.chat.read import write_usage
+from innervoice.wire.chat.serve import read_request as read_chat
+from innervoice.wire.chat.serve import write_stream_error
 from innervoice.wire.mistral.read import MistralReader
+from innervoice.wire.mistral.write import read_media
 from innervoice.wire.refusals import Refusal
-from innervoice.wire.serve_request import UserContent
+from innervoice.wire.serve import NO_MODEL, ModelFacts, UserContent, known
 from innervoice.wire.write import wholes
 
 __all__ = [
+    "NO_MODEL",
+    "UNKNOWN_MODEL",
     "WORDS",
+    "model_card",
+    "model_list",
     "read_request",
     "write_error",
     "write_stream_error",
@@ -78,3 +83,21 @@ def _detail(refusal: Refusal) -> dict[str, Any]:
     place = [int(step) if step.isdecimal() else step for step in steps]
     kind = refusal.code if isinstance(refusal.code, str) else "extra_forbidden"
     return {"type": kind, "loc": ["body", *place], "msg": refusal.text, "input": None}
+
+
+# ---- How Mistral's API describes its models.
+
+
+UNKNOWN_MODEL = Refusal(text="Invalid model: {model}", type="invalid_model", code="1500")
+
+
+def model_card(model: ModelFacts) -> dict[str, Any]:
+    """A base model; the SDK refuses a card without a type or without abilities."""
+    abilities = {"completion_chat": True, "function_calling": True, "reasoning": model.reasons}
+    named = {"id": model.name, "object": "model", "created": 0, "owned_by": model.owner}
+    sizes = known(max_context_length=model.context)
+    return {**named, "type": "base", "name": model.name, "capabilities": abilities, **sizes}
+
+
+def model_list(models: Sequence[ModelFacts]) -> dict[str, Any]:
+    return {"object": "list", "data": [model_card(model) for model in models]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from innervoice.canon.jsontext import dump_json
@@ -10,30 +11,42 @@ from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Media, Opaque, Part, Text, ToolResult
 from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request
+from innervoice.canon.response import FinishReason, Response
 from innervoice.canon.tools import standard_schema
-from innervoice.wire.gemini.media import read_media
+from innervoice.canon.usage import Usage
+from innervoice.frames.frame import Frame
 from innervoice.wire.gemini.read import GeminiReader
-from innervoice.wire.gemini.serve_response import (
-    write_error,
-    write_stream_error,
-)
 from innervoice.wire.gemini.spelling import camel_case
-from innervoice.wire.gemini.write import WRAPPERS
+from innervoice.wire.gemini.write import WRAPPERS, read_media
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.protocol import Context
-from innervoice.wire.serve_request import (
+from innervoice.wire.refusals import Refusal
+from innervoice.wire.serve import (
+    NO_MODEL,
+    ModelFacts,
     OpenCalls,
     UserContent,
     assistant_turn,
     checked_messages,
+    known,
+    own_word,
     request_of,
     schema_format,
     setting_of,
     without,
 )
 
-__all__ = ["read_request", "write_error", "write_stream_error"]
-
+__all__ = [
+    "NO_MODEL",
+    "UNKNOWN_MODEL",
+    "counted",
+    "finish_word",
+    "model_card",
+    "model_list",
+    "read_request",
+    "write_error",
+    "write_stream_error",
+]
 
 _CONTENT = UserContent("gemini", read_media)
 _MODES: dict[Any, str] = {"AUTO": "auto", "NONE": "none", "ANY": "required"}
@@ -179,3 +192,95 @@ def _result(call_id: str, response: dict[str, Any], part: Any) -> ToolResult:
         return ToolResult(call_id, text, failed, origin)
     held = (item for item in files if isinstance(item, (Text, Media, Opaque)))
     return ToolResult(call_id, (Text(text), *held), failed, origin)
+
+
+# ---- How an answer of Gemini's generateContent ends: its reasons, its counts, and its errors.
+
+
+_DIALECT = "gemini"
+_WORDS: dict[FinishReason | None, str] = {
+    "stop": "STOP",
+    "length": "MAX_TOKENS",
+    "tool_calls": "STOP",
+    "content_filter": "SAFETY",
+    "refusal": "SAFETY",
+    "pause": "CONTINUATION",
+    "error": "OTHER",
+}
+_ERRORS = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    409: "ABORTED",
+    429: "RESOURCE_EXHAUSTED",
+    499: "CANCELLED",
+    500: "INTERNAL",
+    501: "UNIMPLEMENTED",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+    529: "UNAVAILABLE",
+}
+_RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"
+_PLAIN = {"text", "thought"}
+
+
+def write_error(refusal: Refusal) -> dict[str, Any]:
+    """The body of a refusal."""
+    usual = "INVALID_ARGUMENT" if refusal.status < 500 else "INTERNAL"
+    kind = refusal.type or _ERRORS.get(refusal.status, usual)
+    error: dict[str, Any] = {"code": refusal.status, "message": refusal.text, "status": kind}
+    if wait := refusal.headers.get("retry-after"):
+        # Google's clients read it here, not in the header.
+        error["details"] = [{"@type": _RETRY_INFO, "retryDelay": f"{wait}s"}]
+    return {"error": error}
+
+
+def write_stream_error(refusal: Refusal) -> Frame:
+    """An error in the middle of a stream."""
+    return Frame(dump_json(write_error(refusal)), failed=True)
+
+
+def finish_word(answer: Response) -> str | None:
+    return own_word(answer, _DIALECT) or _WORDS.get(answer.finish_reason)
+
+
+def counted(usage: Usage) -> dict[str, int]:
+    """The counts; candidates are counted without thoughts."""
+    output, thought = usage.output_tokens, usage.reasoning_tokens
+    counts = {
+        "promptTokenCount": usage.input_tokens,
+        "candidatesTokenCount": None if output is None else output - (thought or 0),
+        "thoughtsTokenCount": thought,
+        "cachedContentTokenCount": usage.cached_input_tokens,
+        "totalTokenCount": usage.total_tokens,
+    }
+    return {name: count for name, count in counts.items() if count is not None}
+
+
+# ---- parts ----------------------------------------------------------------------------------------
+
+
+# ---- How Gemini's API describes its models.
+
+
+UNKNOWN_MODEL = Refusal(
+    text="models/{model} is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.",
+    status=404,
+)
+
+
+def model_card(model: ModelFacts) -> dict[str, Any]:
+    sizes = known(inputTokenLimit=model.context, outputTokenLimit=model.output)
+    methods = ["generateContent", "countTokens"]
+    named = {"name": f"models/{model.name}", "displayName": model.name}
+    return {
+        **named,
+        **sizes,
+        "supportedGenerationMethods": methods,
+        **({"thinking": True} if model.reasons else {}),
+    }
+
+
+def model_list(models: Sequence[ModelFacts]) -> dict[str, Any]:
+    return {"models": [model_card(model) for model in models]}

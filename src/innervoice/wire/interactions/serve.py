@@ -9,22 +9,43 @@ from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, ToolResult
 from innervoice.canon.request import Request
-from innervoice.wire.interactions.media import KINDS, read_media
+from innervoice.canon.response import FinishReason, Response
+from innervoice.canon.usage import Usage
+from innervoice.frames.frame import Frame
+from innervoice.wire.gemini.serve import model_card, model_list
 from innervoice.wire.interactions.read import InteractionsReader
-from innervoice.wire.interactions.serve_response import write_error, write_stream_error
+from innervoice.wire.interactions.write import KINDS, read_media
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.protocol import Context
-from innervoice.wire.serve_request import (
+from innervoice.wire.refusals import Refusal
+from innervoice.wire.serve import (
+    Query,
+    StoredAnswers,
     UserContent,
     assistant_turn,
     checked_messages,
+    own_word,
     request_of,
     schema_format,
     setting_of,
     without,
 )
 
-__all__ = ["read_request", "steps_of", "write_error", "write_stream_error"]
+__all__ = [
+    "DONE",
+    "NO_MODEL",
+    "STORED",
+    "UNKNOWN_MODEL",
+    "counted",
+    "error_of",
+    "model_card",
+    "model_list",
+    "read_request",
+    "status_of",
+    "steps_of",
+    "write_error",
+    "write_stream_error",
+]
 
 _DIALECT = "gemini-interactions"
 _CONTENT = UserContent(_DIALECT, read_media)
@@ -178,3 +199,125 @@ def _result(step: dict[str, Any]) -> ToolResult:
     name = as_text(step.get("call_id")) or "unknown"
     origin = Origin(dialect=_DIALECT, block=step)
     return ToolResult(name, dump_json(value).decode(), failed, origin)
+
+
+# ---- How an answer of the Interactions API ends: its status, its counts, and the errors in its place.
+
+
+DONE = Frame(b"[DONE]", "done")
+"""The last frame of every stream."""
+_STATUSES: dict[FinishReason | None, str] = {
+    "length": "incomplete",
+    "content_filter": "incomplete",
+    "tool_calls": "requires_action",
+    "pause": "requires_continuation",
+    "error": "failed",
+}
+# invalid_request, resource_exhausted and gateway_timeout are Google's; the others follow them.
+_CODES = {
+    401: "unauthenticated",
+    403: "permission_denied",
+    404: "not_found",
+    409: "aborted",
+    429: "resource_exhausted",
+    500: "internal",
+    503: "unavailable",
+    504: "gateway_timeout",
+    529: "unavailable",
+}
+
+
+def error_of(refusal: Refusal) -> dict[str, Any]:
+    """What is said of a refusal: a sentence and a word."""
+    usual = "invalid_request" if refusal.status < 500 else "internal"
+    is_own = refusal.code == usual or refusal.code in _CODES.values()
+    code = refusal.code if is_own else _CODES.get(refusal.status, usual)
+    return {"message": refusal.text, "code": code}
+
+
+def write_error(refusal: Refusal) -> dict[str, Any]:
+    """The body of a refusal."""
+    return {"error": error_of(refusal)}
+
+
+def write_stream_error(refusal: Refusal) -> Frame:
+    """An error in the middle of a stream."""
+    return Frame(dump_json({"error": error_of(refusal), "event_type": "error"}), "error")
+
+
+def status_of(answer: Response) -> str:
+    """The status that an answer ends with."""
+    return own_word(answer, _DIALECT) or _STATUSES.get(answer.finish_reason, "completed")
+
+
+def counted(usage: Usage) -> dict[str, int] | None:
+    """The counts; the output is counted without thoughts. None if nothing is known."""
+    read, written, thought = usage.input_tokens, usage.output_tokens, usage.reasoning_tokens
+    if read is None and written is None:
+        return None
+    said = max((written or 0) - (thought or 0), 0)
+    return {
+        "total_tokens": (read or 0) + said + (thought or 0),
+        "total_input_tokens": read or 0,
+        "total_cached_tokens": usage.cached_input_tokens or 0,
+        "total_output_tokens": said,
+        "total_tool_use_tokens": 0,
+        "total_thought_tokens": thought or 0,
+    }
+
+
+# ---- What the Interactions API says of models; the words for one that it does not have are ours.
+
+
+NO_MODEL = Refusal(text="Invalid input at 'model'.")
+UNKNOWN_MODEL = Refusal(text="models/{model} was not found.", status=404)
+
+
+# Stored interactions, after the types of google-genai 3.1.0 and https://ai.google.dev/gemini-api/docs/interactions
+# (read 2026-11-16).
+
+
+_PREVIOUS = "previous_interaction_id"
+_THERE = "supported only if the request is forwarded unchanged to Google"
+
+
+def _missing(name: str) -> Refusal:
+    return Refusal(text=f"Interaction with id '{name[:200]}' not found.", status=404)
+
+
+def _no_previous(name: str) -> Refusal:
+    return _missing(name).replace(param=_PREVIOUS)
+
+
+def _deleted(name: str) -> dict[str, Any]:
+    return {}
+
+
+def _shown(answer: dict[str, Any], items: list[Any], query: Query) -> dict[str, Any]:
+    """The interaction; with its input, if the query asks for that."""
+    is_asked = any(query.get(name, ["false"])[-1].lower() in ("true", "1") for name in _INPUT)
+    return {**answer, "input": items} if is_asked else answer
+
+
+_INPUT = ("include_input", "includeInput")
+
+STORED = StoredAnswers(
+    dialect="gemini-interactions",
+    noun="interaction",
+    previous=_PREVIOUS,
+    output="steps",
+    goes_on=("completed", "incomplete", "requires_action"),
+    ended=("completed", "incomplete", "requires_action", "failed", "cancelled"),
+    only_there={
+        "background": f"background interactions are {_THERE}; remove `background`",
+        "continuation_token": f"continuation_token is {_THERE}; repeat the request without it",
+        "environment": f"environment is {_THERE}; remove it",
+    },
+    lost=("entity was not found", "interaction"),
+    items_of=steps_of,
+    missing=_missing,
+    no_previous=_no_previous,
+    cannot_cancel="Only interactions that run in the background can be cancelled.",
+    deleted=_deleted,
+    shown=_shown,
+)

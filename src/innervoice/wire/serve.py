@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from innervoice.canon.messages import Message, Role
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Media, Opaque, Part, Text, ToolCall, ToolResult
 from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request
+from innervoice.canon.response import Response
 from innervoice.canon.tools import tools_from
+from innervoice.canon.value import Value
 from innervoice.errors import DecodeError, UsageError
 from innervoice.frames.frame import Frame
 from innervoice.wire.json_access import as_dict
@@ -24,15 +26,28 @@ from innervoice.wire.protocol import Reader
 from innervoice.wire.refusals import Refusal
 
 __all__ = [
+    "NO_MODEL",
+    "NO_TIME",
+    "UNKNOWN_MODEL",
+    "ModelFacts",
+    "ModelListing",
     "OpenCalls",
+    "Query",
     "ReceivedMembers",
     "Server",
     "Spelling",
+    "StoredAnswers",
     "UserContent",
     "assistant_turn",
     "check_message",
     "checked_messages",
     "claude_setting",
+    "known",
+    "openai_error",
+    "openai_model",
+    "openai_models",
+    "own_part",
+    "own_word",
     "request_of",
     "schema_format",
     "setting_of",
@@ -42,7 +57,11 @@ __all__ = [
 
 
 class Server(Protocol):
-    """The interface of every `serve_request.py` in addition to `read_request`: the errors of a dialect. `answer.py` writes answers."""
+    """The interface of every `serve.py`: a dialect's requests and errors. `answer.py` writes answers."""
+
+    def read_request(self, body: dict[str, Any]) -> Request:
+        """Reads the body of a request."""
+        ...
 
     def write_error(self, refusal: Refusal) -> dict[str, Any]:
         """The body of a refusal."""
@@ -304,3 +323,158 @@ def with_role(role: Role, parts: tuple[Part, ...], dialect: str, rest: dict[str,
     """A message that keeps the other members of its wire form."""
     origin = Origin(dialect=dialect, block=rest) if rest else None
     return Message(role, parts, origin)
+
+
+# ---- What the dialects share about how an answer ends and what errors look like.
+
+
+def own_part(part: Part, dialect: str) -> Part | None:
+    """A part without the block of another dialect; None for a foreign opaque block."""
+    origin = part.origin
+    if origin is None or origin.dialect == dialect:
+        return part
+    if isinstance(part, Opaque) and origin.dialect is not None:
+        return None
+    return part.replace(origin=origin.replace(block=None, seals=()))
+
+
+def own_word(answer: Response, dialect: str) -> str | None:
+    """The finish reason as received, if it was received in this dialect."""
+    came_from = answer.origin.dialect if answer.origin else None
+    return answer.wire_finish_reason if came_from in (None, dialect) else None
+
+
+def openai_error(refusal: Refusal) -> dict[str, Any]:
+    """The body of an error as OpenAI and related APIs write it."""
+    usual = "invalid_request_error"
+    if refusal.status >= 500:
+        usual = "server_error"
+    elif refusal.status == 429:
+        usual = "requests"
+    error = {
+        "message": refusal.text,
+        "type": refusal.type or usual,
+        "param": refusal.param,
+        "code": refusal.code,
+    }
+    return {"error": error}
+
+
+# ---- How an API stores answers: how a request continues from one, and how its servers answer requests for one.
+#
+# Two APIs have that: OpenAI's Responses and Google's Interactions. Each has its row in `stored.py` of its folder.
+
+
+Query: TypeAlias = dict[str, list[str]]
+"""The query of a request: name -> values."""
+
+
+class StoredAnswers(Value, frozen=True, kw_only=True):
+    """The facts of one API."""
+
+    dialect: str
+    noun: str
+    """What the API calls an answer; the last event of a stream has it under this name."""
+    previous: str
+    """The member of a request with the id of the answer to continue from."""
+    output: str
+    """The member of an answer with the model's items."""
+    goes_on: tuple[str, ...]
+    """The statuses of answers that can be continued."""
+    ended: tuple[str, ...]
+    """The statuses of answers that are stored."""
+    confirmed_by: str | None = None
+    """The member with which the provider confirms that it stored an answer; None: it stores every answer unless the request forbids it."""
+    reference: str | None = None
+    """The type of items that only name an earlier one; None: there are none."""
+    conversation: str | None = None
+    """The member that names a conversation which only the provider has."""
+    echoed: tuple[str, ...] = ()
+    """Members of its request that an answer repeats, in addition to `previous`."""
+    only_there: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    """Members that only a provider itself can obey -> the error for a request that needs another."""
+    lost: tuple[str, ...]
+    """Words, in lower case, of the error for an answer that the provider no longer has."""
+    items_of: Callable[[Any], list[Any]]
+    """The items of a request's input."""
+    missing: Callable[[str], Refusal]
+    """The error for a request for an answer that does not exist."""
+    no_previous: Callable[[str], Refusal]
+    """The error for a request that continues from an answer that does not exist."""
+    no_item: Callable[[str], Refusal] | None = None
+    """The error for a reference to an item that does not exist."""
+    cannot_cancel: str
+    """Why an answer that was not made in the background cannot be cancelled."""
+    deleted: Callable[[str], dict[str, Any]]
+    """The response to the deletion of an answer."""
+    shown: Callable[[dict[str, Any], list[Any], Query], dict[str, Any]]
+    """The response to a request for an answer: (answer, items of its input, query) -> body."""
+    listed: Callable[[str, list[Any], Query], dict[str, Any]] | None = None
+    """A page of the input of an answer: (id, items, query) -> body."""
+
+
+# ---- How a server describes its models: the facts that any dialect can express, and OpenAI's form of them.
+
+
+NO_TIME = "1970-01-01T00:00:00Z"
+"""The API requires a time, and none is known; Anthropic also writes this one for an unknown date."""
+
+
+NO_MODEL = Refusal(text="you must provide a model parameter")
+UNKNOWN_MODEL = Refusal(
+    text="The model `{model}` does not exist or you do not have access to it.",
+    status=404,
+    code="model_not_found",
+)
+
+
+class ModelFacts(NamedTuple):
+    """The facts about a model."""
+
+    name: str
+    owner: str
+    context: int | None = None
+    """The size of its context window in tokens; None: unknown."""
+    output: int | None = None
+    """Its maximum output in tokens; None: unknown."""
+    reasons: bool = False
+
+
+class ModelListing(Protocol):
+    """The interface of every `serve.py` for lists of models."""
+
+    NO_MODEL: Refusal
+    """The refusal of a request without a model."""
+    UNKNOWN_MODEL: Refusal
+    """The refusal for a model that the server does not have."""
+
+    def model_list(self, models: Sequence[ModelFacts]) -> dict[str, Any]:
+        """The list of models as a server sends it."""
+        ...
+
+    def model_card(self, model: ModelFacts) -> dict[str, Any]:
+        """The server's description of one model."""
+        ...
+
+
+def known(**members: Any) -> dict[str, Any]:
+    """The members that have a value: unknown ones are left out, not guessed."""
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def openai_model(model: ModelFacts) -> dict[str, Any]:
+    """One model; OpenAI reports no sizes, so they have the names that other servers of this API use.
+
+    `context_length` is OpenRouter's, `context_window` and `max_completion_tokens` are Groq's.
+    """
+    sizes = known(
+        context_length=model.context,
+        context_window=model.context,
+        max_completion_tokens=model.output,
+    )
+    return {"id": model.name, "object": "model", "created": 0, "owned_by": model.owner, **sizes}
+
+
+def openai_models(models: Sequence[ModelFacts]) -> dict[str, Any]:
+    """The list of models."""
+    return {"object": "list", "data": [openai_model(model) for model in models]}

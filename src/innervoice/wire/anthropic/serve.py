@@ -2,32 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text
 from innervoice.canon.request import Request
-from innervoice.wire.anthropic.media import read_media
+from innervoice.canon.response import FinishReason, Response
+from innervoice.canon.usage import Usage
+from innervoice.frames.frame import Frame
 from innervoice.wire.anthropic.read import AnthropicReader
-from innervoice.wire.anthropic.serve_response import (
-    write_error,
-    write_stream_error,
-)
+from innervoice.wire.anthropic.write import read_media
 from innervoice.wire.json_access import as_dict, as_text
 from innervoice.wire.protocol import Context
-from innervoice.wire.serve_request import (
+from innervoice.wire.refusals import Refusal
+from innervoice.wire.serve import (
+    NO_TIME,
+    ModelFacts,
     UserContent,
     assistant_turn,
     checked_messages,
     claude_setting,
+    known,
+    own_word,
     request_of,
     schema_format,
     with_role,
     without,
 )
 
-__all__ = ["read_request", "write_error", "write_stream_error"]
+__all__ = [
+    "NO_MODEL",
+    "UNKNOWN_MODEL",
+    "counted_input",
+    "counted_output",
+    "model_card",
+    "model_list",
+    "read_request",
+    "stop_reason",
+    "write_error",
+    "write_stream_error",
+]
 
 
 def _read_block(block: dict[str, Any]) -> Part | None:
@@ -106,3 +123,93 @@ def _message(message: dict[str, Any]) -> Message:
     if role == "system":
         return with_role("system", tuple(parts), "anthropic", {"role": "system", **beside})
     return with_role("user", tuple(parts), "anthropic", beside)
+
+
+# ---- How an answer of Anthropic's Messages API ends: its reasons, its counts, and its errors.
+
+
+_DIALECT = "anthropic"
+_WORDS: dict[FinishReason | None, str] = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "tool_calls": "tool_use",
+    "content_filter": "refusal",
+    "refusal": "refusal",
+    "pause": "pause_turn",
+    "error": "end_turn",  # the API has no word for it: it sends an error instead of a message
+}
+_ERRORS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    409: "conflict_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    500: "api_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
+
+
+def write_error(refusal: Refusal) -> dict[str, Any]:
+    """The body of a refusal."""
+    usual = "invalid_request_error" if refusal.status < 500 else "api_error"
+    kind = refusal.type or _ERRORS.get(refusal.status, usual)
+    error: dict[str, Any] = {"type": kind, "message": refusal.text}
+    if isinstance(refusal.code, str):
+        error["details"] = {"error_code": refusal.code}
+    return {"type": "error", "error": error, "request_id": None}
+
+
+def write_stream_error(refusal: Refusal) -> Frame:
+    """An error in the middle of a stream."""
+    return Frame(dump_json(write_error(refusal)), "error")
+
+
+def stop_reason(answer: Response) -> str | None:
+    return own_word(answer, _DIALECT) or _WORDS.get(answer.finish_reason)
+
+
+def counted_input(usage: Usage) -> dict[str, Any]:
+    """The input token counts; the API counts cached tokens separately."""
+    cached = usage.cached_input_tokens
+    plain = {"input_tokens": (usage.input_tokens or 0) - (cached or 0)}
+    return plain if cached is None else {**plain, "cache_read_input_tokens": cached}
+
+
+def counted_output(usage: Usage) -> dict[str, Any]:
+    """The tokens of the answer, thinking included."""
+    output = {"output_tokens": usage.output_tokens or 0}
+    thought = usage.reasoning_tokens
+    if thought is None:
+        return output
+    return {**output, "output_tokens_details": {"thinking_tokens": thought}}
+
+
+# ---- blocks ---------------------------------------------------------------------------------------
+
+
+# ---- How Anthropic's API describes its models.
+
+
+NO_MODEL = Refusal(text="model: Field required")
+UNKNOWN_MODEL = Refusal(text="model: {model}", status=404)
+
+
+def model_card(model: ModelFacts) -> dict[str, Any]:
+    sizes = known(
+        max_input_tokens=model.context,
+        # Not in Anthropic's API: Claude Code reads it in a gateway's list.
+        context_window=model.context,
+        max_tokens=model.output,
+    )
+    named = {"type": "model", "id": model.name, "display_name": model.name, "created_at": NO_TIME}
+    return {**named, **sizes}
+
+
+def model_list(models: Sequence[ModelFacts]) -> dict[str, Any]:
+    listed = [model_card(model) for model in models]
+    first, last = (models[0].name, models[-1].name) if models else (None, None)
+    return {"data": listed, "has_more": False, "first_id": first, "last_id": last}

@@ -1,0 +1,380 @@
+"""The server's side of the Responses API: reads requests, writes errors and lists of models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innervoice.canon.jsontext import dump_json
+from innervoice.canon.messages import Message, user
+from innervoice.canon.origin import Origin
+from innervoice.canon.parts import Opaque
+from innervoice.canon.request import Request
+from innervoice.canon.response import Response
+from innervoice.canon.usage import Usage
+from innervoice.frames.frame import Frame
+from innervoice.wire.json_access import as_dict, as_list, as_text
+from innervoice.wire.protocol import Context
+from innervoice.wire.refusals import Refusal, Refused
+from innervoice.wire.responses.read import INCOMPLETE, ResponsesReader
+from innervoice.wire.responses.write import read_media
+from innervoice.wire.serve import (
+    NO_MODEL,
+    Query,
+    StoredAnswers,
+    UserContent,
+    assistant_turn,
+    checked_messages,
+    openai_error,
+    own_word,
+    request_of,
+    setting_of,
+    with_role,
+    without,
+)
+from innervoice.wire.serve import openai_model as model_card
+from innervoice.wire.serve import openai_models as model_list
+
+__all__ = [
+    "NO_MODEL",
+    "STORED",
+    "UNKNOWN_MODEL",
+    "model_card",
+    "model_list",
+    "read_request",
+    "response_body",
+    "write_error",
+    "write_stream_error",
+]
+
+_CONTENT = UserContent("openai-responses", read_media)
+_OPTIONS = ("temperature", "top_p", "tools", "parallel_tool_calls", "stream")
+_CHOICES = ("auto", "none", "required", "any")
+_SUMMARIES = ("auto", "concise", "detailed")
+_RESULTS = ("function_call_output", "custom_tool_call_output")
+
+
+def read_request(body: dict[str, Any]) -> Request:
+    """Reads a body. The API stores by default."""
+    read = {"model", "input", "store", "tool_choice", *_OPTIONS}
+    known = {name: body.get(name) for name in _OPTIONS}
+    known["store"] = body.get("store") is not False
+    if isinstance(body.get("instructions"), str):
+        known["system"] = body["instructions"]
+        read.add("instructions")
+    if isinstance(body.get("max_output_tokens"), int):
+        known["max_tokens"] = body["max_output_tokens"]
+        read.add("max_output_tokens")
+    elsewhere: dict[str, Any] = {}
+    known["tool_choice"] = _choice(body.get("tool_choice"), elsewhere)
+    text, reasoning = as_dict(body.get("text")), as_dict(body.get("reasoning"))
+    if as_dict(text.get("format")):
+        known["response_format"] = text["format"]
+        text = without(text, "format")
+    asked = {"effort": as_text(reasoning.get("effort"))}
+    summary = reasoning.get("summary")
+    if summary in _SUMMARIES:
+        asked["show"] = "summary"
+    setting = setting_of({name: value for name, value in asked.items() if value})
+    if setting is not None:
+        known["reasoning"] = setting
+        # "auto" is written for a summary; any other word is kept next to it.
+        reasoning = without(reasoning, "effort", *(["summary"] if summary == "auto" else []))
+    changed = {"text": text, "reasoning": reasoning}
+    read |= {name for name, left in changed.items() if not left}
+    changed = {name: left for name, left in changed.items() if left}
+    messages = _messages(body.get("input"))
+    return request_of(
+        {**body, **changed}, "openai-responses", messages, known, read, elsewhere=elsewhere
+    )
+
+
+def _choice(choice: Any, elsewhere: dict[str, Any]) -> Any:
+    match choice:
+        case {"type": "function", "name": str(name), **rest} if not rest and name not in _CHOICES:
+            return name
+        case {"type": "custom", "name": str(name)}:
+            elsewhere["tool_choice"] = (choice, name)
+        case {"type": "allowed_tools", "mode": "auto" | "required" as mode}:
+            elsewhere["tool_choice"] = (choice, mode)
+        case _:
+            pass
+    return choice
+
+
+def _messages(value: Any) -> list[Message]:
+    if isinstance(value, str):
+        return [user(value)]
+    messages: list[Message] = []
+    turn: list[dict[str, Any]] = []
+
+    def close() -> None:
+        if turn:
+            answer = {"object": "response", "status": "completed", "output": list(turn)}
+            messages.append(assistant_turn(ResponsesReader(Context()), answer))
+            turn.clear()
+
+    for item in checked_messages(value, "input"):
+        kind, role = item.get("type") or "message", item.get("role")
+        if kind == "message" and role != "assistant":
+            close()
+            messages.append(_said(item))
+        elif kind in _RESULTS:
+            close()
+            more = item if item.keys() - {"type", "call_id", "output", "id", "status"} else None
+            rest = {"type": kind} if kind != "function_call_output" else {}
+            result = _CONTENT.result(item.get("call_id"), item.get("output"), block=more)
+            messages.append(with_role("tool", (result,), "openai-responses", rest))
+        elif str(kind).endswith("_output") or kind in (
+            "item_reference",
+            "configuration_update",
+            "additional_tools",
+        ):
+            close()
+            raw = Opaque(item, origin=Origin(dialect="openai-responses", item="input"))
+            messages.append(Message("user", (raw,)))
+        else:
+            turn.append(_answered(item))
+    close()
+    return messages
+
+
+def _said(item: dict[str, Any]) -> Message:
+    role = item.get("role")
+    rest = {} if role in ("system", "user") else {"role": role}
+    name = "system" if role in ("system", "developer") else "user"
+    return with_role(name, _CONTENT.parts(item.get("content")), "openai-responses", rest)  # type: ignore[arg-type]
+
+
+def _answered(item: dict[str, Any]) -> dict[str, Any]:
+    """An item of the model; a message may be shortened to one text."""
+    content = item.get("content")
+    if isinstance(content, str):
+        return {**item, "type": "message", "content": [{"type": "output_text", "text": content}]}
+    return {**item, "type": item.get("type", "message")}
+
+
+# ---- The body around the items of a response: its status, its counts, and its errors.
+
+
+_DIALECT = "openai-responses"
+_CREATED = 1_767_225_600
+"""The first second of 2026: the API requires a time, and none is known."""
+_STATUSES = ("completed", "incomplete", "failed", "cancelled")
+_REASONS = {"length": "max_output_tokens", "content_filter": "content_filter", "pause": "steered"}
+
+
+def response_body(answer: Response, output: list[dict[str, Any]]) -> dict[str, Any]:
+    """The body around the items; members that echo the request have the API's defaults."""
+    status, reason = ending(answer)
+    return {
+        "id": answer.id or "resp_0",
+        "object": "response",
+        "created_at": _CREATED,
+        "status": status,
+        "error": failure_of(answer) if status == "failed" else None,
+        "incomplete_details": {"reason": reason} if reason else None,
+        "instructions": None,
+        "max_output_tokens": None,
+        "metadata": {},
+        "model": answer.model or "",
+        "output": output,
+        "parallel_tool_calls": True,
+        "previous_response_id": None,
+        "reasoning": {"effort": None, "summary": None},
+        "temperature": 1.0,
+        "text": {"format": {"type": "text"}},
+        "tool_choice": "auto",
+        "tools": [],
+        "top_p": 1.0,
+        "truncation": "disabled",
+        "usage": counted(answer.usage),
+    }
+
+
+def write_error(refusal: Refusal) -> dict[str, Any]:
+    """The body of an error."""
+    return openai_error(refusal)
+
+
+def write_stream_error(refusal: Refusal) -> Frame:
+    """An error in the middle of a stream; its sequence number is unknown here, so it is 0."""
+    event = {
+        "type": "error",
+        "code": refusal.code,
+        "message": refusal.text,
+        "param": refusal.param,
+        "sequence_number": 0,
+    }
+    return Frame(dump_json(event), "error")
+
+
+# ---- the response ----------------------------------------------------------------------------------
+
+
+def ending(answer: Response) -> tuple[str, str | None]:
+    """The status, and the reason of one that is incomplete."""
+    word = own_word(answer, _DIALECT)
+    if word in INCOMPLETE:
+        return "incomplete", word
+    if word in _STATUSES:
+        return word, None
+    if reason := _REASONS.get(answer.finish_reason or ""):
+        return "incomplete", reason
+    return "failed" if answer.finish_reason == "error" else "completed", None
+
+
+def failure_of(answer: Response) -> dict[str, Any]:
+    error = answer.error
+    code = error.code if error and isinstance(error.code, str) else "server_error"
+    message = (error and error.message) or "The model failed to generate a response."
+    return {"code": code, "message": message}
+
+
+def counted(usage: Usage) -> dict[str, Any] | None:
+    """The counts; the details are always included, as in the API."""
+    known = (usage.input_tokens, usage.output_tokens)
+    if known == (None, None):
+        return None
+    read, written = (count or 0 for count in known)
+    cached = usage.cached_input_tokens or 0
+    return {
+        "input_tokens": read,
+        "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": 0},
+        "output_tokens": written,
+        "output_tokens_details": {"reasoning_tokens": usage.reasoning_tokens or 0},
+        "total_tokens": read + written,
+    }
+
+
+# ---- items -----------------------------------------------------------------------------------------
+
+
+# ---- How OpenAI's API describes its models; an unknown one is an invalid request in Responses.
+
+
+UNKNOWN_MODEL = Refusal(
+    text="The requested model '{model}' does not exist.", code="model_not_found", param="model"
+)
+
+
+# ---- Stored responses, and the list of the items that a request had as its input.
+
+
+_PREVIOUS = "previous_response_id"
+_LONGEST_NAME = 200
+_USUAL, _MOST = 20, 100
+_STARTS = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
+"""Types of items -> what their ids begin with."""
+
+
+def _items_of(value: Any) -> list[Any]:
+    """The items as they came; words alone are a message of the user's."""
+    return [{"role": "user", "content": value}] if isinstance(value, str) else as_list(value)
+
+
+def _missing(name: str) -> Refusal:
+    return Refusal(text=f"Response with id '{name[:_LONGEST_NAME]}' not found.", status=404)
+
+
+def _no_previous(name: str) -> Refusal:
+    return Refusal(
+        text=f"Previous response with id '{name[:_LONGEST_NAME]}' not found.",
+        code="previous_response_not_found",
+        param=_PREVIOUS,
+    )
+
+
+def _no_item(name: str) -> Refusal:
+    text = f"Item with id '{name[:_LONGEST_NAME]}' not found."
+    return Refusal(text=text, status=404, param="input")
+
+
+def _deleted(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "response", "deleted": True}
+
+
+def _shown(answer: dict[str, Any], items: list[Any], query: Query) -> dict[str, Any]:
+    return answer
+
+
+# ---- input items -----------------------------------------------------------------------------------------
+
+
+def _listed(name: str, items: list[Any], query: Query) -> dict[str, Any]:
+    """One page of the items of a request; raises `Refused` for an invalid query."""
+    suffix = name.removeprefix("resp_")
+    items = [_item(item, f"{suffix}_{number}") for number, item in enumerate(items)]
+    limit = _limit(query.get("limit", [str(_USUAL)])[-1])
+    order = query.get("order", ["desc"])[-1]
+    if order not in ("asc", "desc"):
+        raise Refused(Refusal(text="order must be asc or desc", param="order"))
+    if order == "desc":
+        items.reverse()
+    if after := query.get("after", [""])[-1]:
+        names = [item["id"] for item in items]
+        if after not in names:
+            text = f"after must be the id of an item of this response, not {after[:80]!r}"
+            raise Refused(Refusal(text=text, param="after"))
+        items = items[names.index(after) + 1 :]
+    page = items[:limit]
+    return {
+        "object": "list",
+        "data": page,
+        "first_id": page[0]["id"] if page else None,
+        "last_id": page[-1]["id"] if page else None,
+        "has_more": len(items) > limit,
+    }
+
+
+def _limit(given: str) -> int:
+    if not (given.isascii() and given.isdecimal() and len(given) < 4 and 1 <= int(given) <= _MOST):
+        text = f"limit must be a number from 1 to {_MOST}"
+        raise Refused(Refusal(text=text, param="limit"))
+    return int(given)
+
+
+def _item(given: Any, suffix: str) -> dict[str, Any]:
+    """An item as the API lists it: with a type and an id, and the words of a message as an entry."""
+    item: dict[str, Any] = dict(given) if isinstance(given, dict) else {"content": given}
+    kind = str(item.get("type") or "message")
+    name = item.get("id")
+    if not isinstance(name, str) or not name:
+        name = f"{_STARTS.get(kind, 'item')}_{suffix}"
+    item = {**item, "type": kind, "id": name}
+    if kind == "message":
+        item.setdefault("role", "user")
+        item.setdefault("status", "completed")
+        if isinstance(item.get("content"), str):
+            entry = "output_text" if item["role"] == "assistant" else "input_text"
+            more: dict[str, Any] = {"annotations": []} if entry == "output_text" else {}
+            item["content"] = [{"type": entry, "text": item["content"], **more}]
+    return item
+
+
+STORED = StoredAnswers(
+    dialect="openai-responses",
+    noun="response",
+    previous=_PREVIOUS,
+    output="output",
+    goes_on=("completed", "incomplete"),
+    ended=("completed", "incomplete", "failed", "cancelled"),
+    confirmed_by="store",
+    reference="item_reference",
+    conversation="conversation",
+    echoed=("store", "metadata"),
+    only_there={
+        "background": "background responses are supported only if the request is forwarded unchanged to a provider that has "
+        "them; remove `background`",
+        "conversation": "stored conversations are supported only if the request is forwarded unchanged to the provider that "
+        "has them; use previous_response_id, or send all items in `input`",
+    },
+    lost=("previous response", "item with id"),
+    items_of=_items_of,
+    missing=_missing,
+    no_previous=_no_previous,
+    no_item=_no_item,
+    cannot_cancel="Cannot cancel a synchronous response.",
+    deleted=_deleted,
+    shown=_shown,
+    listed=_listed,
+)
