@@ -59,7 +59,7 @@ GROUPS = {
     "write": Group(
         "Write answers",
         "Answers in any provider's form, for servers.",
-        ("encode_response", "encode_stream", "StreamEncoder"),
+        ("encode_response", "written", "WrittenAnswer", "encode_stream", "StreamEncoder"),
     ),
 }  # fmt: skip
 _MODULES = {

@@ -92,3 +92,18 @@ def test_what_cannot_be_done_is_said():
         iv.convert(iv.system("x"), to="anthropic")
     with pytest.raises(iv.DecodeError):
         iv.convert(["no", "messages"])
+
+
+@pytest.mark.parametrize("to", DIALECTS)
+def test_reasoning_in_tags_is_reasoning_elsewhere(to):
+    """Tags are how one host writes its reasoning; in its own dialect they stay, in another they would be the answer."""
+    text = "<think>a</think>b"
+    body = {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]}  # fmt: skip
+
+    answer = iv.convert(iv.decode(body, provider="together"), to=to)
+
+    if to == "openai-chat":
+        assert text == answer["choices"][0]["message"]["content"]
+    else:
+        back = iv.decode(answer, dialect=to, inline="off")
+        assert ("a", "b") == (back.thinking, back.text)

@@ -7,7 +7,7 @@ import innervoice
 
 NAMES = {
     "DecodeError", "Event", "Failure", "Finish", "Heartbeat", "InnervoiceError", "Markup", "Media", "Message", "Note",
-    "Opaque", "Origin", "Part", "PartEnd", "PartStart", "ProviderError", "Reasoning", "ReasoningReport", "Recast", "Request", "Decision", "Problem", "lint", "repair", "Plan", "plan", "trim", "RuleError", "Tool", "Wire", "assistant", "decode_request", "encode", "encode_response", "encode_stream", "system", "tool_result", "user", "Response", "Splitter", "StreamDecoder", "StreamEncoder", "StructuredResponse",
+    "Opaque", "Origin", "Part", "PartEnd", "PartStart", "ProviderError", "Reasoning", "ReasoningReport", "Recast", "Request", "Decision", "Problem", "lint", "repair", "Plan", "plan", "trim", "RuleError", "Tool", "Wire", "assistant", "decode_request", "encode", "encode_response", "encode_stream", "written", "WrittenAnswer", "system", "tool_result", "user", "Response", "Splitter", "StreamDecoder", "StreamEncoder", "StructuredResponse",
     "Text", "TextDelta", "Thinking", "ThinkingDelta", "ToolCall", "ToolCallDelta", "ToolResult", "Usage", "UsageError",
     "AnswerInterruptedError", "AsyncClient", "AuthenticationError", "BadRequestError", "Client", "ConnectionFailedError", "NotFoundError",
     "OverloadedError", "RateLimitError", "ServerError", "TimedOutError", "TransportError",

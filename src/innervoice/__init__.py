@@ -26,8 +26,13 @@ _HOME = {
         "TransportError",
         "UsageError",
     ),
-    "answering.stream_encoder": ("StreamEncoder",),
-    "answering.writing": ("encode_response", "encode_stream"),
+    "answering.writing": (
+        "StreamEncoder",
+        "WrittenAnswer",
+        "encode_response",
+        "encode_stream",
+        "written",
+    ),
     "canon.events": (
         "Event",
         "Finish",

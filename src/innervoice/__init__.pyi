@@ -1,13 +1,19 @@
 # The public names, as `__init__.py` offers them.
 
-from innervoice.answering.stream_encoder import (
+from innervoice.answering.writing import (
     StreamEncoder as StreamEncoder,
+)
+from innervoice.answering.writing import (
+    WrittenAnswer as WrittenAnswer,
 )
 from innervoice.answering.writing import (
     encode_response as encode_response,
 )
 from innervoice.answering.writing import (
     encode_stream as encode_stream,
+)
+from innervoice.answering.writing import (
+    written as written,
 )
 from innervoice.canon.events import (
     Event as Event,

@@ -13,6 +13,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from innervoice.answering.writing import exact_answer
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Part
 from innervoice.canon.request import Request
@@ -20,7 +21,6 @@ from innervoice.canon.response import Response
 from innervoice.decoding import decode
 from innervoice.errors import UsageError
 from innervoice.sessions.foreign import history_from
-from innervoice.wire.answers import write_answer
 from innervoice.wire.dialects import (
     DIALECTS,
     HISTORY_MEMBERS,
@@ -55,7 +55,7 @@ def convert(value: Any, to: str = "innervoice") -> Any:
         # These modules are in a higher layer and need a library that may not be installed.
         return import_module(_ELSEWHERE[to]).from_innervoice(known)
     if isinstance(known, Response):
-        return write_answer(known, to)
+        return exact_answer(known, to).body
     if isinstance(known, Message):
         written = _written(known, to)
         return written[0] if len(written) == 1 else written
@@ -128,5 +128,5 @@ def _without_block(part: Part) -> Part:
 def _turn(message: Message, dialect: str) -> list[Any]:
     """A turn of the model, as the dialect's server would have sent it."""
     response = Response(parts=message.parts, ended=True, origin=message.origin)
-    body = write_answer(response, dialect)
+    body = exact_answer(response, dialect).body
     return dialect_named(dialect).turn_of(body)

@@ -150,3 +150,20 @@ def test_limits_are_apart(steps, limit, words):
     assert words in reply.body.decode()
     assert answer.is_closed
     assert reply.status == 504
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_whole_and_streamed_answers_have_the_same_notes(stream):
+    """What the client's API has no place for, and counts that are estimates, are noted in both."""
+    signed = {"text": "", "thoughtSignature": "c2VhbA=="}
+    parts = [{"executableCode": {"code": "1", "language": "PYTHON"}}, {"text": "Two."}, signed]
+    body = {"candidates": [{"content": {"parts": parts, "role": "model"}, "finishReason": "STOP"}]}
+    data = json.dumps(body).encode()
+    served = serve(Scripted(Answer(b"data: " + data + b"\n\n" if stream else data)))
+    path, request = body_of("openai-chat", BEHIND["gemini"], [iv.user(ASKED)], stream=stream)
+    reply = served.ask("POST", path, request)
+
+    assert "Two." == read(reply, "openai-chat").text
+    codes = {note.code for note in served.reports[-1].notes}
+    assert {"part_without_place", "tokens_estimated"} <= codes
+    assert read(reply, "openai-chat").usage.output_tokens

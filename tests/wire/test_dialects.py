@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import innervoice as iv
+from innervoice.answering.writing import exact_answer, exact_stream
 from innervoice.emulator.desk import Desk, desk_of
 from innervoice.errors import UsageError
 from innervoice.frames.frame import Frame
-from innervoice.wire.answers import write_answer, write_stream
 from innervoice.wire.dialect import Code, Dialect
 from innervoice.wire.dialects import (
     DEFAULT,
@@ -98,8 +98,8 @@ def test_reading_writing_serving_refusing(name):
     wire = iv.encode(iv.Request(f"{provider}/some-model", (iv.user("hi"),), dialect=name))
     read = iv.decode_request(wire.body, dialect=name)
     answer = iv.Response(parts=(iv.Text("hello"),), ended=True, finish_reason="stop")
-    body = write_answer(answer, dialect.name)
-    frames = list(write_stream(answer, dialect.name, 3))
+    body = exact_answer(answer, dialect.name).body
+    frames = list(exact_stream(answer, dialect.name, 3))
     streamed = iv.StreamDecoder(dialect=name)
     for frame in frames:
         streamed.feed(dialect.framing(frame))

@@ -10,7 +10,7 @@ import innervoice as iv
 
 DIALECT = "gemini-interactions"
 WORDS = st.from_regex("[ab☔{](?: ?[ab☔{]){0,5}", fullmatch=True)
-"""Texts that begin and end with a word: how blanks around a text are written is the same in all dialects (`answering/spacing.py`)."""
+"""Texts that begin and end with a word: how blanks around a text are written is the same in all dialects (`answering/encoder.py`)."""
 SEALS = st.sampled_from(["c2VhbA==", "b3RoZXI="])
 TEXT = st.fixed_dictionaries(
     {"type": st.just("text"), "text": WORDS},

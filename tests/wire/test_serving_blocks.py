@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import innervoice as iv
+from innervoice.answering.writing import exact_answer, exact_stream
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.origin import Markup, Origin
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage
-from innervoice.wire.answers import write_answer, write_stream
 from innervoice.wire.dialects import framing_of, server_of
 from innervoice.wire.refusals import Refusal
 from shared import SHARED, needs_shared
@@ -46,16 +46,16 @@ def answer_of(*parts: Part, **members: Any) -> Response:
 
 def stream_of(dialect: str, answer: Response, size: int) -> bytes:
     framed = framing_of(dialect)
-    return b"".join(framed(frame) for frame in write_stream(answer, dialect, size))
+    return b"".join(framed(frame) for frame in exact_stream(answer, dialect, size))
 
 
 def events_of(dialect: str, answer: Response, size: int = 7) -> list[tuple[str | None, Any]]:
-    frames = write_stream(answer, dialect, size)
+    frames = exact_stream(answer, dialect, size)
     return [(frame.name, load_json(frame.data)) for frame in frames]
 
 
 def read_whole(dialect: str, answer: Response) -> Response:
-    body = dump_json(write_answer(answer, dialect))
+    body = dump_json(exact_answer(answer, dialect).body)
     return iv.decode(body, dialect=dialect)
 
 
@@ -225,7 +225,7 @@ def test_nothing_at_all(dialect):
 @every_dialect
 def test_a_seal_goes_out_as_it_came(dialect):
     answer = answer_of(thinking(dialect, "  \n", "sig==\n"), Text(SAID))
-    whole = json.dumps(write_answer(answer, dialect))
+    whole = json.dumps(exact_answer(answer, dialect).body)
     assert json.dumps("sig==\n") in whole
 
 
@@ -333,7 +333,7 @@ def test_usage(dialect, usage):
 
 
 def test_gemini_counts_the_answer_without_thoughts():
-    written = write_answer(answer_of(Text(SAID)), GEMINI)
+    written = exact_answer(answer_of(Text(SAID)), GEMINI).body
     assert {
         "promptTokenCount": 45,
         "candidatesTokenCount": 60,
@@ -405,7 +405,7 @@ def test_gemini_order():
 def test_gemini_thought_all_its_budget_away():
     """A candidate without parts has no member for them."""
     answer = answer_of(finish_reason="length")
-    written = write_answer(answer, GEMINI)
+    written = exact_answer(answer, GEMINI).body
 
     assert {"role": "model"} == written["candidates"][0]["content"]
     assert [(None, written)] == events_of(GEMINI, answer)
@@ -499,7 +499,7 @@ def test_shapes_of_errors():
 def test_errors_in_the_middle(dialect, came):
     server, framed = server_of(dialect), framing_of(dialect)
     answer = answer_of(thinking(dialect, "", "sig=="), Text(SAID))
-    frames = [*write_stream(answer, dialect, 3)][:came]
+    frames = [*exact_stream(answer, dialect, 3)][:came]
     failed = server.write_stream_error(Refusal(text="Overloaded", status=529))
     stream = b"".join(map(framed, [*frames, failed]))
 
@@ -619,7 +619,7 @@ def test_recordings(dialect):
     assert len(bodies) > 25
     for body in bodies:
         answer = iv.decode(body, dialect=dialect)
-        written = write_answer(answer, dialect)
+        written = exact_answer(answer, dialect).body
         if isinstance(body, dict):
             assert content_of(dialect, body) == content_of(dialect, written)
         whole = iv.decode(written, dialect=dialect)

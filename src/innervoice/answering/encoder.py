@@ -14,8 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from innervoice.answering.outgoing import OutgoingPart, skip_sent
-from innervoice.answering.spacing import AnswerSpacing
 from innervoice.canon.events import (
     Event,
     Finish,
@@ -31,11 +29,11 @@ from innervoice.canon.events import (
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.notes import Note
 from innervoice.canon.origin import Origin
-from innervoice.canon.parts import Part, Text, Thinking, ToolCall
+from innervoice.canon.parts import Part, Text, Thinking, ToolCall, is_inline
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.views import BLANKS
 from innervoice.errors import UsageError
-from innervoice.folding import PartFolder
+from innervoice.folding import FoldedPart, PartFolder, content_of
 from innervoice.frames.frame import Frame
 from innervoice.frames.sse import sse_bytes
 from innervoice.inline.marks import Place
@@ -43,16 +41,240 @@ from innervoice.wire.answer import AnswerWriter
 from innervoice.wire.free_form import input_of_function, is_free_form
 from innervoice.wire.refusals import Refusal
 
-__all__ = ["AnswerEncoder"]
+__all__ = ["AnswerEncoder", "AnswerSpacing", "OutgoingPart", "ReasoningSpacing", "skip_sent"]
+
+# ---- A part on its way out: how much of it was received, and how much was written.
+
+
+class OutgoingPart(FoldedPart):
+    """A part, and how much of it was written. `pieces` is the rest."""
+
+    __slots__ = (
+        "block_start", "is_written", "length", "number", "sent", "sent_length", "spacing", "was_closed", "written",
+    )  # fmt: skip
+
+    def __init__(self, part: Part) -> None:
+        super().__init__(part)
+        self.number: int | None = None
+        """The number of its block while that is open."""
+        self.is_written = False
+        self.was_closed = False
+        """Whether its block was ended before the part was."""
+        self.block_start = 0
+        """The index in `sent` of the first piece of the last block."""
+        self.sent: list[str] = []
+        self.sent_length = 0
+        self.written: list[str] | None = None
+        """The text as it was written, if its white space was changed."""
+        self.spacing = ReasoningSpacing() if is_inline(part) else None
+        self.length = 0
+        if text := content_of(part):
+            self.add(text)
+
+    def add(self, text: str) -> None:
+        self.pieces.append(text)
+        self.length += len(text)
+
+    @property
+    def is_said(self) -> bool:
+        """Whether all of its text was written, and no more follows; its seal may."""
+        return not self.is_open and not self.pieces
+
+    def end(self, part: Part) -> None:
+        """Sets the whole part; text that was received stays to be written."""
+        self.part, self.is_open = part, False
+        if self.spacing is None and isinstance(part, Thinking) and is_inline(part):
+            self.spacing = ReasoningSpacing()
+        came = self.sent_length + sum(map(len, self.pieces))
+        if len(rest := content_of(part)) > came:
+            self.add(rest[came:])
+
+    def pass_on(self, text: str, spaced: str) -> None:
+        """Adds a piece that is written immediately."""
+        self.sent.append(text)
+        self.length += len(text)
+        self.sent_length += len(text)
+        self.note_spacing(text, spaced)
+
+    def note_spacing(self, text: str, spaced: str) -> None:
+        """Records how the last piece was written."""
+        if self.written is not None:
+            self.written.append(spaced)
+        elif spaced != text:
+            self.written = [*self.sent[:-1], spaced]
+
+    def become(self, part: Part) -> int:
+        """Sets another part in place of one of which nothing was written; returns its length."""
+        self.part = part
+        self.pieces.clear()
+        self.length = 0
+        if text := content_of(part):
+            self.add(text)
+        return self.length
+
+    def take(self, most: int) -> str:
+        """The text up to this character that was not written yet."""
+        if most <= self.sent_length or not self.pieces:
+            return ""
+        text = self.pieces[0] if len(self.pieces) == 1 else "".join(self.pieces)
+        self.pieces.clear()
+        count = most - self.sent_length
+        if count < len(text):
+            self.pieces.append(text[count:])
+            text = text[:count]
+        self.sent.append(text)
+        self.sent_length += len(text)
+        return text
+
+    def leave(self) -> None:
+        """Ends its block here; what follows is in another."""
+        self.was_closed, self.block_start = True, len(self.sent)
+
+    def now(self) -> Part:
+        """The part, or as much of it as was received."""
+        if not self.is_open:
+            return self.part
+        return self._with("".join([*self.sent, *self.pieces])).replace(complete=False)
+
+    def so_far(self) -> Part:
+        """The content of the part in its last block, without the wire block that comes only with its end."""
+        written = self.sent if self.written is None else self.written
+        return self._with("".join(written[self.block_start :]))
+
+    def whole(self) -> Part:
+        """The part as it ended."""
+        part = self.part
+        if self.written is not None and isinstance(part, (Text, Thinking)):
+            return part.replace(text="".join(self.written))
+        return part
+
+    def _with(self, text: str) -> Part:
+        match self.part:
+            case Text():
+                return Text(text)
+            case Thinking(form=form):
+                return Thinking(text, form)
+            case ToolCall(id=call_id, name=name):
+                return ToolCall(call_id, name, text)
+            case _:
+                return self.part
+
+
+def skip_sent(sent: str, parts: list[OutgoingPart]) -> str:
+    """Removes what was sent from the beginnings of these parts; returns what none of them begins with."""
+    for part in parts:
+        if not sent or part.sent:
+            continue
+        same = _shared(sent, content_of(part.part))
+        if same:
+            part.take(same)
+            part.leave()
+        sent = sent[same:]
+    return sent
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters two texts have in common at their beginning."""
+    if one.startswith(other) or other.startswith(one):
+        return min(len(one), len(other))
+    return next(at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1])
+
+
+# White space next to reasoning that was cut out of a text, in an answer that is written as it arrives (rule S7).
+#
+# The views of a whole response know what follows (`canon/views.py`). Here only the text after a cut is known: white space before it
+# has already been written.
+
+
+class AnswerSpacing:
+    """The text of one answer, piece by piece."""
+
+    _held = (
+        ""  # white space at the beginning of the answer or after a cut, until something follows it
+    )
+    _last = ""  # the last character that was written
+    is_cut = False  # reasoning was cut out since
+
+    def cut(self) -> None:
+        """Reasoning was cut out here."""
+        self.is_cut = True
+
+    def feed(self, text: str, *, has_gap: bool = False) -> str:
+        """What is written of a piece now; with a gap, a part before it was left out."""
+        if has_gap and self._last and not self._last.isspace() and not text[:1].isspace():
+            text = f"\n\n{text}"
+        if self.is_cut or not self._last:
+            text = self._held + text
+            self._held = "" if text.strip(BLANKS) else text
+            if self._held:
+                return ""
+            if self.is_cut:
+                text, self.is_cut = self._behind_cut(text), False
+        self._last = text[-1:] or self._last
+        return text
+
+    def skip(self, text: str) -> None:
+        """A piece that was written unchanged."""
+        self._last = text[-1:]
+
+    def rest(self) -> str:
+        """The white space of an answer that has nothing else."""
+        return "" if self.is_cut or self._last else self._held
+
+    def passes(self, text: str, has_gap: bool) -> bool:
+        """Whether a piece is written unchanged."""
+        if has_gap or self.is_cut or not self._last or not text:
+            return False
+        self._last = text[-1]
+        return True
+
+    def _behind_cut(self, text: str) -> str:
+        if not self._last:
+            body = text.lstrip(BLANKS)
+            # Only the indentation of the first line stays.
+            line_start = text[: len(text) - len(body)].rfind("\n") + 1
+            return text[line_start:] if line_start else body
+        touching = not self._last.isspace() and not text[0].isspace()
+        return f" {text}" if touching and text[0].isalnum() else text
+
+
+class ReasoningSpacing:
+    """Reasoning that was cut out of a text: white space at its ends is not written."""
+
+    _held = ""
+    _has_begun = False
+
+    def feed(self, text: str) -> str:
+        """What is written of a piece now."""
+        text = self._held + text
+        if not self._has_begun:
+            text = text.lstrip()
+        body = text.rstrip()
+        self._held = text[len(body) :]
+        self._has_begun = self._has_begun or bool(body)
+        return body
+
 
 _DELTAS = (TextDelta, ThinkingDelta, ToolCallDelta)
 _CUT = "the connection to the provider ended before the answer did"
 
 
 class AnswerEncoder:
-    """Feeds a writer with an answer as its events arrive; `feed` and `finish` return bytes, `ping` returns a keep-alive."""
+    """Feeds a writer with an answer as its events arrive; `feed` and `finish` return bytes, `ping` returns a keep-alive.
 
-    def __init__(self, writer: AnswerWriter, framing: Callable[[Frame], bytes] = sse_bytes) -> None:
+    With `exact`, nothing is done for the comfort of clients: blank texts stay, and so does a finish reason that ignores calls. A text
+    that arrives at once is written in deltas of `delta_size` characters.
+    """
+
+    def __init__(
+        self,
+        writer: AnswerWriter,
+        framing: Callable[[Frame], bytes] = sse_bytes,
+        *,
+        exact: bool = False,
+        delta_size: int | None = None,
+    ) -> None:
+        self._is_exact, self._delta_size = exact, delta_size
         self._writer, self._framing, self._notebook = writer, framing, writer.notebook
         self._free_form: set[str] = set()  # functions that replace the client's free-form tools
         self._folder = PartFolder(OutgoingPart)
@@ -80,12 +302,21 @@ class AnswerEncoder:
 
     def feed(self, event: Event, settled: Place | None = None) -> bytes:
         """Writes an event. Everything from `settled` on is held back; without it everything is written."""
+        if type(event) is Heartbeat and not self._is_over:
+            return self.ping()
+        self._write_event(event, settled)
+        return self._taken()
+
+    def frames(self, event: Event) -> list[Frame]:
+        """Writes an event, and returns frames in place of bytes."""
+        self._write_event(event, None)
+        return self._writer.taken()
+
+    def _write_event(self, event: Event, settled: Place | None) -> None:
         if self._is_over:
             raise UsageError("the answer is over; an encoder writes one answer")
         if isinstance(event, _DELTAS) and self._goes_on(event, settled):
-            return self._taken()
-        if type(event) is Heartbeat:
-            return self.ping()
+            return
         if type(event) is UsageUpdate:
             self._writer.usage = event.usage
         self._begin()
@@ -97,7 +328,6 @@ class AnswerEncoder:
         elif type(event) is not UsageUpdate:
             self._folder.feed(event)
             self._advance(settled)
-        return self._taken()
 
     def finish(self) -> bytes:
         """Ends the events; if the end is missing, the answer is written as one that was cut off."""
@@ -168,8 +398,9 @@ class AnswerEncoder:
         if text or is_call or (is_over and not self._says_nothing(part.part)):
             self._open(part)
         if part.number is not None:
-            if text:
-                writer.add(part.number, text)
+            width = self._delta_size or len(text) or 1
+            for start in range(0, len(text), width):
+                writer.add(part.number, text[start : start + width])
             if is_over:
                 self._end_block(part, part.number)
         if is_over:
@@ -248,6 +479,9 @@ class AnswerEncoder:
             self._spacing.cut()
         if not text:
             return ""
+        if self._is_exact and not part.spacing and not self._spacing.is_cut:
+            self._spacing.skip(text)
+            return text
         if part.spacing:
             spaced = part.spacing.feed(text)
         elif type(part.part) is Text:
@@ -264,7 +498,7 @@ class AnswerEncoder:
         Gemini ends answers with an empty text that holds a signature. No other dialect has an equivalent, and agents use the last text
         as the answer.
         """
-        if not isinstance(part, Text) or part.text.strip(BLANKS):
+        if self._is_exact or not isinstance(part, Text) or part.text.strip(BLANKS):
             return False
         if part.origin is None:
             return True
@@ -318,7 +552,7 @@ class AnswerEncoder:
     # ---- the end -------------------------------------------------------------------------------
 
     def _end(self, response: Response) -> None:
-        if response.finish_reason == "stop" and response.tool_calls:
+        if response.finish_reason == "stop" and response.tool_calls and not self._is_exact:
             # Some hosts report "stop" for a turn with calls; clients run the calls only if the finish reason says so.
             response = response.replace(finish_reason="tool_calls", wire_finish_reason=None)
         for part in self._folder.parts:
@@ -339,7 +573,7 @@ class AnswerEncoder:
         self._is_over = True
         if response.usage.raw is not None or response.usage.total_tokens is not None:
             self._writer.usage = response.usage
-        if response.error or not response.ended:
+        if not self._is_exact and (response.error or not response.ended):
             self._writer.fail(_refusal(response.error), response)
         else:
             self._writer.finish(response)

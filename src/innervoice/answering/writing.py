@@ -2,18 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
-from typing import Any, overload
+import time
+from collections.abc import (
+    AsyncIterable,
+    AsyncIterator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from itertools import zip_longest
+from secrets import token_hex
+from typing import Any, NamedTuple, overload
 
 from innervoice.answering.encoder import AnswerEncoder
-from innervoice.answering.stream_encoder import StreamEncoder
-from innervoice.canon.events import Event, Finish, Recast
+from innervoice.canon.events import (
+    Event,
+    Finish,
+    Recast,
+)
+from innervoice.canon.notes import Note, Notebook
 from innervoice.canon.response import Response
 from innervoice.canon.tools import Tool
+from innervoice.errors import UsageError
+from innervoice.frames.frame import Frame
+from innervoice.frames.lines import JsonArray
 from innervoice.inline.marks import Place
-from innervoice.wire.answer import Seal
+from innervoice.wire.answer import AnswerHead, Seal
+from innervoice.wire.dialects import dialect_named
+from innervoice.wire.write import wholes
 
-__all__ = ["encode_events", "encode_response", "encode_stream"]
+__all__ = ["StreamEncoder", "encode_events", "encode_response", "encode_stream"]
+
+# ---- Writes an answer in a provider's dialect as its events arrive.
+
+
+class StreamEncoder(AnswerEncoder):
+    """Writes an answer as its events arrive.
+
+    `feed` and `finish` return bytes, framed as by the dialect's API; `ping` returns a keep-alive. `model` and `id` are written into
+    the answer. `seal` returns what a client has to carry in the opaque member of a part that came from another dialect.
+    `choice` is the number of one of several answers. `tools` are those of the client's request: calls of functions that replaced its
+    free-form tools are written as calls of those tools. `array` writes one JSON array, as Gemini does without `alt=sse`. `echo` has
+    members of the request that a Responses answer repeats.
+    """
+
+    def __init__(
+        self,
+        dialect: str,
+        model: str | None = None,
+        *,
+        id: str | None = None,  # noqa: A002 - the name that the wire has for it
+        seal: Seal | None = None,
+        choice: int = 0,
+        tools: Iterable[Tool] = (),
+        array: bool = False,
+        echo: Mapping[str, Any] | None = None,
+    ) -> None:
+        row = dialect_named(dialect)
+        now = time.time()
+        head = AnswerHead(
+            id=id or f"{row.id_start}{token_hex(12)}",
+            model=model or "",
+            created=int(now),
+            created_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
+            choice=choice,
+            echo=dict(echo or {}),
+        )
+        self.id = head.id
+        """The id in the answer."""
+        if array and not row.streams_lists:
+            raise UsageError(
+                f"array is for dialects that stream a JSON array, which {dialect!r} does not"
+            )
+        self._array = JsonArray() if array else None
+        super().__init__(row.answer_writer(head, Notebook(), seal), self._array or row.framing)
+        self._free_form = {tool.name for tool in tools if tool.is_free_form}
+
+    def _taken(self) -> bytes:
+        data = super()._taken()
+        if self._array and self._is_over:
+            data += self._array.end()
+            self._array = None
+        return data
+
+
+_CREATED = 1_767_225_600
+_CREATED_AT = "2026-01-01T00:00:00Z"
+"""The first second of 2026: APIs require a time, and none is known."""
+
+
+class WrittenAnswer(NamedTuple):
+    """A whole answer in a dialect."""
+
+    body: dict[str, Any]
+    notes: tuple[Note, ...]
+    """What the dialect cannot represent."""
 
 
 def encode_response(
@@ -29,10 +113,23 @@ def encode_response(
 
     Its alternatives are written where the dialect has several choices. `tools` are those of the client's request, for its free-form ones;
     `seal` returns what a client has to carry in the opaque member of a part that came from another dialect, `echo` has members of the request
-    that a Responses answer repeats. `StreamEncoder` has notes about parts that the dialect cannot represent.
+    that a Responses answer repeats. `written` also returns notes about parts that the dialect cannot represent.
     """
+    return written(response, dialect, model, tools=tools, seal=seal, echo=echo).body
+
+
+def written(
+    response: Response,
+    dialect: str,
+    model: str | None = None,
+    *,
+    tools: Iterable[Tool] = (),
+    seal: Seal | None = None,
+    echo: Mapping[str, Any] | None = None,
+) -> WrittenAnswer:
+    """Like `encode_response`, with notes: `.body` is the answer, `.notes` say what the dialect has no place for."""
     name, known = model or response.model, _own_id(response, dialect)
-    encoders: list[StreamEncoder] = []
+    encoders: list[AnswerEncoder] = []
     for choice, one in enumerate((response, *response.alternatives)):
         encoder = StreamEncoder(
             dialect, name, id=known, choice=choice, tools=tools, seal=seal, echo=echo
@@ -40,8 +137,55 @@ def encode_response(
         known = encoder.id
         encoder.feed(Finish(one))
         encoders.append(encoder)
+    return _joined(encoders)
+
+
+def _joined(encoders: Sequence[AnswerEncoder]) -> WrittenAnswer:
+    notebook = Notebook()
+    for encoder in encoders:
+        for note in encoder.notes:
+            notebook.add(note.code, note.detail, note.count)
     first, *others = encoders
-    return first.body_with(others)
+    return WrittenAnswer(first.body_with(others), notebook.notes())
+
+
+# ---- answers as their own server sent them
+
+
+def exact_answer(response: Response, dialect: str) -> WrittenAnswer:
+    """Writes a whole answer as the server of the dialect would have sent it.
+
+    Parts that were split out of a text of this dialect are that text again; those of another dialect stay apart.
+    """
+    encoders = []
+    for encoder, one in _exact(response, dialect):
+        encoder.feed(Finish(one))
+        encoders.append(encoder)
+    return _joined(encoders)
+
+
+def exact_stream(response: Response, dialect: str, size: int) -> Iterator[Frame]:
+    """The same answer as a stream, its texts in deltas of `size` characters. Several choices alternate."""
+    choices = [encoder.frames(Finish(one)) for encoder, one in _exact(response, dialect, size)]
+    for frames in zip_longest(*choices[1:]):
+        yield from choices[0][:1]
+        del choices[0][:1]
+        yield from filter(None, frames)
+    yield from choices[0]
+
+
+def _exact(
+    response: Response, dialect: str, size: int | None = None
+) -> Iterator[tuple[AnswerEncoder, Response]]:
+    row = dialect_named(dialect)
+    known = response.id or f"{row.id_start}0"
+    for choice, one in enumerate((response, *response.alternatives)):
+        head = AnswerHead(known, response.model or "", _CREATED, _CREATED_AT, choice, is_exact=True)
+        writer = row.answer_writer(head, Notebook())
+        writer.usage = response.usage
+        writer.is_refused = one.finish_reason == "refusal"
+        whole = one.replace(parts=tuple(wholes(one.parts, dialect)), usage=response.usage)
+        yield AnswerEncoder(writer, exact=True, delta_size=size), whole
 
 
 @overload

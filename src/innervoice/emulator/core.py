@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from innervoice.answering.writing import exact_answer, exact_stream
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.response import FinishReason, Response
@@ -28,7 +29,6 @@ from innervoice.errors import DecodeError
 from innervoice.frames.eventstream import chunk_bytes
 from innervoice.frames.frame import Frame
 from innervoice.frames.lines import JsonArray
-from innervoice.wire.answers import write_answer, write_stream
 from innervoice.wire.dialect import Dialect
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
@@ -153,7 +153,7 @@ class Emulator:
             raise Refused(refusal)
         answer, echo = _answer(call, desk, self._script), desk.echo(call)
         if not call.stream:
-            return _json(200, {**write_answer(answer, call.dialect), **echo})
+            return _json(200, {**exact_answer(answer, call.dialect).body, **echo})
         frames = (_echoing(frame, echo) if echo else frame for frame in _stream(call, answer, desk))
         if call.listed:
             return Reply(200, "application/json", _as_list(frames), call.behaviour.slow)
@@ -258,7 +258,7 @@ def _within_limit(call: EmulatedCall, draft: AnswerDraft) -> tuple[AnswerDraft, 
 
 def _stream(call: EmulatedCall, answer: Response, desk: Desk) -> Iterator[Frame]:
     server, behaviour = dialect_named(call.dialect).server, call.behaviour
-    frames = write_stream(desk.streamed(call, answer), call.dialect, behaviour.size)
+    frames = exact_stream(desk.streamed(call, answer), call.dialect, behaviour.size)
     if behaviour.cut is not None:
         frames = islice(frames, behaviour.cut)
     elif behaviour.fail is not None:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from innervoice.answering.writing import exact_answer
 from innervoice.canon.parts import Part
 from innervoice.canon.response import Response
 from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall, ServerMemory
 from innervoice.emulator.desk import Desk
-from innervoice.wire.answers import write_answer
 from innervoice.wire.gemini.rules import SKIPS
 from innervoice.wire.interactions import DIALECT
 from innervoice.wire.interactions.read import InteractionsReader
@@ -56,7 +56,9 @@ def stored(memory: ServerMemory, path: str) -> StoredInteraction | None:
     if found is None or held is None:
         return None
     answer = Response(id=found[1], model=held["model"], ended=True, finish_reason="stop")
-    return StoredInteraction(200, {**write_answer(answer, DIALECT.name), "steps": held["output"]})
+    return StoredInteraction(
+        200, {**exact_answer(answer, DIALECT.name).body, "steps": held["output"]}
+    )
 
 
 # ---- refusals -------------------------------------------------------------------------------

@@ -12,8 +12,12 @@ from __future__ import annotations
 import re
 from typing import Any, Protocol
 
-from innervoice.answering.stream_encoder import StreamEncoder
-from innervoice.answering.writing import encode_response
+from innervoice.answering.writing import (
+    StreamEncoder,
+    WrittenAnswer,
+    encode_response,
+    written,
+)
 from innervoice.canon.events import Finish, UsageUpdate
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.notes import Note
@@ -89,17 +93,35 @@ def answer_for(
     )
     if passage.stream:
         return StreamedAnswer(passage, exchange, estimate)
-    return WholeAnswer(passage, exchange)
+    return WholeAnswer(passage, exchange, estimate)
 
 
-class StreamedAnswer:
+class _TranslatedAnswer:
+    """What whole and streamed answers in the client's dialect have in common: their token counts."""
+
+    def __init__(self, exchange: GatewayExchange, estimate: int) -> None:
+        self._exchange = exchange
+        self._estimate = Usage(input_tokens=estimate)
+        self._is_estimated = False
+
+    def _counted(self, response: Response) -> Response:
+        """The answer with its token counts; if the provider sent none, all of them are estimates, not only the one at the beginning."""
+        usage = estimated_usage(response, self._estimate.input_tokens or 0)
+        self._is_estimated = usage is not response.usage
+        return response.replace(usage=usage)
+
+    def _with_estimate(self, notes: tuple[Note, ...]) -> tuple[Note, ...]:
+        return (*notes, Note("tokens_estimated")) if self._is_estimated else notes
+
+
+class StreamedAnswer(_TranslatedAnswer):
     """Events in the client's dialect, as soon as they are settled."""
 
     def __init__(
         self, passage: TranslatedPassage, exchange: GatewayExchange, estimate: int
     ) -> None:
+        super().__init__(exchange, estimate)
         front = passage.front
-        self._exchange = exchange
         self._position = exchange.events.new_position()
         self._encoder = StreamEncoder(
             front.dialect,
@@ -109,8 +131,7 @@ class StreamedAnswer:
             array=front.array,
             echo=passage.echo,
         )
-        self._has_begun = self._is_estimated = False
-        self._estimate = Usage(input_tokens=estimate)
+        self._has_begun = False
         self._dialect = front.dialect
         row = dialect_named(front.dialect)
         self.media_type = "application/json" if front.array else row.media_type
@@ -149,12 +170,6 @@ class StreamedAnswer:
         except UsageError:  # the answer has no end
             return None
 
-    def _counted(self, response: Response) -> Response:
-        """The answer with its token counts; if the provider sent none, all of them are estimates, not only the one at the beginning."""
-        usage = estimated_usage(response, self._estimate.input_tokens or 0)
-        self._is_estimated = usage is not response.usage
-        return response.replace(usage=usage)
-
     def ping(self) -> bytes:
         """A keep-alive. Before the first event it contains nothing of the answer, which may still come from another upstream."""
         if self._has_begun:
@@ -164,8 +179,7 @@ class StreamedAnswer:
     @property
     def notes(self) -> tuple[Note, ...]:
         """Notes about parts that the client's dialect cannot represent, and about estimated counts."""
-        notes = self._encoder.notes
-        return (*notes, Note("tokens_estimated")) if self._is_estimated else notes
+        return self._with_estimate(self._encoder.notes)
 
     def _begun(self) -> bytes:
         """The beginning, with an estimate of the input tokens, which clients show until the count arrives."""
@@ -175,15 +189,17 @@ class StreamedAnswer:
         return self._encoder.feed(UsageUpdate(self._estimate))
 
 
-class WholeAnswer:
+class WholeAnswer(_TranslatedAnswer):
     """One body, at the end."""
 
     media_type = "application/json"
 
-    def __init__(self, passage: TranslatedPassage, exchange: GatewayExchange) -> None:
+    def __init__(
+        self, passage: TranslatedPassage, exchange: GatewayExchange, estimate: int
+    ) -> None:
+        super().__init__(exchange, estimate)
         self._passage = passage
-        self._exchange = exchange
-        self._written: dict[str, Any] | None = None
+        self._written: WrittenAnswer | None = None
 
     def take(self) -> bytes:
         """Nothing before the end."""
@@ -191,20 +207,20 @@ class WholeAnswer:
 
     def last(self) -> bytes:
         """The body."""
-        passage, response = self._passage, self._exchange.response
-        self._written = encode_response(
-            response,
+        passage = self._passage
+        self._written = written(
+            self._counted(self._exchange.response),
             passage.front.dialect,
             passage.name,
             tools=passage.tools,
             seal=_Sealing(passage),
             echo=passage.echo,
         )
-        return dump_json(self._written)
+        return dump_json(self._written.body)
 
     def written(self) -> dict[str, Any] | None:
         """The body."""
-        return self._written
+        return self._written.body if self._written else None
 
     def fail(self, failure: Failure) -> bytes:
         """The body of the error."""
@@ -216,8 +232,8 @@ class WholeAnswer:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """No notes."""
-        return ()
+        """Notes about parts that the client's dialect cannot represent, and about estimated counts."""
+        return self._with_estimate(self._written.notes if self._written else ())
 
 
 class BytesAnswer:

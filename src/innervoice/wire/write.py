@@ -57,12 +57,14 @@ def marked(block: dict[str, Any], part: Part) -> dict[str, Any]:
     return {**block, "cache_control": mark} if mark else block
 
 
-def wholes(parts: Iterable[Part]) -> Iterator[Part]:
-    """The parts, with those that were split out of one text joined again."""
+def wholes(parts: Iterable[Part], dialect: str | None = None) -> Iterator[Part]:
+    """The parts, with those that were split out of one text joined again; with `dialect`, only out of a text of that dialect."""
     group: list[Part] = []
     for part in parts:
         item = part.origin.item if part.origin else None
         inline = is_inline(part) or (isinstance(part, Text) and (item or "").startswith("text_"))
+        if inline and dialect is not None and part.origin is not None:
+            inline = part.origin.dialect in (None, dialect)
         if inline and (not group or _item(group[0]) == item):
             group.append(part)
             continue
