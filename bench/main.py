@@ -28,6 +28,7 @@ import work_import
 import work_inline
 import work_memory
 import work_names
+import work_secrets
 from crew import Crew
 from peers import FLOOR, OURS, OURS_AIOHTTP, PEERS, ROOT, Environments, Peer
 
@@ -98,6 +99,7 @@ class Run:
     def _inline(self, crew: Crew) -> None:
         self._keep(work_inline.measure(crew))
         self.results["hostile"] = work_inline.hostility(300_000)
+        self.results["secrets"] = work_secrets.growth(100_000)
         self.results["held"] = work_inline.held_back()
         self.results["openers"] = work_inline.peak_of_openers()
         self.results["names"] = work_names.growth(100_000)

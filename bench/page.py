@@ -33,6 +33,7 @@ def written(results: dict[str, Any]) -> str:
         _history(results),
         _memory(results),
         _hostile(results),
+        _secrets(results),
         _long_names(results),
         gateway_page.section(results["gateway"]) if "gateway" in results else "",
         _left_out(results),
@@ -194,6 +195,14 @@ def _hostile(results: dict[str, Any]) -> str:
     held = words.HELD.format(held=results["held"], peak=results["openers"])
     head = ("", "complete", "in pieces of 20")
     return f"## Hostile text\n\n{words.HOSTILE}\n\n{table(head, rows)}\n\n{held}"
+
+
+def _secrets(results: dict[str, Any]) -> str:
+    found = results.get("secrets")
+    if not found:
+        return ""
+    rows = [[f"`{piece}`", times(usual), times(wary)] for piece, (usual, wary) in found.items()]
+    return f"## Secrets in hostile text\n\n{words.SECRETS}\n\n{table(('', 'usual', 'wary'), rows)}"
 
 
 def _long_names(results: dict[str, Any]) -> str:

@@ -99,6 +99,22 @@ HOSTILE = {
     "long namespaces": "<" + "a" * 100,
     "blank and closer": "   </think>",
     "nested and closed": "",
+    "spans of two": "``a``\n",
+    "spans of two on one line": "``a``",
+    "spans of one after a tilde fence": "`a`",
+    "long fences": "````a````\n",
+    "tildes": " a~~~",
+    "tilde fences": "~~~\na\n~~~\n",
+}
+# Code is read when a marker follows it; the last run decides how much of it may be skipped.
+_BEFORE = {"spans of one after a tilde fence": "~~~\na\n~~~\n"}
+_AFTER = {
+    "spans of two": "```\n<think>x</think>",
+    "spans of two on one line": "```<think>x</think>",
+    "spans of one after a tilde fence": "`<think>x</think>",
+    "long fences": "<think>x</think>",
+    "tildes": "`<think>x</think>",
+    "tilde fences": "<think>x</think>",
 }
 
 
@@ -108,4 +124,4 @@ def hostile(name: str, size: int) -> str:
         depth = size // 16
         return "<think>" * depth + "x</think>" * depth
     atom = HOSTILE[name]
-    return atom * (size // len(atom))
+    return _BEFORE.get(name, "") + atom * (size // len(atom)) + _AFTER.get(name, "")

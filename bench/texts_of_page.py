@@ -72,6 +72,8 @@ each."""
 MEMORY = """Peak memory above that of a stream of 1,000 deltas. The text of the response is a fiftieth of its stream."""
 READERS = {"decoder": "`StreamDecoder`", "client": "`Client.stream`"}
 HOSTILE = """How much longer ten times the text takes, 3 MB compared with 300 kB; linear is 10x."""
+SECRETS = """How much longer ten times the text takes when keys and seals are taken out of it, 1 MB compared with 100 kB; linear is 10x.
+Each text is one piece many times, after the beginning of a private key."""
 NAMES = """How much longer the lookup of a name ten times as long takes, 1 MB compared with 100 kB; linear is 10x."""
 HELD = """While a tag is never closed, at most {held} characters are held back; splitting a text of opening tags takes {peak:.0f} bytes of
 memory per character."""

@@ -212,7 +212,8 @@ def _signals() -> Iterator[Any]:
     has_terminal = any(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))  # fmt: skip
 
     def pass_on(number: int, _: object) -> None:
-        if number != signal.SIGINT or not has_terminal:
+        # On Windows, Ctrl+C reaches the client in any case, and cannot be passed on.
+        if number != signal.SIGINT or (os.name == "posix" and not has_terminal):
             for process in processes:
                 process.send_signal(number)
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
@@ -26,6 +27,7 @@ def run(command: click.Command) -> int:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - stays open to the end
     if sys.stdout is None:
         return _failed("Standard output is closed.")
+    _accept_any_character()
     try:
         status = _status(command)
         sys.stdout.flush()
@@ -37,6 +39,23 @@ def run(command: click.Command) -> int:
         place = f"{error.filename}: " if error.filename else ""
         return _failed(f"{place}{error.strerror or error}.")
     return status
+
+
+def _accept_any_character() -> None:
+    """Lets output have characters that its encoding lacks: redirected, Windows has one of 256 characters, and so have old terminals.
+
+    A file gets UTF-8 then; a terminal, and an encoding that the user has chosen, get question marks.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if (
+            not isinstance(stream, io.TextIOWrapper)
+            or codecs.lookup(stream.encoding).name == "utf-8"
+        ):
+            continue
+        if stream.isatty() or "PYTHONIOENCODING" in os.environ:
+            stream.reconfigure(errors="replace")
+        else:
+            stream.reconfigure(encoding="utf-8")
 
 
 def _status(command: click.Command) -> int:

@@ -299,8 +299,12 @@ def _check(gateway: ServedGateway) -> None:
 
 
 def _serve(gateway: ServedGateway, workers: int) -> None:
+    from innervoice.gateway.processes import SEVERAL_WORKERS
     from innervoice.gateway.server import serve
 
+    if workers > 1 and not SEVERAL_WORKERS:
+        gateway.output.say(f"This system cannot share a port among processes: 1 worker instead of {workers}.")  # fmt: skip
+        workers = 1
     import_module("innervoice.gateway.app")  # before workers are forked: they share what is loaded
     gateway.open_state()
     server = gateway.config.server

@@ -23,7 +23,7 @@ from innervoice.wire.json_access import as_dict, as_list, as_text
 __all__ = ["AnswerDraft", "DraftedCall", "think", "words_of"]
 
 _ARITHMETIC = re.compile(
-    r"(?<!\d)-?\d++(?:\.\d++)?+(?:\s{0,3}+(?:\*\*|[-+*/×x])\s{0,3}+-?\d++(?:\.\d++)?+)++"
+    r"(?<!\d)-?\d+(?:\.\d+)?(?:\s{0,3}(?:\*\*|[-+*/×x])\s{0,3}-?\d+(?:\.\d+)?)+"
 )
 _QUOTED = re.compile(r"[\"'“]([^\"'”]{1,60})[\"'”]")
 _NAMED = re.compile(r"(?<![.?!] )(?<!^)\b[A-Z][\w-]+(?: [A-Z][\w-]+)*(?:, [A-Z]{2}\b)?")

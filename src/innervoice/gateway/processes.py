@@ -29,6 +29,7 @@ from innervoice.local_server import bound_socket
 __all__ = [
     "CUT",
     "READY",
+    "SEVERAL_WORKERS",
     "STOP",
     "NewConfiguration",
     "Parent",
@@ -39,6 +40,9 @@ __all__ = [
 
 STOP, CUT, READY = "stop", "cut", "ready"
 """The parent's commands to a worker, besides a `NewConfiguration`; the last one is sent by the worker."""
+
+SEVERAL_WORKERS = hasattr(socket, "SO_REUSEPORT") and hasattr(os, "fork")
+"""Whether this system lets several processes serve at one port: not on Windows."""
 
 Pipe: TypeAlias = "Connection[Any, Any]"
 
@@ -166,8 +170,8 @@ class Parent:
         on_listening: Callable[[int], None],
         on_lost: Callable[[int], None],
     ) -> None:
-        if not (hasattr(socket, "SO_REUSEPORT") and hasattr(os, "fork")):
-            raise UsageError("this system supports only one worker")
+        if not SEVERAL_WORKERS:
+            raise UsageError(f"this system supports only one worker, not {workers}")
         self._run_worker = run_worker
         self._host = host
         self._port = port

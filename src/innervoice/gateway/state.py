@@ -150,8 +150,8 @@ def _write_new(path: Path, text: str) -> None:
     """Writes a file that no other user can read, all of it or nothing: another process may start at the same time."""
     draft = path.with_name(f"{path.name}.{token_hex(8)}")
     try:
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(f"{text}\n")
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(f"{text}\n".encode("ascii"))
         os.link(draft, path)  # fails if the file exists
     finally:
         draft.unlink(missing_ok=True)

@@ -13,8 +13,6 @@ import re
 
 __all__ = ["CodeTracker", "closing_run"]
 
-# Text in which nothing stays open: neither backticks nor tildes, spans of one backtick, fences of three, a few tildes.
-_CLOSED = re.compile(r"(?:[^`~]++|`[^`\n]++`(?!`)|`{3}(?!`)[^`]*+`{3,}+|~{1,2}+(?!~))*+")
 _RUN = re.compile(r"`+|~+")
 _TICKS = re.compile(r"``*")  # not `+: with a literal at its start the search skips to the next one
 
@@ -46,37 +44,42 @@ class CodeTracker:
         """Reads the next piece."""
         if not text:
             return
-        position = 0
+        # Looked up once, or once for each stretch, so that every step costs only what it reads.
+        position, tildes = 0, -1
         last_fence = max(text.rfind("```"), text.rfind("~~~"))
+        last_line = text.rfind("\n") + 1
         while position < len(text):
             if self._fence:
                 position = self._read_fence(text, position)
             elif self.span:
                 position = self._read_span(text, position)
+            elif position > last_fence:
+                # Without a further fence, only the last line can leave something open.
+                position = self._read_last_line(text, max(position, last_line))
             else:
-                position = self._read_prose(text, position, last_fence)
+                if tildes < position:
+                    tildes = text.find("~~~", position)
+                    tildes = len(text) if tildes < 0 else tildes
+                position = self._read_prose(text, position, tildes)
         self.at_line_start = text[-1] == "\n"
 
-    def _read_prose(self, text: str, position: int, last_fence: int) -> int:
-        """Reads outside code, up to what may be code; returns where to continue."""
-        if position > last_fence:
-            # Without a further fence, only the last line can leave something open.
-            position = max(position, text.rfind("\n") + 1)
-            if text.find("``", position) < 0:
-                if text.count("`", position) % 2 == 0:
-                    return len(text)
-                self.span = 1
-                return text.rfind("`") + 1
-        if "~" in text and "~~~" in text:
-            closed = _CLOSED.match(text, position)
-            position = closed.end() if closed else position
-        else:
-            position = _closed_end(text, position)
+    def _read_last_line(self, text: str, position: int) -> int:
+        """Reads outside code where no fence follows; returns where to continue."""
+        if text.find("``", position) >= 0:
+            return self._read_prose(text, position, len(text))
+        if text.count("`", position) % 2 == 0:
+            return len(text)
+        self.span = 1
+        return text.rfind("`") + 1
+
+    def _read_prose(self, text: str, position: int, tildes: int) -> int:
+        """Reads outside code, up to what may be code, or to the next tildes that may be a fence; returns where to continue."""
+        position = _closed_end(text, position, tildes)
         run = _RUN.match(text, position)
         if run is None:
             return position
         if run[0][0] == "~":
-            if self._starts_line(text, position):
+            if len(run[0]) >= 3 and self._starts_line(text, position):
                 self._fence = run[0]
         elif len(run[0]) >= 3:
             self._fence = run[0]
@@ -124,26 +127,30 @@ class CodeTracker:
         self.at_line_start = at_line_start
 
 
-def _closed_end(text: str, position: int) -> int:
-    """Where the text begins that may leave something open, in one without tilde fences; much faster than an expression that reads all of it."""
-    for run in _TICKS.finditer(text, position):
-        start, end = run.span()
+def _closed_end(text: str, position: int, end: int) -> int:
+    """Where the text begins that may leave something open; no run from `end` on opens anything. An expression for all of it is much slower."""
+    for run in _TICKS.finditer(text, position, end):
+        start, after = run.span()
         if start < position:
             continue  # closes what an earlier run opened
-        if end - start == 1:
-            closer = text.find("`", end)
-            if closer < 0 or text.startswith("`", closer + 1) or text.find("\n", end, closer) >= 0:
+        if after - start == 1:
+            closer = text.find("`", after)
+            if (
+                closer < 0
+                or text.startswith("`", closer + 1)
+                or text.find("\n", after, closer) >= 0
+            ):
                 return start
             position = closer + 1
-        elif end - start == 3:
-            closer = text.find("```", end)
+        elif after - start == 3:
+            closer = text.find("```", after)
             closing = _TICKS.match(text, closer) if closer >= 0 else None
             if closing is None:
                 return start
             position = closing.end()
         else:
             return start
-    return len(text)
+    return max(position, end)
 
 
 def closing_run(text: str, start: int, length: int) -> tuple[int, bool]:

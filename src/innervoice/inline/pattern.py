@@ -79,15 +79,13 @@ def tag(names: tuple[str, ...]) -> Pattern:
             {name[:end] for name in names if name.isidentifier() for end in range(1, len(name) + 1)}
         )
     )
-    # Possessive: the characters of a namespace or an attribute never have to be given back.
-    space = rf"[\w.-]{{1,{LONGEST_TAG}}}+:"
-    inside = rf"\s[^<>]{{0,{LONGEST_TAG}}}+"
+    # A run cannot contain the character after it, so `re` gives back its characters in vain; it does that fast if that one is a literal.
+    space = rf"[\w.-]{{1,{LONGEST_TAG}}}:"
+    inside = rf"\s[^<>]{{0,{LONGEST_TAG}}}"
     short = rf"(?=[^<>]{{0,{LONGEST_TAG - 2}}}\Z)"
     # Most "<" begin no tag, and the next character shows it: testing that is several times as fast as trying the names.
-    begins = (
-        rf"(?=/?(?:[{''.join(sorted({name[0] for name in names}))}]|[\w.-]{{1,{LONGEST_TAG}}}+:))"
-    )
+    begins = rf"(?=/?(?:[{''.join(sorted({name[0] for name in names}))}]|{space}))"
     return Pattern(
-        full=rf"(?i:<{begins}(?P<slash>/?)(?:{space})?(?P<name>{either})(?:{inside})?(?<!/)>)",
+        full=rf"(?i:<{begins}(?P<slash>/?)(?:{space})?(?P<name>{either})(?:>|{inside}>(?<!/>)))",
         half=rf"(?i:<{short}/?(?:[\w.-]*|{space}(?:{begun})?|(?:{space})?(?:{either}){inside})\Z)",
     )

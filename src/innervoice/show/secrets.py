@@ -18,15 +18,15 @@ _WORD_START = r"(?<![A-Za-z0-9_-])"
 # The beginnings of keys. Those on the first line never begin a name in a program; the others must also contain a digit.
 _SURE = r"sk-(?:ant|proj|or|svcacct|admin)-|AIza|AKIA|ASIA|ya29\.|nvapi-|gh[opsur]_|github_pat_|glpat-|xox[abeprs]-|xapp-|dop_v1_|pypi-AgE|SG\.|eyJ"
 _LIKELY = r"[spr]k[-_]|iv-|AQ\.|tgp_|fw_|gsk_|csk-|xai-|hf_|pplx-|r8_|npm_"
-_KEY = re.compile(rf"{_WORD_START}(?:(?P<sure>{_SURE})|{_LIKELY}){_BODY}{{12,}}+")
+_KEY = re.compile(rf"{_WORD_START}(?:(?P<sure>{_SURE})|{_LIKELY}){_BODY}{{12,}}")
 
 _PEM = re.compile(
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:[^-]|-(?!----))*+(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?"
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----[^-]*(?s:.*?)(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|(?=-----)|\Z)"
 )
 # A name that says what its value is: in the environment, in JSON, in a header, in a query. Only the value is removed. The separator between
 # the two is rarer than letters, so it is searched for first.
 _VALUE = re.compile(
-    r"""(?P<name>[:=][ \t]{0,3}(?:\\?["'])?)(?P<value>[A-Za-z0-9+/_.~%$!-]{8,}+=*+)"""
+    r"""(?P<name>[:=][ \t]{0,3}(?:\\?["'])?)(?P<value>[A-Za-z0-9+/_.~%$!-]{8,}=*)"""
 )
 _NAME = re.compile(
     r"""(?:api[_-]?key|access[_-]?key|secret|token|password|passwd|credentials?|signature|encrypted_content)\\?["']?[ \t]{0,3}\Z""",
@@ -34,16 +34,16 @@ _NAME = re.compile(
 )
 _LONGEST_NAME = 40
 _SCHEME = re.compile(
-    r"(?P<name>\b(?:Bearer|Basic)[ \t]{1,3})(?P<value>[A-Za-z0-9+/_.~-]{12,}+=*+)",
+    r"(?P<name>\b(?:Bearer|Basic)[ \t]{1,3})(?P<value>[A-Za-z0-9+/_.~-]{12,}=*)",
     re.IGNORECASE,
 )
-_IN_URL = re.compile(r"(?P<name>://[^\s/:@?#]{0,100}+:)(?P<value>[^\s/:@]{3,200}+)(?=@)")
+_IN_URL = re.compile(r"(?P<name>://[^\s/:@?#]{0,100}:)(?P<value>[^\s/:@]{3,200})(?=@)")
 
-_RUN = re.compile(r"[A-Za-z0-9+/=_.~-]{12,}+")
+_RUN = re.compile(r"[A-Za-z0-9+/=_.~-]{12,}")
 _LONG = re.compile(r"[A-Za-z0-9+]{32,}")
 _LONG_WITH_SLASHES = re.compile(r"[A-Za-z0-9+/]{32,}")
 _LONG_WITH_ALL = re.compile(r"[A-Za-z0-9+/=_.~-]{64,}")
-_SEAL = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{120,}+=*+")
+_SEAL = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{120,}=*")
 
 
 class Secret(NamedTuple):

@@ -14,7 +14,6 @@ from pathlib import Path
 from shutil import copyfile, rmtree
 from tempfile import mkdtemp
 from typing import Any
-from urllib.parse import quote
 from weakref import finalize
 
 from innervoice.canon.jsontext import load_json
@@ -96,8 +95,8 @@ class _Database:
         log = path.with_name(f"{path.name}-wal")
         if _size(log):
             copied = self._copied(path, log)
-            return sqlite3.connect(f"file:{quote(str(copied))}", uri=True)
-        return sqlite3.connect(f"file:{quote(str(path))}?mode=ro&immutable=1", uri=True)
+            return sqlite3.connect(copied.as_uri(), uri=True)
+        return sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
 
     def _copied(self, path: Path, log: Path) -> Path:
         """Copies a database and its log, and repeats that if opencode wrote to them meanwhile or since."""

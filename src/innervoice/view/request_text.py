@@ -21,7 +21,7 @@ __all__ = ["request_lines"]
 
 _SEALED_NAMES = re.compile(r"signature|encrypted|redacted", re.IGNORECASE)
 _DATA_URL = re.compile(r"data:([\w.+/-]{0,80})[^,]{0,200},")
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{400,}+={0,2}")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{400,}={0,2}")
 _DEEPEST = 100
 
 

@@ -232,6 +232,27 @@ def test_processes_that_find_a_damaged_file_at_once_share_the_new_one(path):
     assert len(run(path, lambda store: store.items("me", "turn"))) == 24
 
 
+def test_a_warning_that_is_an_error_is_reported(path):
+    """As with `python -W error`: whoever waits for the store hears of it."""
+
+    times = iter([START])
+
+    def now():
+        for time in times:
+            return time
+        raise DeprecationWarning("this will be removed")
+
+    async def put():
+        store = SqliteStore(path, now=now)
+        try:
+            await asyncio.wait_for(store.put(an_item(1), [b"key"]), 10)
+        finally:
+            await store.close()
+
+    with pytest.raises(StoreError, match="this will be removed"):
+        asyncio.run(put())
+
+
 def test_bad_pages_are_errors_of_the_store(path):
     async def fill(store):
         for number in range(200):

@@ -84,7 +84,7 @@ def connect(path: Path, busy_seconds: float) -> FileConnection:
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_NOTADB:
             raise
-    with _folder_locked(path):
+    with _locked(path, busy_seconds):
         # Another process may have moved it meanwhile.
         try:
             _connected(path, busy_seconds).close()
@@ -180,16 +180,12 @@ def _move_aside(path: Path) -> None:
 
 
 @contextmanager
-def _folder_locked(path: Path) -> Iterator[None]:
-    """Lets one process in at a time."""
+def _locked(path: Path, busy_seconds: float) -> Iterator[None]:
+    """Lets one process in at a time, by a lock of SQLite: every system has that, and it ends with its process."""
+    beside = path.with_name(f"{path.name}.lock")
+    lock = sqlite3.connect(beside, timeout=busy_seconds, isolation_level=None)
     try:
-        import fcntl  # noqa: PLC0415 - not on Windows
-    except ImportError:
-        yield
-        return
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
+        lock.execute("BEGIN EXCLUSIVE")
         yield
     finally:
-        os.close(folder)
+        lock.close()

@@ -66,9 +66,13 @@ class SqliteItems:
         ).lastrowid
         assert number is not None
         connection.executemany(
-            "INSERT INTO keys SELECT ?1, ?2, ?3 WHERE"
-            " (SELECT count(*) FROM (SELECT 1 FROM keys WHERE tenant = ?1 AND key = ?2 LIMIT ?4)) < ?4",
-            [(tenant, key, number, MOST_UNDER_A_KEY) for key in keys],
+            # By name: from Python 3.12 on, sqlite3 takes ?1 for a name, too, and warns of a sequence.
+            "INSERT INTO keys SELECT :tenant, :key, :item WHERE"
+            " (SELECT count(*) FROM (SELECT 1 FROM keys WHERE tenant = :tenant AND key = :key LIMIT :most)) < :most",
+            [
+                {"tenant": tenant, "key": key, "item": number, "most": MOST_UNDER_A_KEY}
+                for key in keys
+            ],
         )
         if not item.kept:
             connection.execute(

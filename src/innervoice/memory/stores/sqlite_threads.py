@@ -21,7 +21,10 @@ Work: TypeAlias = Callable[[sqlite3.Connection], Any]
 
 _GROUP = 256
 _IDLE_SECONDS = 600.0
-_ERRORS = (sqlite3.Error, OSError, StoreError, ArithmeticError, LookupError, TypeError, ValueError)
+# Warnings are errors where `python -W error` says so; whoever waits must hear of every one of them.
+_ERRORS = (
+    sqlite3.Error, OSError, StoreError, ArithmeticError, LookupError, TypeError, ValueError, Warning,
+)  # fmt: skip
 
 
 class _Job(NamedTuple):
