@@ -20,7 +20,7 @@ from innervoice.gateway.config import load_config
 from innervoice.gateway.in_thread import GatewayInThread
 from innervoice.gateway.report import Report
 
-__all__ = ["AGENTS", "INSTALLED", "MODELS", "Agent", "Workplace"]
+__all__ = ["AGENTS", "INSTALLED", "MODELS", "QUIET", "SECONDS", "Agent", "Workplace"]
 
 ROOT = Path(__file__).parents[2]
 INSTALLED = ROOT / ".npm-agents"
@@ -33,7 +33,7 @@ MODELS = (
 SECONDS = 60
 _TASK = re.compile(r"Task (\w+):")
 # Nothing is reported, looked up or updated.
-_QUIET = {
+QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_TELEMETRY": "1",
@@ -110,7 +110,7 @@ class Workplace:
         target = Target(self._server.url, "any", self.files, model)
         row.write_files(target)
         bin = INSTALLED / "node_modules" / ".bin"  # noqa: A001 - the folder's name
-        variables = {"PATH": f"{bin}:{os.environ['PATH']}", "HOME": str(self.home), **_QUIET}
+        variables = {"PATH": f"{bin}:{os.environ['PATH']}", "HOME": str(self.home), **QUIET}
         how = self.agent.again if again else self.agent.arguments
         program = INSTALLED / "node_modules" / self.agent.program
         process = subprocess.Popen(

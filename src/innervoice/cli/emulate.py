@@ -50,7 +50,9 @@ Needs the packages of innervoice[emulator].
     help="Log requests and responses there for innervoice view, without seals and keys.",
 )
 @click.option(
-    "--script", type=click.Path(), help="A JSON file that says what the model does, step by step."
+    "--script",
+    type=click.Path(),
+    help="A JSON file that says what the model does, step by step. Tools that act are called only by it.",
 )
 def command(*, host: str, port: int, place: Path | None, script: str | None) -> None:
     """Serve every provider's API on this machine, with its real rules and error messages.
@@ -68,7 +70,7 @@ def command(*, host: str, port: int, place: Path | None, script: str | None) -> 
         raise click.UsageError('the emulator needs: pip install "innervoice[emulator]"') from None
     try:
         log = EmulatorLog(place, say=_complain) if place else None
-        emulator = Emulator(script=script, log=log)
+        emulator = Emulator(script=script, log=log, acting_tools=False)
         listening = bound_socket(host, port)
     except UsageError as error:
         raise click.ClickException(str(error)) from None

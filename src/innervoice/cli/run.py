@@ -30,6 +30,7 @@ Examples:
   innervoice run claude --model gemini/gemini-3.5-flash
   innervoice run codex --model claude-opus-5-5 -- exec "fix the failing test"
   innervoice run gemini --emulated -- -p "What is 15 * 23?"     no API key: the emulator answers for every model
+  innervoice run claude --emulated --script steps.json          the same, with tool calls of your own
   innervoice run claude --log full                              keeps texts, for innervoice view
   innervoice run claude --url http://127.0.0.1:8807             a gateway that is already running
   innervoice run --list                                         the clients, and how to install each
@@ -37,6 +38,8 @@ Examples:
 Arguments after -- are passed to the client, which gets the terminal and Ctrl+C; this command exits with the client's
 status. The client's own configuration is not changed. At the end, a summary on standard error shows how much reasoning
 was kept, and where to view it.
+
+With --emulated the model calls no tools that act, unless a script says so.
 
 The gateway has its own port, and uses the key and the store of `innervoice serve`. Needs the packages of innervoice[gateway].
 """
@@ -57,6 +60,11 @@ def _completed(_: click.Context, __: click.Parameter, incomplete: str) -> list[C
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option("--model", "-m", help="The model, as provider/model or a name in the config.")
 @click.option("--emulated", is_flag=True, help="Let the emulator answer for every model.")
+@click.option(
+    "--script",
+    type=click.Path(),
+    help="With --emulated: a JSON file that says what the model does. Tools that act are called only by it.",
+)
 @click.option("--config", "file", type=click.Path(), help="The gateway's configuration.")
 @click.option("--url", help="Use the gateway at this address instead of a new one.")
 @click.option(
@@ -81,6 +89,7 @@ def command(
     arguments: tuple[str, ...],
     model: str | None,
     emulated: bool,
+    script: str | None,
     file: str | None,
     url: str | None,
     key: str | None,
@@ -103,10 +112,16 @@ def command(
         raise click.UsageError(
             f"{row.id} needs a model, for example: --model gemini/gemini-3.5-flash"
         )
-    if url and (emulated or file or report or log):
-        raise click.UsageError("--url cannot be used with --emulated, --config, --report or --log")
+    if url and (emulated or script or file or report or log):
+        raise click.UsageError(
+            "--url cannot be used with --emulated, --script, --config, --report or --log"
+        )
+    if script and not emulated:
+        raise click.UsageError("--script needs --emulated")
     try:
-        gateway = _running(url) if url else _own(file, key, report, log, emulated=emulated)
+        gateway = (
+            _running(url) if url else _own(file, key, report, log, emulated=emulated, script=script)
+        )
         with (
             gateway as (address, summary),
             tempfile.TemporaryDirectory(prefix="innervoice-") as folder,
@@ -153,7 +168,13 @@ def _list(environ: Mapping[str, str]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _own(
-    file: str | None, key: str | None, report: TextIO | None, log: str | None, *, emulated: bool
+    file: str | None,
+    key: str | None,
+    report: TextIO | None,
+    log: str | None,
+    *,
+    emulated: bool,
+    script: str | None,
 ) -> Iterator[tuple[str, Summary]]:
     """A gateway in this process: its URL, and its counts."""
     from innervoice.cli import serve
@@ -164,7 +185,9 @@ def _own(
     from innervoice.gateway.in_thread import GatewayInThread
 
     summary = RequestSummary(report, priced=not emulated)
-    gateway = serve.ServedGateway(file, "127.0.0.1", 0, emulated=emulated, output=summary)
+    gateway = serve.ServedGateway(
+        file, "127.0.0.1", 0, emulated=emulated, script=script, output=summary
+    )
     if gateway.config.keys and not key:
         raise UsageError("this configuration has [keys]; set one of them in INNERVOICE_CLIENT_KEY")
     gateway.open_state()

@@ -67,6 +67,11 @@ PACKAGES = ("aiohttp", "cryptography", "httptools", "uvicorn")
     help="The number of processes; use one per core.",
 )
 @click.option("--emulated", is_flag=True, help="Let the emulator answer for every model.")
+@click.option(
+    "--script",
+    type=click.Path(),
+    help="With --emulated: a JSON file that says what the model does. Tools that act are called only by it.",
+)
 @click.option("--check", is_flag=True, help="Check and explain the configuration, and exit.")
 @click.option("--demo", is_flag=True, help="Show what the gateway does for a client, and exit.")
 @click.option(
@@ -88,6 +93,7 @@ def command(
     file: str | None,
     workers: int,
     emulated: bool,
+    script: str | None,
     check: bool,
     demo: bool,
     log_format: LogFormat,
@@ -102,10 +108,13 @@ def command(
 
         run()
         return
+    if script and not emulated:
+        raise click.UsageError("--script needs --emulated")
     if not check and any(find_spec(name) is None for name in PACKAGES):
         raise click.UsageError('the gateway needs: pip install "innervoice[gateway]"')
     try:
-        gateway = ServedGateway(file, host, port, emulated=emulated, output=ServeOutput(log_format))
+        output = ServeOutput(log_format)
+        gateway = ServedGateway(file, host, port, emulated=emulated, script=script, output=output)
         if otel:
             from innervoice.bridges.otel.served import ServedSpans
 
@@ -129,6 +138,7 @@ class ServedGateway:
         *,
         emulated: bool,
         output: ServeOutput,
+        script: str | None = None,
     ) -> None:
         self.file = Path(file) if file else None
         self.output = output
@@ -141,7 +151,7 @@ class ServedGateway:
             from innervoice.emulator.routes import base_urls
 
             # Before the workers are forked: data that one of them has sealed can be opened by the others.
-            self._emulator = Emulator()
+            self._emulator = Emulator(script=script, acting_tools=False)
             self.base_url_of = base_urls("http://emulator").get
         self.state: Any = None
         """Its keys and its store, once it serves."""

@@ -56,5 +56,5 @@ async def _pieces(reply: Reply) -> AsyncIterator[bytes]:
             await asyncio.sleep(reply.pause)
 
 
-app = create_app()
+app = create_app(Emulator(acting_tools=False))
 """For servers that import an application by name: `uvicorn innervoice.emulator.app:app`."""

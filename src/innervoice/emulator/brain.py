@@ -2,7 +2,8 @@
 
 A question is split into steps at the word "then". A step that concerns a tool (it contains a word of the tool's name, or the
 choice is forced) makes one call for each thing it mentions, in parallel; arithmetic is computed. When every step has its
-results, they are joined to the answer. The same conversation always gives the same thoughts.
+results, they are joined to the answer. The same conversation always gives the same thoughts. `callable_tools.py` decides which
+tools it may call.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Text, ToolResult
 from innervoice.canon.request import Tool
 from innervoice.canon.value import Value
+from innervoice.emulator.callable_tools import CallableTools, plain_text
 from innervoice.emulator.injected import own_words
 from innervoice.wire.json_access import as_dict, as_list, as_text
 
@@ -58,22 +60,29 @@ class AnswerDraft(Value, frozen=True, kw_only=True):
 
 
 def think(
-    messages: Sequence[Message], tools: Sequence[Tool], *, forced: bool, pieces: int
+    messages: Sequence[Message], tools: CallableTools, *, forced: bool, pieces: int, plain: bool
 ) -> AnswerDraft:
-    """The next turn of a conversation."""
+    """The next turn of a conversation; with `plain`, it repeats the words of others as plain text only."""
+    repeated = plain_text if plain else str
     start = next((n for n in range(len(messages) - 1, -1, -1) if _is_question(messages[n])), -1)
-    question = words_of(messages[start])[:_LONGEST_QUESTION] if start >= 0 else ""
+    question = repeated(words_of(messages[start])[:_LONGEST_QUESTION]) if start >= 0 else ""
     steps = [step.strip() for step in re.split(r"(?i)\bthen\b", question) if step.strip()]
     since = messages[start + 1 :]
     rounds = sum(bool(message.tool_calls) for message in since)
-    found = [_result_text(part) for message in since for part in message.parts if _is_result(part)]
+    results = [part for message in since for part in message.parts if _is_result(part)]
+    found = [repeated(_result_text(part)) for part in results]
     for step in steps[rounds:]:
-        calls = _calls(step, tools, forced=forced and not rounds)
+        calls = _calls(step, tools.tools, forced=forced and not rounds)
         if calls:
             return AnswerDraft(thoughts=_thoughts(question, step, calls, pieces), calls=calls)
     sums = [_computed(found_sum[0]) for found_sum in _ARITHMETIC.finditer(question)]
     answer = ". ".join([*found, *(line for line in sums if line)])
-    answer = f"{answer}." if answer else f"You said: {question}"
+    if tools.withheld and (not answer or _would_call(tools.withheld, steps, forced=forced)):
+        answer = (
+            f"{answer}. {tools.reason}" if answer else f"You said: {question}\n\n{tools.reason}"
+        )
+    else:
+        answer = f"{answer}." if answer else f"You said: {question}"
     return AnswerDraft(thoughts=_closing_thoughts(question, found, sums, pieces), text=answer)
 
 
@@ -120,6 +129,11 @@ def _calls(step: str, tools: Sequence[Tool], *, forced: bool) -> tuple[DraftedCa
         fitting = [tool for tool in tools if tool.parameters is not None][:1]
     made = [(tool.name, arguments) for tool in fitting for arguments in _arguments(tool, step)]
     return tuple(made[:_MOST_CALLS])
+
+
+def _would_call(tools: Sequence[Tool], steps: Sequence[str], *, forced: bool) -> bool:
+    """Whether the model would call one of these tools if it were allowed to."""
+    return any(_calls(step, tools, forced=forced) for step in steps)
 
 
 def _concerns(tool: Tool, spoken: set[str]) -> bool:

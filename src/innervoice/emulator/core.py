@@ -19,11 +19,12 @@ from innervoice.emulator import interactions, responses
 from innervoice.emulator.behaviour import HEADER, behaviour_of
 from innervoice.emulator.brain import AnswerDraft, think
 from innervoice.emulator.call import EmulatedCall, ServerMemory, tokens, tools_of
+from innervoice.emulator.callable_tools import callable_tools, too_long
 from innervoice.emulator.desk import Desk, desk_of
 from innervoice.emulator.forms import in_form
 from innervoice.emulator.listings import asked, count_of
 from innervoice.emulator.routes import Route, near_dialect, route_of
-from innervoice.emulator.script import Script, draft_of, script_from
+from innervoice.emulator.script import draft_of, script_from
 from innervoice.emulator.seals import Sealer, digest
 from innervoice.errors import DecodeError
 from innervoice.frames.eventstream import chunk_bytes
@@ -60,16 +61,26 @@ class Reply:
 
 
 class Emulator:
-    """Answers as the providers do. An emulator does not accept the seals of another one with a different key."""
+    """Answers as the providers do. An emulator does not accept the seals of another one with a different key.
+
+    Without `acting_tools` the emulated model calls only tools that are known to be harmless, and those that a script calls: for agents
+    whose tools act on this machine.
+    """
 
     def __init__(
-        self, key: bytes = b"innervoice", script: Any = None, log: EmulatorLog | None = None
+        self,
+        key: bytes = b"innervoice",
+        script: Any = None,
+        log: EmulatorLog | None = None,
+        *,
+        acting_tools: bool = True,
     ) -> None:
         self._sealer = Sealer(key)
         self._memory = ServerMemory()
         self._script = script_from(script) if script is not None else None
         """What the model does next, see `script.py`; without a script the emulated model decides."""
         self._log = log
+        self._acting_tools = acting_tools
 
     def reply(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Reply:
         """The reply to one request; `path` may carry a query."""
@@ -151,7 +162,9 @@ class Emulator:
             refusal = desk.overloaded
         if refusal:
             raise Refused(refusal)
-        answer, echo = _answer(call, desk, self._script), desk.echo(call)
+        draft = self._drafted(call, desk.conversation(call))
+        draft = draft if desk.is_on(call) else draft.replace(thoughts=())
+        answer, echo = _answer(call, desk, draft), desk.echo(call)
         if not call.stream:
             return _json(200, {**exact_answer(answer, call.dialect).body, **echo})
         frames = (_echoing(frame, echo) if echo else frame for frame in _stream(call, answer, desk))
@@ -160,6 +173,25 @@ class Emulator:
         around = _envelope_of(call.provider)
         pieces = map(chunk_bytes if around else dialect.framing, frames)
         return Reply(200, (around or dialect).media_type, pieces, call.behaviour.slow)
+
+    def _drafted(self, call: EmulatedCall, body: dict[str, Any]) -> AnswerDraft:
+        """The next turn: what the script says, or else the emulated model. Raises `Refused` for a conversation that is too long."""
+        read = dialect_named(call.dialect).request_reader
+        messages: tuple[Message, ...] = read({**body, "model": call.model}).messages
+        pieces = max(call.behaviour.pieces, 2 if call.behaviour.redact else 1)
+        tools = tools_of(body)
+        step = self._script(messages, tools) if self._script else None
+        if step is not None:
+            draft = draft_of(step, pieces)
+        else:
+            acting = self._acting_tools
+            if not acting and (refusal := too_long(messages)):
+                raise Refused(refusal)
+            allowed = callable_tools(tools, messages, acting=acting)
+            forced = _is_call_forced(body)
+            draft = think(messages, allowed, forced=forced, pieces=pieces, plain=not acting)
+            draft = in_form(draft, call.request, allowed.tools)
+        return draft.replace(text="", calls=()) if call.behaviour.silent else draft
 
 
 def _model_refusal(target: Target, dialect: Dialect) -> Refusal | None:
@@ -176,9 +208,8 @@ def _model_refusal(target: Target, dialect: Dialect) -> Refusal | None:
 # ---- the answer ------------------------------------------------------------------------------------
 
 
-def _answer(call: EmulatedCall, desk: Desk, script: Script | None) -> Response:
+def _answer(call: EmulatedCall, desk: Desk, draft: AnswerDraft) -> Response:
     """The answer, with as many alternatives as were requested."""
-    draft = _drafted(call, desk.conversation(call), script, on=desk.is_on(call))
     answer = _from_draft(call, desk, draft)
     others = []
     for number in range(2, desk.choices(call) + 1):
@@ -217,28 +248,14 @@ def _from_draft(call: EmulatedCall, desk: Desk, draft: AnswerDraft) -> Response:
     )
 
 
-def _drafted(
-    call: EmulatedCall, body: dict[str, Any], script: Script | None, *, on: bool
-) -> AnswerDraft:
-    read = dialect_named(call.dialect).request_reader
-    messages: tuple[Message, ...] = read({**body, "model": call.model}).messages
+def _is_call_forced(body: dict[str, Any]) -> bool:
+    """Whether a request, in any dialect, demands a tool call."""
     config = as_dict(body.get("toolConfig"))
-    forced = is_forced(body.get("tool_choice")) or is_forced(config.get("toolChoice"))
-    forced = forced or as_dict(config.get("functionCallingConfig")).get("mode") == "ANY"
     choice = as_dict(body.get("generation_config")).get("tool_choice")
     mode = as_dict(as_dict(choice).get("allowed_tools")).get("mode")
-    forced = forced or is_forced(choice) or is_forced(mode)
-    pieces = max(call.behaviour.pieces, 2 if call.behaviour.redact else 1)
-    tools = tools_of(body)
-    step = script(messages, tools) if script else None
-    if step is not None:
-        draft = draft_of(step, pieces)
-    else:
-        draft = think(messages, tools, forced=forced, pieces=pieces)
-        draft = in_form(draft, call.request, tools)
-    if call.behaviour.silent:
-        draft = draft.replace(text="", calls=())
-    return draft if on else draft.replace(thoughts=())
+    choices = (body.get("tool_choice"), config.get("toolChoice"), choice, mode)
+    is_any = as_dict(config.get("functionCallingConfig")).get("mode") == "ANY"
+    return is_any or any(map(is_forced, choices))
 
 
 def _within_limit(call: EmulatedCall, draft: AnswerDraft) -> tuple[AnswerDraft, FinishReason]:

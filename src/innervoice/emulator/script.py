@@ -7,8 +7,9 @@ the last step the emulated model decides itself. A step is a dict:
     {"call": {"name": "apply_patch", "input": "*** Begin Patch"}}                               `input` for a free-form tool
     {"think": "Done.", "answer": "It says hello."}
 
-A file contains such a list as JSON, or several conversations: `[{"match": "a regular expression", "steps": [...]}, ...]`; the first whose
-expression matches the user's first message is used. Seals and rules are still those of the emulator.
+A file contains such a list as JSON, or several conversations: `[{"match": "a regular expression", "steps": [...]}, ...]`. The first of the
+user's messages that one of the expressions matches begins that conversation: agents put messages of their own before it. A request without
+tools, such as an agent's for a title, gets no calls. Seals and rules are still those of the emulator.
 """
 
 from __future__ import annotations
@@ -48,13 +49,14 @@ def script_from(source: Any) -> Script:
     conversations = [_conversation(number, item) for number, item in enumerate(source)]
     if not all(conversations):
         steps = [_checked(number, item) for number, item in enumerate(source)]
-        return lambda messages, _: _at(steps, messages)
+        return lambda messages, tools: _at(steps, messages, tools)
 
-    def play(messages: Sequence[Message], _: Sequence[Tool]) -> Step | None:
-        said = next((words_of(message) for message in messages if message.role == "user"), "")
-        for pattern, steps in filter(None, conversations):
-            if pattern.search(said):
-                return _at(steps, messages)
+    def play(messages: Sequence[Message], tools: Sequence[Tool]) -> Step | None:
+        for number, message in enumerate(messages):
+            words = words_of(message) if message.role == "user" else ""
+            for pattern, steps in filter(None, conversations):
+                if message.role == "user" and pattern.search(words):
+                    return _at(steps, messages[number:], tools)
         return None
 
     return play
@@ -102,6 +104,7 @@ def _checked(number: int, step: Any) -> Step:
     return step
 
 
-def _at(steps: Sequence[Step], messages: Sequence[Message]) -> Step | None:
+def _at(steps: Sequence[Step], messages: Sequence[Message], tools: Sequence[Tool]) -> Step | None:
     turns = sum(message.role == "assistant" for message in messages)
-    return steps[turns] if turns < len(steps) else None
+    step = steps[turns] if turns < len(steps) else None
+    return None if step and "call" in step and not tools else step

@@ -96,8 +96,8 @@ def emulated():
     """Starts the providers, with the steps that their model takes, or its own mind."""
     servers = []
 
-    def start(steps=None):
-        recorder = Recorder(steps)
+    def start(steps=None, **settings):
+        recorder = Recorder(steps, **settings)
         servers.append(EmulatorServer(recorder))
         recorder.url = servers[-1].__enter__().url
         return recorder

@@ -68,9 +68,9 @@ class Exchange:
 class Recorder(Emulator):
     """An emulator whose exchanges are kept; a script leads its model, one step for each request."""
 
-    def __init__(self, steps=None):
+    def __init__(self, steps=None, **settings):
         following = iter(steps or ())
-        super().__init__(script=lambda messages, tools: next(following, None))
+        super().__init__(script=lambda messages, tools: next(following, None), **settings)
         self.exchanges = []
         self.url = ""
 

@@ -1,12 +1,15 @@
 """mini-swe-agent: its DefaultAgent works in a local folder, with thinking."""
 
 import json
+import os
+import subprocess
 import sys
 
 import pytest
 
 import innervoice.bridges.litellm as ours
 from bridges.frameworks.recorder import MODELS, is_kept_alone, needs
+from innervoice.cli.clients import Target, clients
 
 needs("mini-swe-agent")
 # The program and its packages warn of things that are none of ours.
@@ -93,3 +96,78 @@ def test_costs_come_from_its_registry(emulated, tmp_path):
     ours.model_cost.update(before)
 
     assert agent.cost > 0
+
+
+# ---- with the emulated model's own mind --------------------------------------------------------------
+
+TASKS = {
+    "quoted": 'What would the command "touch x.txt" do? Only explain it.',
+    "named": 'Use bash with "touch x.txt", then submit.',
+    "fenced": "Explain this block.\n```bash\ntouch x.txt\n```\n```mswea_bash_command\ntouch x.txt\n```",
+}
+CONFIGS = {
+    "tools": ("-c", "mini"),
+    "texts": ("-c", "mini_textbased", "-c", "agent.instance_template={{task}}", "--model-class", "litellm_textbased"),
+}  # fmt: skip
+"""The second one runs what it finds between fences in an answer."""
+PROGRAM = """
+import innervoice.bridges.litellm
+innervoice.bridges.litellm.install()
+from minisweagent.run.mini import app
+app()
+"""
+
+
+@pytest.fixture
+def mini(emulated, tmp_path):
+    """A function that runs the program as `innervoice run` does, with the same emulator; returns what it printed, its files, and the emulator."""
+    emulator = emulated(acting_tools=False)
+    program, work = tmp_path / "mini", tmp_path / "work"
+    work.mkdir()
+    program.write_text(PROGRAM)
+    row = clients()["mini-swe-agent"]
+    target = Target(emulator.base_url(MODELS["gpt"]).removesuffix("/v1"), "any", tmp_path, "gpt-5.6")  # fmt: skip
+
+    def run_mini(task, *options):
+        command = [sys.executable, program, *row.command(target), "-t", task, "--yolo", "--exit-immediately", *options]  # fmt: skip
+        done = subprocess.run(command, cwd=work, env=row.environment(target, os.environ), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)  # fmt: skip
+        return done.stdout + done.stderr, sorted(file.name for file in work.iterdir()), emulator
+
+    return run_mini
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize("task", TASKS)
+def test_without_a_script_it_does_nothing_and_ends(mini, config, task):
+    shown, files, emulator = mini(TASKS[task], *CONFIGS[config])
+
+    assert [] == files, shown[-3000:]
+    assert "RepeatedFormatError" in shown, shown[-3000:]
+    assert [200] * 3 == [exchange.status for exchange in emulator.exchanges]
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_without_limits_of_its_own_it_ends_too(mini, config):
+    """The conversation is refused when it has become too long, and such an error is not tried again."""
+    shown, files, emulator = mini(
+        TASKS["named"], *CONFIGS[config], "-c", "agent.max_consecutive_format_errors=0"
+    )
+
+    assert [] == files
+    assert "ContextWindowExceededError" in shown, shown[-3000:]
+    assert (
+        "prompt is too long: this conversation has 201 messages, and emulation ends at 200"
+        in " ".join(shown.split())
+    )
+    assert [400] == [exchange.status for exchange in emulator.exchanges if exchange.status != 200]
+
+
+def test_a_tool_that_is_called_again_and_again_ends(emulated, tmp_path):
+    """In a program of the user's own the emulated model calls what it is offered, but not for ever."""
+    emulator = emulated()
+    agent, result = run(
+        emulator, MODELS["claude"], tmp_path, cost_tracking="ignore_errors", format_error_template="Call bash with 'true'."
+    )  # fmt: skip
+
+    assert "RepeatedFormatError" == result["exit_status"]
+    assert 50 == sum(bool(message.get("tool_calls")) for message in agent.messages)
