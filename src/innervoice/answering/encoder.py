@@ -31,7 +31,7 @@ from innervoice.canon.notes import Note
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall, is_inline
 from innervoice.canon.response import Failure, Response
-from innervoice.canon.views import BLANKS
+from innervoice.canon.views import BLANKS, AnswerSpacing, ReasoningSpacing
 from innervoice.errors import UsageError
 from innervoice.folding import FoldedPart, PartFolder, content_of
 from innervoice.frames.frame import Frame
@@ -41,7 +41,10 @@ from innervoice.wire.answer import AnswerWriter
 from innervoice.wire.free_form import input_of_function, is_free_form
 from innervoice.wire.refusals import Refusal
 
-__all__ = ["AnswerEncoder", "AnswerSpacing", "OutgoingPart", "ReasoningSpacing", "skip_sent"]
+__all__ = ["AnswerEncoder"]
+
+_DELTAS = (TextDelta, ThinkingDelta, ToolCallDelta)
+_CUT = "the connection to the provider ended before the answer did"
 
 # ---- A part on its way out: how much of it was received, and how much was written.
 
@@ -178,85 +181,6 @@ def _shared(one: str, other: str) -> int:
     if one.startswith(other) or other.startswith(one):
         return min(len(one), len(other))
     return next(at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1])
-
-
-# White space next to reasoning that was cut out of a text, in an answer that is written as it arrives (rule S7).
-#
-# The views of a whole response know what follows (`canon/views.py`). Here only the text after a cut is known: white space before it
-# has already been written.
-
-
-class AnswerSpacing:
-    """The text of one answer, piece by piece."""
-
-    _held = (
-        ""  # white space at the beginning of the answer or after a cut, until something follows it
-    )
-    _last = ""  # the last character that was written
-    is_cut = False  # reasoning was cut out since
-
-    def cut(self) -> None:
-        """Reasoning was cut out here."""
-        self.is_cut = True
-
-    def feed(self, text: str, *, has_gap: bool = False) -> str:
-        """What is written of a piece now; with a gap, a part before it was left out."""
-        if has_gap and self._last and not self._last.isspace() and not text[:1].isspace():
-            text = f"\n\n{text}"
-        if self.is_cut or not self._last:
-            text = self._held + text
-            self._held = "" if text.strip(BLANKS) else text
-            if self._held:
-                return ""
-            if self.is_cut:
-                text, self.is_cut = self._behind_cut(text), False
-        self._last = text[-1:] or self._last
-        return text
-
-    def skip(self, text: str) -> None:
-        """A piece that was written unchanged."""
-        self._last = text[-1:]
-
-    def rest(self) -> str:
-        """The white space of an answer that has nothing else."""
-        return "" if self.is_cut or self._last else self._held
-
-    def passes(self, text: str, has_gap: bool) -> bool:
-        """Whether a piece is written unchanged."""
-        if has_gap or self.is_cut or not self._last or not text:
-            return False
-        self._last = text[-1]
-        return True
-
-    def _behind_cut(self, text: str) -> str:
-        if not self._last:
-            body = text.lstrip(BLANKS)
-            # Only the indentation of the first line stays.
-            line_start = text[: len(text) - len(body)].rfind("\n") + 1
-            return text[line_start:] if line_start else body
-        touching = not self._last.isspace() and not text[0].isspace()
-        return f" {text}" if touching and text[0].isalnum() else text
-
-
-class ReasoningSpacing:
-    """Reasoning that was cut out of a text: white space at its ends is not written."""
-
-    _held = ""
-    _has_begun = False
-
-    def feed(self, text: str) -> str:
-        """What is written of a piece now."""
-        text = self._held + text
-        if not self._has_begun:
-            text = text.lstrip()
-        body = text.rstrip()
-        self._held = text[len(body) :]
-        self._has_begun = self._has_begun or bool(body)
-        return body
-
-
-_DELTAS = (TextDelta, ThinkingDelta, ToolCallDelta)
-_CUT = "the connection to the provider ended before the answer did"
 
 
 class AnswerEncoder:
