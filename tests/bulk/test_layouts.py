@@ -393,3 +393,13 @@ def test_parts_keep_what_the_columns_join(tmp_path):
 
     assert ["thinking", "text"] == [part["type"] for part in parts]
     assert "</think>" in parts[0]["origin"]
+
+
+@pytest.mark.parametrize(
+    "word", ["length", "Length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "model_length"]
+)
+def test_every_word_for_the_limit_is_one(word, tmp_path):
+    """An answer that ended at its limit is not answered, however its data set spells that."""
+    rows = [{"response": "<think>a</think>b", "finish_reason": word}]
+
+    assert ["truncated"] == only(lines_of(tmp_path / "rows.jsonl", rows))["status"]

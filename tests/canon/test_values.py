@@ -2,6 +2,7 @@ import pytest
 
 import innervoice as iv
 from innervoice.canon.notes import SENTENCES, Notebook
+from innervoice.canon.words import finish_reason_of, role_of
 
 SEAL = "EqQBCkYIBRgCKkD0c2VjcmV0"
 
@@ -110,3 +111,25 @@ def test_usage_adds_up():
 
     assert one + other == iv.Usage(input_tokens=11, output_tokens=2, reasoning_tokens=5)
     assert sum([one, one], iv.Usage()) == iv.Usage(input_tokens=2, output_tokens=4)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("stop", "STOP", "end_turn", "COMPLETE", "eos_token", "Stop"), "stop"),
+        (("length", "Length", "max_output_tokens", "model_length", "MAX_TOKENS", "max-tokens"), "length"),
+        (("tool_calls", "tool-calls", "tool_use", "TOOL_CALL", "requires_action"), "tool_calls"),
+        (("content-filter", "SAFETY", "guardrail_intervened"), "content_filter"),
+        (("pause_turn", "CONTINUATION"), "pause"),
+        (("MALFORMED_FUNCTION_CALL", "error"), "error"),
+        (("nothing known", "", None, 3), None),
+    ],
+)  # fmt: skip
+def test_one_list_of_finish_words(words, reason):
+    assert {reason} == {finish_reason_of(word) for word in words}
+
+
+def test_one_list_of_roles():
+    assert ["user", "assistant", "tool", "system", None] == [
+        role_of(word) for word in ("Human", "gpt", "observation", "developer", "narrator")
+    ]

@@ -11,6 +11,7 @@ from innervoice.bulk.table import Table
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import ToolCall
 from innervoice.canon.response import FinishReason, Response
+from innervoice.canon.words import finish_reason_of, role_of
 from innervoice.decoding import decode
 from innervoice.errors import DecodeError, InnervoiceError, ProviderError
 from innervoice.sessions.foreign import history_from
@@ -43,24 +44,7 @@ class Answer(NamedTuple):
     @property
     def finish_reason(self) -> FinishReason | None:
         """Why the model stopped, as our finish reason."""
-        return _FINISH_REASONS.get(self.finish) if self.finish else None
-
-
-_FINISH_REASONS: dict[str, FinishReason] = {
-    "stop": "stop", "length": "length", "max_tokens": "length", "MAX_TOKENS": "length", "STOP": "stop", "end_turn": "stop", "eos": "stop",
-    "eos_token": "stop", "stop_sequence": "stop", "complete": "stop", "COMPLETE": "stop", "tool_calls": "tool_calls", "tool_use": "tool_calls",
-    "content_filter": "content_filter", "SAFETY": "content_filter", "refusal": "refusal",
-}  # fmt: skip
-_ROLES = {
-    "human": "user",
-    "gpt": "assistant",
-    "model": "assistant",
-    "bot": "assistant",
-    "chatbot": "assistant",
-    "ai": "assistant",
-    "function_call": "assistant",
-    "observation": "tool",
-}
+        return finish_reason_of(self.finish)
 
 
 def answers_in(table: Table, layout: Layout) -> Iterator[Answer]:
@@ -132,7 +116,7 @@ def _shown(message: dict[str, Any]) -> dict[str, Any]:
 
 def _role(message: dict[str, Any]) -> str:
     role = str(message.get("role") or message.get("from") or "")
-    return _ROLES.get(role.lower(), role)
+    return role_of(role) or role
 
 
 def _content(message: dict[str, Any]) -> Any:

@@ -12,6 +12,7 @@ from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Text, ToolCall, ToolResult
 from innervoice.canon.storage import from_json
+from innervoice.canon.words import REASONING_FIELDS
 from innervoice.errors import DecodeError
 
 __all__ = [
@@ -28,7 +29,7 @@ __all__ = [
 if TYPE_CHECKING:
     from innervoice.bulk.answers import Answer
 
-_FIELDS = ("reasoning_content", "reasoning", "thinking", "thought", "think", "analysis")
+_FIELDS = (*REASONING_FIELDS[1:], "thought", "think", "analysis")
 # AM-DeepSeek-R1-Distilled also has its answers split, next to the content.
 _NESTED_FIELDS = (("info", "think_content"),)
 # LLaMA-Factory writes a call as the JSON at the end of a value.

@@ -12,13 +12,13 @@ from collections import Counter
 from typing import Any
 
 from innervoice.canon.rows import ModelRow
+from innervoice.canon.words import REASONING_FIELDS
 
 __all__ = ["Fact", "facts_of", "providers_in"]
 
 _WORDS = ("minimal", "low", "medium", "high", "xhigh", "max")
 _NO_WORDS = (None, "none", "default")
 """Values of an effort that are not levels: off, and the provider's choice."""
-_FIELDS = ("reasoning_content", "reasoning_details", "reasoning", "reasoning_text")
 _MOST_TOKENS = 10**9
 _SHOWN = 40
 
@@ -208,7 +208,7 @@ def _of_second(reasoning: dict[str, Any], api: Any) -> Fact:
 
 
 def _set_field(fact: Fact, field: Any) -> None:
-    if isinstance(field, str) and field in _FIELDS:
+    if isinstance(field, str) and field in REASONING_FIELDS:
         fact.set("replay_field", field)
     else:
         fact.wonder("reasoning field", field)

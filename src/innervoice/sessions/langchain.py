@@ -11,9 +11,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from innervoice.canon.messages import Message, Role
+from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, ToolCall
+from innervoice.canon.words import role_of
 from innervoice.catalog.lookup import host_in_langchain
 from innervoice.errors import DecodeError
 from innervoice.sessions.langchain_blocks import is_withdrawn, parts_of, plain_part
@@ -30,14 +31,6 @@ __all__ = [
     "MemberPosition", "from_object", "is_langchain", "members_of", "read_langchain", "read_message",
 ]  # fmt: skip
 
-_ROLES: dict[str, Role] = {
-    "human": "user",
-    "ai": "assistant",
-    "assistant": "assistant",
-    "system": "system",
-    "developer": "system",
-    "tool": "tool",
-}
 _TYPES = {"human", "ai", "system", "tool", "function", "chat", "remove"}
 _MEMBERS = (
     "content", "additional_kwargs", "response_metadata", "type", "name", "id", "role", "tool_calls",
@@ -107,7 +100,7 @@ def read_message(item: dict[str, Any]) -> tuple[Message, list[MemberPosition]]:
     content = members.get("content")
     if kind == "chat":
         kind = str(members.get("role"))
-    role = _ROLES.get(kind, "user")
+    role = (role_of(kind) if kind != "function" else None) or "user"
     if kind == "tool":
         failed = members.get("status") == "error"
         result = CONTENT.result(members.get("tool_call_id"), content, error=failed)

@@ -7,34 +7,14 @@ from typing import Any
 from innervoice.canon.notes import Note
 from innervoice.canon.parts import Part
 from innervoice.canon.reasoning import Reasoning
-from innervoice.canon.response import Failure, FinishReason, Response
+from innervoice.canon.response import Failure, Response
 from innervoice.canon.usage import Usage
+from innervoice.canon.words import finish_reason_of
 from innervoice.errors import UsageError
 from innervoice.sources.native_turns import Author
 
 __all__ = ["answer_from", "as_effort"]
 
-_REASONS: dict[str, FinishReason] = {
-    # OpenAI's words, those of the AI SDK (opencode) and of inspect, and those of providers that traces repeat
-    "stop": "stop",
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "completed": "stop",
-    "length": "length",
-    "max_tokens": "length",
-    "model_length": "length",
-    "max_output_tokens": "length",
-    "tool_calls": "tool_calls",
-    "tool_call": "tool_calls",
-    "tool_use": "tool_calls",
-    "function_call": "tool_calls",
-    "content_filter": "content_filter",
-    "safety": "content_filter",
-    "refusal": "refusal",
-    "pause": "pause",
-    "pause_turn": "pause",
-    "error": "error",
-}
 _UNSAID = {"", "unknown", "other"}
 """Words for an unknown reason."""
 
@@ -52,7 +32,7 @@ def answer_from(
 ) -> Response:
     """An answer whose parts are known; an unknown finish reason is noted, and treated as a normal stop."""
     word = (reason or "").lower().replace("-", "_")
-    known = _REASONS.get(word)
+    known = None if word in _UNSAID else finish_reason_of(word)
     if known is None and word not in _UNSAID:
         known, notes = "stop", (*notes, Note("unknown_finish_reason", reason))
     return Response(

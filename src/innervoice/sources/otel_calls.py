@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from innervoice.canon.jsontext import load_json
-from innervoice.canon.messages import Message, Role
+from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolResult
 from innervoice.canon.usage import Usage
+from innervoice.canon.words import role_of
 from innervoice.catalog.lookup import all_hosts, host_of
 from innervoice.sources.native_turns import (
     Author,
@@ -36,17 +37,6 @@ from innervoice.wire.media import media_of_url
 
 __all__ = ["Call", "author_in", "call_of", "plain_value", "usage_in"]
 
-_ROLES: dict[str, Role] = {
-    "system": "system",
-    "developer": "system",
-    "user": "user",
-    "human": "user",
-    "assistant": "assistant",
-    "ai": "assistant",
-    "model": "assistant",
-    "tool": "tool",
-    "function": "tool",
-}
 _EVENTS = {
     "gen_ai.system.message": "system",
     "gen_ai.user.message": "user",
@@ -234,7 +224,7 @@ def plain_value(value: Any) -> Any:
 
 
 def _message(message: dict[str, Any], author: Author) -> Message:
-    role = _ROLES.get(str(message.get("role")).lower(), "user")
+    role = role_of(message.get("role")) or "user"
     pieces = list(_pieces(message))
     if role == "assistant":
         return Message(role, parts_from(author, pieces))

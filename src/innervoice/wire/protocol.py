@@ -26,6 +26,7 @@ from innervoice.canon.parts import Form, Media, Opaque, Part, Text, Thinking, To
 from innervoice.canon.response import Failure, FinishReason
 from innervoice.canon.usage import Usage
 from innervoice.canon.value import Value
+from innervoice.canon.words import FINISH_REASONS, finish_reason_of
 from innervoice.wire.json_access import as_text
 
 __all__ = ["Context", "Reader", "Slot"]
@@ -344,15 +345,16 @@ class Reader(ABC):
             self.usage = usage
             self.events.append(UsageUpdate(usage))
 
-    def stop(self, wire_reason: Any, reasons: dict[str, FinishReason]) -> None:
+    def stop(self, wire_reason: Any) -> None:
         """Sets the finish reason."""
         word = as_text(wire_reason)
         if not word:
             return
         self.ended = True
         self.wire_finish_reason = word
-        self.finish_reason = reasons.get(word, "stop")
-        if word not in reasons:
+        self.finish_reason = FINISH_REASONS.get(word) or finish_reason_of(word)
+        if self.finish_reason is None:
+            self.finish_reason = "stop"
             self.notebook.add("unknown_finish_reason", word)
 
     def fail(self, error: Any) -> None:

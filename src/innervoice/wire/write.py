@@ -63,18 +63,20 @@ def wholes(parts: Iterable[Part], dialect: str | None = None) -> Iterator[Part]:
     for part in parts:
         item = part.origin.item if part.origin else None
         inline = is_inline(part) or (isinstance(part, Text) and (item or "").startswith("text_"))
-        if inline and dialect is not None and part.origin is not None:
-            inline = part.origin.dialect in (None, dialect)
-        if inline and (not group or _item(group[0]) == item):
+        if inline and _is_of(part, dialect) and (not group or _item(group[0]) == item):
             group.append(part)
             continue
         if group:
             yield _together(group)
-        group = [part] if inline else []
-        if not inline:
+        group = [part] if inline and _is_of(part, dialect) else []
+        if not group:
             yield part
     if group:
         yield _together(group)
+
+
+def _is_of(part: Part, dialect: str | None) -> bool:
+    return dialect is None or part.origin is None or part.origin.dialect in (None, dialect)
 
 
 def _item(part: Part) -> str | None:

@@ -21,23 +21,12 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from innervoice.canon.parts import Form, Opaque, Part, Text, Thinking
-from innervoice.canon.response import FinishReason
 from innervoice.canon.usage import Usage
 from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text, parsed
 from innervoice.wire.protocol import Context, Reader, Slot
 
 __all__ = ["AnthropicReader"]
 
-_REASONS: dict[str, FinishReason] = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "tool_use": "tool_calls",
-    "pause_turn": "pause",
-    "compaction": "pause",
-    "refusal": "refusal",
-}
 _KINDS = {
     "text": "text",
     "thinking": "thinking",
@@ -116,7 +105,7 @@ class AnthropicReader(Reader):
 
     def _end(self, message: dict[str, Any]) -> None:
         self._use(message.get("usage"))
-        self.stop(message.get("stop_reason"), _REASONS)
+        self.stop(message.get("stop_reason"))
         # A stop reason alone does not end a stream; `message_stop` does.
         self.ended = False
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from innervoice.canon.parts import Text, Thinking
-from innervoice.canon.response import FinishReason
 from innervoice.canon.usage import Usage
 from innervoice.wire.chat.content import ContentChunks
 from innervoice.wire.chat.reasoning import DETAILS, FIELDS, NAMES, ReasoningFields
@@ -27,23 +26,6 @@ from innervoice.wire.protocol import Context, Reader, Slot
 
 __all__ = ["ChatReader", "usage_of", "write_usage"]
 
-_REASONS: dict[str, FinishReason] = {
-    "stop": "stop",
-    "end_turn": "stop",
-    "eos": "stop",
-    "length": "length",
-    "max_tokens": "length",
-    "model_length": "length",
-    "tool_calls": "tool_calls",
-    "function_call": "tool_calls",
-    "content_filter": "content_filter",
-    "sensitive": "content_filter",
-    "refusal": "refusal",
-    "error": "error",
-    "network_error": "error",
-    "insufficient_system_resource": "error",
-    "abort": "error",
-}
 _STEPS = "reasoning_steps"
 _KNOWN = {"role", "content", "refusal", "tool_calls", "function_call", "channel", _STEPS, *FIELDS}
 _USUAL = {"role", "content", *FIELDS}  # all that most deltas have
@@ -94,7 +76,7 @@ class ChatReader(Reader):
         self._read_message(
             {"content": text, **{name: chunk[name] for name in members}}, is_delta=True
         )
-        self.stop(chunk.get("finish_reason"), _REASONS)
+        self.stop(chunk.get("finish_reason"))
         self.ended = self.ended or "usage" in chunk
         if self.ended and self._calls:
             self.finish_reason = "tool_calls"
@@ -112,7 +94,7 @@ class ChatReader(Reader):
         elif message is not None:
             self.odd(message, "message")
         if reason := choice.get("finish_reason"):
-            self.stop(reason, _REASONS)
+            self.stop(reason)
         # A whole message has ended, even if a host sends no finish reason.
         if "message" in choice and "delta" not in choice:
             self.ended = True

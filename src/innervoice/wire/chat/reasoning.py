@@ -15,20 +15,14 @@ from typing import Any
 
 from innervoice.canon.parts import Form, Opaque, Part, Thinking
 from innervoice.canon.views import is_same
+from innervoice.canon.words import REASONING_FIELDS
 from innervoice.wire.json_access import as_list
 from innervoice.wire.protocol import Reader, Slot
 
 __all__ = ["FIELDS", "NAMES", "ReasoningFields"]
 
-DETAILS = "reasoning_details"
-FIELDS = (
-    DETAILS,
-    "reasoning_content",
-    "reasoning",
-    "thinking_content",
-    "thinking",
-    "reasoning_text",
-)
+FIELDS = REASONING_FIELDS
+DETAILS = FIELDS[0]
 NAMES = frozenset(FIELDS)
 TEXTS = NAMES - {DETAILS}
 _COMING = {"text", "summary", "signature", "data"}  # what comes in pieces, and the seal

@@ -15,24 +15,11 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from innervoice.canon.parts import Part, Text, Thinking
-from innervoice.canon.response import FinishReason
 from innervoice.canon.usage import Usage
 from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text
 from innervoice.wire.protocol import Context, Reader, Slot
 
 __all__ = ["CohereReader"]
-
-_REASONS: dict[str, FinishReason] = {
-    "COMPLETE": "stop",
-    "STOP_SEQUENCE": "stop",
-    "MAX_TOKENS": "length",
-    "TOOL_CALL": "tool_calls",
-    "ERROR": "error",
-    "ERROR_LIMIT": "length",
-    "ERROR_TOXIC": "content_filter",
-    "TIMEOUT": "error",
-    "USER_CANCEL": "error",
-}
 
 
 class CohereReader(Reader):
@@ -178,7 +165,7 @@ class CohereReader(Reader):
 
     def _end(self, delta: dict[str, Any]) -> None:
         self._close(("plan", None))
-        self.stop(delta.get("finish_reason"), _REASONS)
+        self.stop(delta.get("finish_reason"))
         if delta.get("error"):
             self.fail(
                 {"message": delta["error"]} if isinstance(delta["error"], str) else delta["error"]

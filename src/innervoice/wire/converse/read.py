@@ -17,25 +17,12 @@ from base64 import b64decode, b64encode
 from typing import Any, ClassVar
 
 from innervoice.canon.parts import Form, Opaque, Part, Text, Thinking
-from innervoice.canon.response import FinishReason
 from innervoice.canon.usage import Usage
 from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text, parsed
 from innervoice.wire.protocol import Context, Reader, Slot
 
 __all__ = ["MORE_FIELDS", "ConverseReader"]
 
-_REASONS: dict[str, FinishReason] = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "tool_use": "tool_calls",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "guardrail_intervened": "content_filter",
-    "content_filtered": "content_filter",
-    "malformed_model_output": "error",
-    "malformed_tool_use": "error",
-    "refusal": "refusal",
-}
 _EVENTS = (
     "messageStart",
     "contentBlockStart",
@@ -97,7 +84,7 @@ class ConverseReader(Reader):
         self._stop(message)
 
     def _stop(self, message: dict[str, Any]) -> None:
-        self.stop(message.get("stopReason"), _REASONS)
+        self.stop(message.get("stopReason"))
         self.ended = True
         if more := message.get(MORE_FIELDS):
             self.message_block[MORE_FIELDS] = more

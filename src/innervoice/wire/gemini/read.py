@@ -18,35 +18,12 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
-from innervoice.canon.response import FinishReason
 from innervoice.canon.usage import Usage
 from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text
 from innervoice.wire.protocol import Context, Reader, Slot
 
 __all__ = ["SOURCES", "GeminiReader", "wire_chunk", "wire_part"]
 
-_REASONS: dict[str, FinishReason] = {
-    "STOP": "stop",
-    "FINISH_REASON_UNSPECIFIED": "stop",
-    "MAX_TOKENS": "length",
-    "CONTINUATION": "pause",
-    "MALFORMED_FUNCTION_CALL": "error",
-    "MALFORMED_RESPONSE": "error",
-    "UNEXPECTED_TOOL_CALL": "error",
-    "TOO_MANY_TOOL_CALLS": "error",
-    "OTHER": "error",
-    "NO_IMAGE": "error",
-    "IMAGE_OTHER": "error",
-    "SAFETY": "content_filter",
-    "RECITATION": "content_filter",
-    "LANGUAGE": "content_filter",
-    "BLOCKLIST": "content_filter",
-    "PROHIBITED_CONTENT": "content_filter",
-    "SPII": "content_filter",
-    "IMAGE_SAFETY": "content_filter",
-    "IMAGE_PROHIBITED_CONTENT": "content_filter",
-    "IMAGE_RECITATION": "content_filter",
-}
 _MEMBERS = {"candidates", "usageMetadata", "modelVersion", "responseId", "promptFeedback"}
 _PART_MEMBERS = {"text", "thought", "thoughtSignature", "functionCall", "inlineData"}
 _SEAL = ("thoughtSignature",)
@@ -95,7 +72,9 @@ class GeminiReader(Reader):
             self._read_candidates(candidates, chunk)
         if "promptFeedback" in chunk and not chunk.get("candidates"):
             blocked = as_text(as_dict(chunk["promptFeedback"]).get("blockReason"))
-            self.stop(blocked, {blocked or "": "content_filter"})
+            if blocked:
+                self.ended, self.wire_finish_reason = True, blocked
+                self.finish_reason = "content_filter"
 
     def _read_candidates(self, candidates: list[Any], chunk: dict[str, Any]) -> None:
         for position, candidate in enumerate(candidates):
@@ -126,7 +105,7 @@ class GeminiReader(Reader):
         elif parts is not None:
             self.odd(parts, "parts")
         if reason := candidate.get("finishReason") or candidate.get("finish_reason"):
-            self.stop(reason, _REASONS)
+            self.stop(reason)
             if not candidate.keys().isdisjoint(SOURCES):
                 known = {name: candidate[name] for name in SOURCES if candidate.get(name)}
                 self.message_block.update(known)

@@ -17,7 +17,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall
-from innervoice.canon.response import FinishReason
 from innervoice.canon.usage import Usage
 from innervoice.wire.interactions.write import KINDS
 from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text, parsed
@@ -25,15 +24,6 @@ from innervoice.wire.protocol import Context, Reader, Slot
 
 __all__ = ["InteractionsReader"]
 
-_REASONS: dict[str, FinishReason] = {
-    "completed": "stop",
-    "requires_action": "tool_calls",
-    "requires_continuation": "pause",
-    "incomplete": "length",
-    "budget_exceeded": "length",
-    "failed": "error",
-    "cancelled": "error",
-}
 _RUNNING = ("in_progress", "queued")
 _SEALS = ("signature",)
 _PLAIN = {"type", "text"}
@@ -117,7 +107,7 @@ class InteractionsReader(Reader):
         status = interaction.get("status")
         if status in _RUNNING:
             return
-        self.stop(status, _REASONS)
+        self.stop(status)
         if self.finish_reason == "stop" and self._ends_with_call():
             self.finish_reason = "tool_calls"
         if (errors := as_list(interaction.get("errors"))) and status == "failed":

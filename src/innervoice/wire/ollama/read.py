@@ -14,19 +14,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from innervoice.canon.response import FinishReason
 from innervoice.canon.usage import Usage
 from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text
 from innervoice.wire.protocol import Context, Reader, Slot
 
 __all__ = ["OllamaReader"]
 
-_REASONS: dict[str, FinishReason] = {
-    "stop": "stop",
-    "length": "length",
-    "load": "stop",
-    "unload": "stop",
-}
 _KNOWN = {"role", "content", "thinking", "tool_calls"}
 
 
@@ -87,7 +80,7 @@ class OllamaReader(Reader):
         )
 
     def _end(self, line: dict[str, Any]) -> None:
-        self.stop(line.get("done_reason") or "stop", _REASONS)
+        self.stop(line.get("done_reason") or "stop")
         if self.finish_reason == "stop" and self._call_ids:
             self.finish_reason = "tool_calls"
         counts = {key: item for key, item in line.items() if key.endswith(("_count", "_duration"))}

@@ -22,19 +22,13 @@ from typing import Any, ClassVar
 
 from innervoice.canon.response import FinishReason
 from innervoice.canon.usage import Usage
+from innervoice.canon.words import finish_reason_of
 from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
 from innervoice.wire.protocol import Context, Reader, Slot
 from innervoice.wire.responses.items import Item, Leaders, text_of
 
-__all__ = ["INCOMPLETE", "Matches", "ResponsesReader"]
+__all__ = ["Matches", "ResponsesReader"]
 
-INCOMPLETE: dict[str, FinishReason] = {
-    "max_output_tokens": "length",
-    "max_tokens": "length",
-    "max_messages": "length",
-    "content_filter": "content_filter",
-    "steered": "pause",
-}
 # Events that lengthen an entry: where it is, and the member that numbers it.
 _DELTAS = {
     "response.output_text.delta": ("content", "content_index"),
@@ -216,7 +210,7 @@ class ResponsesReader(Reader):
         if status == "incomplete":
             reason = as_text(as_dict(response.get("incomplete_details")).get("reason"))
             self.wire_finish_reason = reason or status
-            self.finish_reason = INCOMPLETE.get(reason or "", "length")
+            self.finish_reason = finish_reason_of(reason) or "length"
         elif status in ("failed", "cancelled"):
             self.finish_reason = "error"
         elif self.ended:

@@ -15,7 +15,7 @@ from innervoice.frames.frame import Frame
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.protocol import Context
 from innervoice.wire.refusals import Refusal, Refused
-from innervoice.wire.responses.read import INCOMPLETE, ResponsesReader
+from innervoice.wire.responses.read import ResponsesReader
 from innervoice.wire.responses.write import read_media
 from innervoice.wire.serve import (
     NO_MODEL,
@@ -159,6 +159,7 @@ def _answered(item: dict[str, Any]) -> dict[str, Any]:
 _DIALECT = "openai-responses"
 _CREATED = 1_767_225_600
 """The first second of 2026: the API requires a time, and none is known."""
+_INCOMPLETE = ("max_output_tokens", "max_tokens", "max_messages", "content_filter", "steered")
 _STATUSES = ("completed", "incomplete", "failed", "cancelled")
 _REASONS = {"length": "max_output_tokens", "content_filter": "content_filter", "pause": "steered"}
 
@@ -214,7 +215,7 @@ def write_stream_error(refusal: Refusal) -> Frame:
 def ending(answer: Response) -> tuple[str, str | None]:
     """The status, and the reason of one that is incomplete."""
     word = own_word(answer, _DIALECT)
-    if word in INCOMPLETE:
+    if word in _INCOMPLETE:
         return "incomplete", word
     if word in _STATUSES:
         return word, None
