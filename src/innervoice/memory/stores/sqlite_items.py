@@ -66,7 +66,7 @@ class SqliteItems:
         ).lastrowid
         assert number is not None
         connection.executemany(
-            # By name: from Python 3.12 on, sqlite3 takes ?1 for a name, too, and warns of a sequence.
+            # By name: Python 3.12 takes ?1 for a name, too, and warns of a sequence.
             "INSERT INTO keys SELECT :tenant, :key, :item WHERE"
             " (SELECT count(*) FROM (SELECT 1 FROM keys WHERE tenant = :tenant AND key = :key LIMIT :most)) < :most",
             [
