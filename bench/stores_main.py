@@ -27,8 +27,8 @@ from peers import ROOT
 sys.path.insert(0, str(ROOT / "tests"))
 
 from innervoice.memory.stores.opening import open_store
-from innervoice.memory.stores.sqlite_file import connect
-from innervoice.memory.stores.sqlite_pieces import PIECE
+from innervoice.memory.stores.sqlite import connect
+from innervoice.memory.stores.sqlite_items import PIECE
 from innervoice.memory.stores.store import Retention, Store, StoredItem
 from memory.stores import servers
 

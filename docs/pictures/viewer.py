@@ -17,8 +17,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from playwright.sync_api import Page, sync_playwright  # noqa: E402
 
+from innervoice.view.library import Shelf  # noqa: E402
 from innervoice.view.server import ViewServer  # noqa: E402
-from innervoice.view.shelf import Shelf  # noqa: E402
 from view.browser import sample_files  # noqa: E402
 
 HERE = Path(__file__).parent

@@ -62,7 +62,7 @@ _HOME = {
     "canon.request": ("Request", "Tool", "Wire"),
     "canon.response": ("Failure", "Response"),
     "canon.storage": ("from_json", "to_json"),
-    "canon.structured": ("StructuredResponse",),
+    "canon.answer_type": ("StructuredResponse",),
     "canon.usage": ("Usage",),
     "client.aio": ("AsyncClient",),
     "client.sync": ("Client",),

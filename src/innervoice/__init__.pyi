@@ -15,6 +15,9 @@ from innervoice.answering.writing import (
 from innervoice.answering.writing import (
     written as written,
 )
+from innervoice.canon.answer_type import (
+    StructuredResponse as StructuredResponse,
+)
 from innervoice.canon.events import (
     Event as Event,
 )
@@ -119,9 +122,6 @@ from innervoice.canon.storage import (
 )
 from innervoice.canon.storage import (
     to_json as to_json,
-)
-from innervoice.canon.structured import (
-    StructuredResponse as StructuredResponse,
 )
 from innervoice.canon.usage import (
     Usage as Usage,

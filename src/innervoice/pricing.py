@@ -8,8 +8,8 @@ from __future__ import annotations
 from decimal import Decimal
 from importlib import import_module
 
-from innervoice.canon.cost import Cost
 from innervoice.canon.response import Response
+from innervoice.canon.usage import Cost
 from innervoice.catalog.lookup import host_of
 from innervoice.errors import UsageError
 

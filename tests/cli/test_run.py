@@ -16,8 +16,7 @@ import pytest
 
 from cli.test_serve import Serve
 from cli.test_talking import NO_KEYS
-from innervoice.canon.cost import Cost
-from innervoice.canon.usage import Usage
+from innervoice.canon.usage import Cost, Usage
 from innervoice.cli import run_summary
 from innervoice.cli.clients import Target, clients
 from innervoice.gateway.report import Report

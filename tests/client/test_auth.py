@@ -13,7 +13,7 @@ import innervoice as iv
 from client.faulty import whole
 from client.harness import KEY
 from innervoice.catalog.lookup import all_hosts, host_of
-from innervoice.client import cloud_credentials
+from innervoice.client import auth as cloud_credentials
 from innervoice.client.base_urls import base_url_of
 from innervoice.client.sigv4 import AwsKeys, signature_headers
 

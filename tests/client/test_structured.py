@@ -143,8 +143,7 @@ def test_not_beside_a_response_format(client):
 
 
 def _typed(response, kind):
-    from innervoice.canon.answer_type import AnswerType
-    from innervoice.canon.structured import StructuredResponse
+    from innervoice.canon.answer_type import AnswerType, StructuredResponse
 
     fields = {name: getattr(response, name) for name in response.__struct_fields__}
     return StructuredResponse(**fields, answer_type=AnswerType.of(kind))

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 import innervoice as iv
-from innervoice.client import token_exchange
+from innervoice.client import auth as token_exchange
 from innervoice.emulator import emulated_client
 
 MODEL = "watsonx/ibm/granite-4-h-small"

@@ -17,10 +17,10 @@ from innervoice.memory.envelopes import (
     is_envelope,
     part_of,
 )
-from innervoice.memory.keeping import without_summaries
 from innervoice.memory.records import TurnRecord
 from innervoice.memory.restoring import TurnRestorer
-from innervoice.memory.sealing import derived
+from innervoice.memory.retention import without_summaries
+from innervoice.memory.sealed_store import derived
 
 ONE, OTHER = b"1" * 32, b"2" * 32
 ORIGIN = Origin(

@@ -7,7 +7,7 @@ import pytest
 
 from innervoice.errors import UsageError
 from innervoice.view.assets import asset, names
-from innervoice.view.bundling import bundled
+from innervoice.view.export import bundled
 
 NODE = shutil.which("node")
 

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innervoice.view.changes import changes, sketch_of
-from innervoice.view.live import Told
+from innervoice.view.live import Told, changes, sketch_of
 from view.listener import Listener, plain
 
 texts = st.text(alphabet="ab 🎉\nü", max_size=12)

@@ -10,7 +10,7 @@ import pytest
 import innervoice as iv
 from innervoice.show.policy import Policy
 from innervoice.view.export import export_file, form_of
-from innervoice.view.shelf import Shelf
+from innervoice.view.library import Shelf
 from view.calling import app_of, get
 from view.session_files import SEAL, SECRET, session
 

@@ -3,7 +3,7 @@
 import pytest
 
 from innervoice.view.guard import is_loopback
-from innervoice.view.shelf import Shelf
+from innervoice.view.library import Shelf
 from view.calling import COOKIE, TOKEN, app_of, call, get
 from view.session_files import session
 

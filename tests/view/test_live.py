@@ -4,8 +4,8 @@ import pytest
 
 from innervoice.canon.jsontext import load_json
 from innervoice.errors import DecodeError
+from innervoice.view.library import Shelf
 from innervoice.view.live import Live
-from innervoice.view.shelf import Shelf
 from view.listener import Listener, plain
 from view.session_files import recast_stream, session, stream
 

@@ -6,8 +6,8 @@ import pytest
 
 from innervoice.show.policy import Policy
 from innervoice.view.app import create_app
+from innervoice.view.library import Shelf
 from innervoice.view.settings import Settings
-from innervoice.view.shelf import Shelf
 from view.calling import app_of, get
 from view.session_files import SEAL, session
 
@@ -129,7 +129,7 @@ def test_a_hit_leads_to_its_row(app, one):
 
 
 def test_a_search_with_very_many_hits_is_cut(app, monkeypatch):
-    monkeypatch.setattr("innervoice.view.search._MOST_HITS", 5)
+    monkeypatch.setattr("innervoice.view.app._MOST_HITS", 5)
     found = get(app, "/api/search", "q=Round").json
     assert (5, True) == (len(found["hits"]), found["is_cut"])
     assert "more" in found["words"]

@@ -7,8 +7,7 @@ import pytest
 
 from innervoice.errors import DecodeError
 from innervoice.sources import opening
-from innervoice.view.bounded_cache import BoundedCache
-from innervoice.view.shelf import NotOnShelfError, Shelf
+from innervoice.view.library import BoundedCache, NotOnShelfError, Shelf
 from view.session_files import session, stream
 
 
@@ -157,7 +156,7 @@ def test_standard_input_of_no_known_format():
 
 
 def test_very_many_conversations_are_told_around_the_one_that_is_shown(tmp_path, monkeypatch):
-    monkeypatch.setattr("innervoice.view.shelf._LANES", 5)
+    monkeypatch.setattr("innervoice.view.library._LANES", 5)
     answer = b'{"custom_id": "r%d", "response": {"status_code": 200, "body": {"id": "c", "object": "chat.completion", "model": "m", "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "answer %d"}}]}}}\n'
     write(tmp_path, "batch.jsonl", b"".join(answer % (n, n) for n in range(40)), 1_000)
     shelf = Shelf([tmp_path])
@@ -171,8 +170,8 @@ def test_very_many_conversations_are_told_around_the_one_that_is_shown(tmp_path,
 
 def test_many_conversations_are_read_in_bounded_memory(tmp_path, monkeypatch):
     """Every one of 20 sessions of 500 kB is read; a few of them are held."""
-    monkeypatch.setattr("innervoice.view.shelf._CONVERSATIONS", 2 << 20)
-    monkeypatch.setattr("innervoice.view.shelf._ROWS", 1 << 20)
+    monkeypatch.setattr("innervoice.view.library._CONVERSATIONS", 2 << 20)
+    monkeypatch.setattr("innervoice.view.library._ROWS", 1 << 20)
     for number in range(20):
         write(
             tmp_path, f"{number}.jsonl", session(f"{number} " + "word " * 100_000), 1_000 + number

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
-from innervoice.canon.json_schema import target_of
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.parts import ToolCall
+from innervoice.canon.response import Response
+from innervoice.canon.schema import target_of
 from innervoice.errors import DecodeError, UsageError
 
-__all__ = ["AnswerType"]
+__all__ = ["AnswerType", "StructuredResponse"]
 
 _WRAPPED = "value"
 _FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
@@ -149,3 +150,33 @@ def _takes_null(schema: Any, root: dict[str, Any]) -> bool:
 def _target(schema: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
     """A schema, or the definition that it refers to."""
     return target_of(root, schema.get("$ref")) or schema
+
+
+# ---- A response whose answer has the requested type.
+
+
+T = TypeVar("T")
+
+
+class StructuredResponse(
+    Response, Generic[T], frozen=True, kw_only=True, tag="response", tag_field="type"
+):
+    """An answer that was requested with `schema=`; stored, it is a plain `Response`."""
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"answer_type"})
+
+    answer_type: AnswerType
+
+    @property
+    def data(self) -> T:
+        """The answer as a value of the requested type.
+
+        Raises `DecodeError` if there is no such value: the answer was refused or cut off, or does not fit the type.
+        """
+        value: T = self.answer_type.value_of(self.text, self.tool_calls, self.status)
+        return value
+
+    def plain(self) -> Response:
+        """The same answer without its type."""
+        fields = {name: getattr(self, name) for name in Response.__struct_fields__}
+        return Response(**fields)

@@ -18,7 +18,7 @@ from innervoice.canon.value import Value
 from innervoice.canon.views import answer_of, thinking_of
 
 if TYPE_CHECKING:
-    from innervoice.canon.cost import Cost
+    from innervoice.canon.usage import Cost
 
 __all__ = ["Failure", "FinishReason", "Response", "Status"]
 

@@ -10,7 +10,7 @@ import msgspec
 
 from innervoice.errors import UsageError
 
-__all__ = ["convert_arguments", "schema_of"]
+__all__ = ["convert_arguments", "schema_of", "target_of"]
 
 _TAKEN = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
@@ -70,3 +70,17 @@ def _described(kind: Any) -> Any:
 
 def _name(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
+
+
+# ---- Resolves references in a JSON schema.
+
+
+def target_of(root: dict[str, Any], reference: Any) -> dict[str, Any] | None:
+    """The schema that a local reference (`#/$defs/Dog`, `#`) refers to; None if there is none."""
+    if not isinstance(reference, str) or not reference.startswith("#"):
+        return None
+    here: Any = root
+    for step in reference[2:].split("/") if len(reference) > 1 else ():
+        name = step.replace("~1", "/").replace("~0", "~")
+        here = here.get(name) if isinstance(here, dict) else None
+    return here if isinstance(here, dict) else None

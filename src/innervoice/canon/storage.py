@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from innervoice.canon.answer_type import StructuredResponse
 from innervoice.canon.blobs import REFERENCE, with_references, with_seals
 from innervoice.canon.events import Event
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Part
 from innervoice.canon.response import Response
-from innervoice.canon.structured import StructuredResponse
 from innervoice.canon.value import Value
 from innervoice.errors import DecodeError, UsageError
 

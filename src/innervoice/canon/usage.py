@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from innervoice.canon.value import Value
 
-__all__ = ["Usage"]
+__all__ = ["Cost", "Usage"]
 
 
 class Usage(Value, frozen=True, kw_only=True):
@@ -36,3 +37,19 @@ _COUNTS = tuple(name for name in Usage.__struct_fields__ if name != "raw")
 
 def _sum(one: int | None, other: int | None) -> int | None:
     return other if one is None else one if other is None else one + other
+
+
+# ---- What an answer cost.
+
+
+class Cost(Value, frozen=True, kw_only=True):
+    """A cost in dollars at list prices, without discounts and batch prices."""
+
+    total: Decimal
+    input: Decimal
+    output: Decimal
+    """Reasoning included."""
+    reasoning: Decimal | None = None
+    """The share of reasoning in `output`; None if its tokens were not reported."""
+    model: str
+    """The model whose prices were used, as genai-prices names it."""

@@ -19,7 +19,7 @@ from innervoice.errors import InnervoiceError
 from innervoice.show.policy import Policy, counted
 
 if TYPE_CHECKING:
-    from innervoice.view.shelf import Shelf
+    from innervoice.view.library import Shelf
 
 __all__ = ["command", "known_folders"]
 
@@ -121,7 +121,7 @@ def _check_target(target: str) -> None:
 
 
 def _shelf(paths: tuple[str, ...]) -> Shelf:
-    from innervoice.view.shelf import Shelf
+    from innervoice.view.library import Shelf
 
     named = [Path(path) for path in paths if path != "-"]
     if not paths:

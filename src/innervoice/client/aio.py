@@ -15,9 +15,9 @@ import anyio.lowlevel
 import anyio.to_thread
 from anyio.lowlevel import current_token
 
+from innervoice.canon.answer_type import StructuredResponse
 from innervoice.canon.events import Event
 from innervoice.canon.response import Response
-from innervoice.canon.structured import StructuredResponse
 from innervoice.client.answer import is_uncompressed
 from innervoice.client.auth import Outgoing
 from innervoice.client.error_mapping import errors_of

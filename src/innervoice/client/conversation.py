@@ -9,15 +9,182 @@ A failed request leaves the history unchanged, so that it can be repeated.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, TypeVar, Unpack, overload
+from pathlib import Path
+from typing import Any, Self, TypeVar, Unpack, overload
 
+from innervoice.canon.answer_type import StructuredResponse
 from innervoice.canon.events import Event, Finish
+from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.messages import Message, user
+from innervoice.canon.notes import Notebook
+from innervoice.canon.parts import ToolCall
+from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.response import Response
-from innervoice.canon.structured import StructuredResponse
-from innervoice.client.conversation_base import ConversationBase
-from innervoice.client.options import CallFields
+from innervoice.canon.storage import from_json, to_json
+from innervoice.canon.usage import Usage
+from innervoice.client.options import (
+    CALL_NAMES,
+    CONVERSATION_NAMES,
+    NOT_OF_A_REQUEST,
+    CallFields,
+    ConversationOptions,
+    check_names,
+)
+from innervoice.client.tools import ToolBox
+from innervoice.errors import DecodeError, UsageError
+from innervoice.planning.plan import Plan, plan
+from innervoice.planning.trim import trim
+
+__all__ = ["ConversationBase"]
+
+# ---- What both kinds of conversation share: the state, and everything that does not wait.
+
+
+_KIND = "innervoice.conversation"
+_UNPLANNED = ("stream", *NOT_OF_A_REQUEST)
+
+
+class ConversationBase:
+    """The history of a conversation, its tools and its usage."""
+
+    def __init__(self, client: Any, model: str, **options: Unpack[ConversationOptions]) -> None:
+        check_names(options, CONVERSATION_NAMES, "conversation")
+        settings: dict[str, Any] = dict(options)
+        max_rounds: int = settings.pop("max_rounds", 20)
+        if max_rounds < 1:
+            raise UsageError(f"max_rounds must be 1 or more, not {max_rounds!r}")
+        self.client = client
+        self.model = model
+        self.system: str | None = settings.pop("system", None)
+        self.history: list[Message] = [
+            item.message if isinstance(item, Response) else item
+            for item in settings.pop("history", ())
+        ]
+        self.max_rounds = max_rounds
+        self.responses: list[Response] = []
+        """Every response so far, including those of tool rounds."""
+        self._tool_arguments: tuple[Any, ...] = tuple(settings.pop("tools", ()))
+        self._raises: bool = settings.pop("raise_tool_errors", False)
+        self._tools = self._tool_box()
+        self.settings = settings
+        """The arguments of every call."""
+        self._last_asked: dict[str, Any] | None = None
+        """The data of the last request's plan; the plan itself is computed only when it is compared."""
+
+    def _tool_box(self) -> ToolBox:
+        """The tools; a traced conversation has other ones."""
+        return ToolBox(self._tool_arguments, raises=self._raises)
+
+    # ---- public methods -----------------------------------------------------------------
+
+    def switch(self, model: str) -> Self:
+        """Continues with another model; reasoning that only the old one can read stays in the history."""
+        self.model = model
+        return self
+
+    def fork(self) -> Self:
+        """A copy of this conversation that continues independently."""
+        other = type(self)(
+            self.client,
+            self.model,
+            system=self.system,
+            tools=self._tool_arguments,
+            history=self.history,
+            max_rounds=self.max_rounds,
+            raise_tool_errors=self._raises,
+            **self.settings,
+        )
+        other.responses = list(self.responses)
+        return other
+
+    def trim(self, keep: int) -> Self:
+        """Keeps the last `keep` turns of the user, with everything that belongs to them."""
+        self.history = trim(self.history, keep=keep)
+        return self
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all responses so far; a number that none reported is None."""
+        return sum((response.usage for response in self.responses), Usage())
+
+    def plan(self, **settings: Unpack[CallFields]) -> Plan:
+        """The plan of the next request: what is sent, by which rules, and how much of the last request a prompt cache can reuse."""
+        check_names(settings, CALL_NAMES, "conversation")
+        last = plan(**self._last_asked) if self._last_asked else None
+        return plan(**self._asked(settings), last=last)
+
+    def _asked(self, settings: CallFields) -> dict[str, Any]:
+        """The data for the plan of the next request."""
+        fields = {**self.settings, **settings, "system": self.system, "tools": self._tools.offered}
+        planned = {key: value for key, value in fields.items() if key not in _UNPLANNED}
+        target = self.client.full_name(self.model)
+        return {"messages": tuple(self.history), "target": target, **planned}
+
+    # ---- on disk ---------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Writes model, system prompt and history to a file, including sealed reasoning; tools are not saved."""
+        head = {"type": _KIND, "version": 1, "model": self.model, "system": self.system}
+        body = dump_json(head)[:-1] + b',"messages":' + to_json(self.history) + b"}"
+        Path(path).write_bytes(body + b"\n")
+
+    def load(self, path: str | Path) -> Self:
+        """Loads a conversation that `save` wrote; the tools stay as they are."""
+        try:
+            value = load_json(Path(path).read_bytes())
+        except ValueError as error:
+            raise DecodeError(f"expected a saved conversation in {path}: {error}") from None
+        if not isinstance(value, dict) or value.get("type") != _KIND:
+            raise DecodeError(f"expected a saved conversation in {path}")
+        self.model, self.system = str(value["model"]), value.get("system")
+        self.history = list(from_json(dump_json(value["messages"])))
+        self.responses, self._last_asked = [], None
+        return self
+
+    # ---- turns ----------------------------------------------------------------
+
+    @contextmanager
+    def _turn(self, content: Any) -> Iterator[None]:
+        """Appends the user's message, and removes it again if there was no response."""
+        mark = len(self.history)
+        self.history.append(content if isinstance(content, Message) else user(content))
+        try:
+            yield
+        finally:
+            if len(self.history) == mark + 1:
+                del self.history[mark:]
+
+    def _countdown(self) -> Iterator[bool]:
+        """For each allowed round, whether it is the last."""
+        return (number == self.max_rounds - 1 for number in range(self.max_rounds))
+
+    def _fields(self, settings: CallFields) -> dict[str, Any]:
+        """The fields of the next request, besides model and messages."""
+        merged = {**self.settings, **settings}
+        if "reasoning" in merged:
+            merged["reasoning"] = Reasoning.from_any(merged["reasoning"])
+        self._last_asked = self._asked(settings)
+        return {"system": self.system, "tools": self._tools.offered, **merged}
+
+    def _keep(self, response: Response, *, last: bool) -> Sequence[ToolCall]:
+        """Adds a response to the history; returns the tool calls to run now."""
+        calls = [call for call in response.tool_calls if call.complete]
+        if isinstance(response, StructuredResponse):
+            # The tool whose arguments are the answer is not run.
+            calls = [call for call in calls if call.name != response.answer_type.name]
+        runs = self._tools.can_run(calls)
+        if runs and last:
+            notebook = Notebook()
+            notebook.add("rounds_used_up", str(self.max_rounds))
+            response = response.replace(notes=(*response.notes, *notebook.notes()))
+        self.history.append(response.message)
+        self.responses.append(response)
+        return calls if runs and not last else ()
+
+
+# ---- the two kinds
 
 T = TypeVar("T")
 

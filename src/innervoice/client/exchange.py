@@ -15,14 +15,13 @@ import time
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from innervoice.canon.answer_type import AnswerType
+from innervoice.canon.answer_type import AnswerType, StructuredResponse
 from innervoice.canon.events import Finish
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.notes import Notebook
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.rows import Host
-from innervoice.canon.structured import StructuredResponse
 from innervoice.client.answer import is_output
 from innervoice.client.auth import Destination, Keyring, Outgoing, key_headers
 from innervoice.client.base_urls import with_quoted_model

@@ -16,9 +16,9 @@ from inspect import iscoroutinefunction
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, overload
 
+from innervoice.canon.answer_type import StructuredResponse
 from innervoice.canon.events import Event
 from innervoice.canon.response import Response
-from innervoice.canon.structured import StructuredResponse
 from innervoice.client.answer import is_uncompressed
 from innervoice.client.error_mapping import errors_of
 from innervoice.client.exchange import Exchange

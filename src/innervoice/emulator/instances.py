@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from innervoice.canon.json_schema import target_of
+from innervoice.canon.schema import target_of
 from innervoice.wire.json_access import as_dict, as_list
 
 __all__ = ["instance_of"]

@@ -19,8 +19,7 @@ from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.rows import Row
 from innervoice.gateway.names import matched, without_suffix
 from innervoice.gateway.refusals import model_not_allowed
-from innervoice.memory.sealed_store import SealedStore
-from innervoice.memory.sealing import derived
+from innervoice.memory.sealed_store import SealedStore, derived
 from innervoice.wire.refusals import Refused
 
 __all__ = ["ANYBODY", "Budget", "Caller", "CallerKeys", "NewKey", "Period", "check_model", "is_key"]

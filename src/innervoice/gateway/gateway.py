@@ -36,10 +36,9 @@ from innervoice.gateway.stored_responses import StoredResponses
 from innervoice.gateway.upstream import new_http
 from innervoice.gateway.viewing import Viewing
 from innervoice.memory.envelopes import EnvelopeSealer
-from innervoice.memory.keeping import without_summaries
 from innervoice.memory.records import FoundTurns
-from innervoice.memory.sealed_store import SealedStore
-from innervoice.memory.sealing import derived
+from innervoice.memory.retention import without_summaries
+from innervoice.memory.sealed_store import SealedStore, derived
 from innervoice.memory.store_calls import StoreCalls
 from innervoice.memory.stores.ram import RamStore
 from innervoice.memory.stores.store import Retention, Store

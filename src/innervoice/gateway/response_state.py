@@ -29,7 +29,7 @@ from innervoice.gateway.stored_responses import (
     StoredResponse,
     packed,
 )
-from innervoice.memory.keeping import says_more
+from innervoice.memory.retention import says_more
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal, Refused
 from innervoice.wire.serve import StoredAnswers

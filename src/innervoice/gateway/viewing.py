@@ -20,7 +20,7 @@ from innervoice.gateway.callers import ANYBODY, Caller
 from innervoice.gateway.client_stream import Receive, Send, reply
 from innervoice.gateway.fronts import given_key
 from innervoice.gateway.limits import check_host
-from innervoice.memory.sealing import Sealing
+from innervoice.memory.sealed_store import Sealing
 from innervoice.wire.refusals import Refusal, Refused
 
 if TYPE_CHECKING:
@@ -159,13 +159,13 @@ class Viewing:
         try:
             app, shelf = (
                 import_module("innervoice.view.app"),
-                import_module("innervoice.view.shelf"),
+                import_module("innervoice.view.library"),
             )
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] == "innervoice":
                 raise
             raise Refused(Refusal(text=_NOT_INSTALLED, status=501)) from None
-        settings = import_module("innervoice.view.settings").Settings()
+        settings = import_module("innervoice.view.server").Settings()
         log.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return app.create_app(shelf.Shelf([log.folder]), settings)
 

@@ -20,8 +20,8 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.storage import from_json, to_json
 from innervoice.errors import DecodeError
-from innervoice.memory.keeping import kept_part
-from innervoice.memory.sealing import Sealing
+from innervoice.memory.retention import kept_part
+from innervoice.memory.sealed_store import Sealing
 
 __all__ = ["EnvelopeSealer", "Handle", "handles_of", "is_envelope", "part_of"]
 

@@ -21,8 +21,8 @@ from innervoice.canon.parts import Part, Thinking
 from innervoice.canon.request import Request
 from innervoice.memory.changed_turns import RecalledTurns, RenamedCalls, call_ids, changed_turns
 from innervoice.memory.envelopes import Handle, is_envelope, part_of
-from innervoice.memory.keeping import says_more
 from innervoice.memory.records import FoundTurns, TurnRecord, now
+from innervoice.memory.retention import says_more
 from innervoice.memory.turn_keys import (
     CROWD,
     ConversationDigest,

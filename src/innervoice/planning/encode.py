@@ -7,26 +7,40 @@ Settings that cannot be sent as requested are changed and noted, or refused in m
 
 from __future__ import annotations
 
+import binascii
+from base64 import b64decode
+from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any
 
-from innervoice.canon.jsontext import load_json
+from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import Text, ToolCall, ToolResult
+from innervoice.canon.notes import Notebook
+from innervoice.canon.origin import Origin
+from innervoice.canon.parts import Media, Opaque, Part, Text, ToolCall, ToolResult
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.rows import Host
 from innervoice.canon.target import Target
-from innervoice.errors import DecodeError, UsageError
-from innervoice.planning.media import fit_media
+from innervoice.errors import DecodeError, RuleError, UsageError
 from innervoice.planning.plan import Plan, Planned, planned
-from innervoice.planning.response_format import fit_response_format
 from innervoice.planning.settings import Compiler
 from innervoice.planning.turns import is_held
 from innervoice.wire.controls import Choice
+from innervoice.wire.dialect import Dialect
 from innervoice.wire.dialects import dialect_named, request_reader_of
+from innervoice.wire.media import kind_of, way_of
+from innervoice.wire.response_schema import fit_schema
 from innervoice.wire.serve import ReceivedMembers
-from innervoice.wire.write import dropped_members
+from innervoice.wire.write import dropped_members, json_schema
 
-__all__ = ["decode_request", "encode", "encoded", "encoded_plan"]
+__all__ = [
+    "decode_request",
+    "encode",
+    "encoded",
+    "encoded_plan",
+    "fit_media",
+    "fit_response_format",
+]
 
 
 def encode(request: Request) -> Wire:
@@ -222,3 +236,194 @@ def _merged(body: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
             _merged(known, value) if isinstance(known, dict) and isinstance(value, dict) else value
         )
     return merged
+
+
+# ---- Files in a history -> the same history with files that the target's dialect accepts.
+#
+# - A file that the dialect accepts stays as it is.
+# - A text file that it does not accept becomes text, with a note.
+# - A file in a tool result, where results can only have text, is moved into a user message after the results, with a note.
+# - Any other file is refused, with an error that says what the dialect accepts: no file is left out silently.
+
+
+_WAYS = {"data": "as data", "url": "by URL", "s3": "by an s3: URL", "gs": "by a gs: URL"}
+_MOVED = "[the file is in the next message]"
+
+
+def fit_media(
+    messages: tuple[Message, ...], dialect: Dialect, notebook: Notebook
+) -> tuple[Message, ...]:
+    """The messages with files that the dialect accepts; raises `RuleError` for others."""
+    if not any(map(_holds_files, messages)):
+        return messages
+    fitter = _Fitter(dialect, notebook)
+    fitted: list[Message] = []
+    for message in messages:
+        if message.role == "assistant":
+            fitted += fitter.waiting()
+            fitted.append(message)
+            continue
+        if message.role != "tool":
+            fitted += fitter.waiting()
+        fitted.append(fitter.fitted(message))
+    return (*fitted, *fitter.waiting())
+
+
+def _holds_files(message: Message) -> bool:
+    inner: Iterable[Part] = chain.from_iterable(
+        part.content
+        for part in message.parts
+        if isinstance(part, ToolResult) and not isinstance(part.content, str)
+    )
+    return any(isinstance(part, Media) for part in chain(message.parts, inner))
+
+
+class _Fitter:
+    def __init__(self, dialect: Dialect, notebook: Notebook) -> None:
+        self._dialect = dialect.name
+        self._media = dialect.files
+        self._notebook = notebook
+        self._moved: list[Part] = []
+
+    def fitted(self, message: Message) -> Message:
+        parts: list[Part] = []
+        for part in message.parts:
+            if isinstance(part, Media):
+                parts.append(self._file(part))
+            elif isinstance(part, ToolResult) and not isinstance(part.content, str):
+                parts.append(self._result(part))
+            else:
+                parts.append(part)
+        if self._moved and message.role != "tool":
+            # Results in the middle of a user message have their files after them.
+            parts, self._moved = [*parts, *self._moved], []
+        return message.replace(parts=tuple(parts))
+
+    def waiting(self) -> list[Message]:
+        """A message with the files of the results before it, if there are any."""
+        moved, self._moved = self._moved, []
+        return [Message("user", tuple(moved))] if moved else []
+
+    def _result(self, result: ToolResult) -> ToolResult:
+        if result.origin and result.origin.block is not None:
+            return result  # it is sent back as the block of this dialect in which it came
+        content: list[Text | Media | Opaque] = []
+        for part in result.content:
+            assert not isinstance(part, str)
+            fitted = self._file(part) if isinstance(part, Media) else part
+            if isinstance(fitted, Media) and not self._media.IN_RESULTS:
+                self._moved += [Text(f"The file in the result of {result.call_id}:"), fitted]
+                self._notebook.add("result_file_moved", fitted.mime)
+                fitted = Text(_MOVED)
+            content.append(fitted)
+        return result.replace(content=tuple(content))
+
+    def _file(self, part: Media) -> Media | Text:
+        if part.origin and part.origin.dialect == self._dialect:
+            return part  # it came in a block of this dialect, and is sent back as that
+        kind = kind_of(part)
+        way = way_of(part)
+        accepted = self._media.ACCEPTS.get(kind, ())
+        if kind == "text" and way == "data":
+            _text_of(part)  # some dialects send the text itself, so it must be readable
+        if way in accepted:
+            mark = part.origin.cache_mark if part.origin else None
+            return part.replace(origin=Origin(cache_mark=mark) if mark else None)
+        if kind == "text" and part.data is not None:
+            self._notebook.add("file_as_text", part.name or part.mime)
+            return Text(_text_of(part))
+        ways = " or ".join(_WAYS[word] for word in accepted)
+        kinds = ", ".join(self._media.ACCEPTS)
+        taken = (
+            f"accepts such a file {ways}" if accepted else f"accepts files of these kinds: {kinds}"
+        )
+        raise RuleError(
+            "file_refused", f"{self._dialect} {taken}; not {part.mime or 'an image'} {_WAYS[way]}"
+        )
+
+
+def _text_of(part: Media) -> str:
+    try:
+        text = b64decode(part.data or "", validate=True).decode("utf-8", "replace")
+    except binascii.Error:
+        raise RuleError(
+            "file_refused", f"the data of {part.name or part.mime} is not base64"
+        ) from None
+    return f"{part.name}:\n{text}" if part.name else text
+
+
+# ---- A response format -> the form that the target accepts.
+#
+# `response_format` has OpenAI's form: `{"type": "json_schema", "json_schema": {"name", "schema", "strict"}}` or
+# `{"type": "json_object"}`. If an API can enforce a schema, the schema is rewritten into the part of JSON Schema that it
+# accepts (`wire/response_schema.py`). If it cannot (no such member, only plain JSON, a schema that refers to itself), the schema
+# is written into the system prompt instead. Both are noted; no request is refused because of its schema.
+
+
+_JSON = {"type": "json_object"}
+
+
+def fit_response_format(
+    request: Request,
+    dialect: Dialect,
+    formats: tuple[str, ...],
+    change: Callable[[str, str], None],
+) -> Request:
+    """The request with a response format that the target accepts; `change` notes a change, or refuses it."""
+    form = request.response_format
+    named = json_schema(form)
+    if named is None:
+        if form != _JSON or "json_object" in formats:
+            return request
+        change("schema_as_instruction", "json_object")
+        return _instructed(request, "Answer with a single JSON object, and nothing else.", None)
+    if "json_schema" in formats:
+        fitted, obstacle = _with_schema(request, *named, dialect, change)
+    else:
+        fitted, obstacle = request, "the host has no response format with a schema"
+    if not obstacle:
+        return fitted
+    change("schema_as_instruction", obstacle)
+    text = dump_json(named[1]).decode()
+    instruction = (
+        f"Answer with a single JSON value that matches this JSON schema, and nothing else:\n{text}"
+    )
+    return _instructed(request, instruction, _JSON if "json_object" in formats else None)
+
+
+def _with_schema(
+    request: Request, name: str, schema: Any, dialect: Dialect, change: Callable[[str, str], None]
+) -> tuple[Request, str | None]:
+    """The request with a schema that the dialect accepts, or why there is none."""
+    form, profile = request.response_format, dialect.schema_profile
+    strict = _member(form, "strict")
+    if profile is None or (dialect.schema_if_strict and strict is not True):
+        return request, None
+    fitted = fit_schema(schema, profile)
+    if fitted.obstacle and dialect.schema_if_strict:
+        change("schema_not_strict", fitted.obstacle)
+        return request.replace(response_format=_form(form, name, schema, strict=False)), None
+    if fitted.schema != schema and not fitted.obstacle:
+        change("schema_rewritten", ", ".join(fitted.removed) or "objects are closed")
+        request = request.replace(response_format=_form(form, name, fitted.schema, strict=strict))
+    return request, fitted.obstacle
+
+
+def _form(form: Any, name: str, schema: Any, *, strict: Any) -> dict[str, Any]:
+    """The format with another schema; its other members stay."""
+    inner = form.get("json_schema", form)
+    kept = {key: inner[key] for key in ("description",) if key in inner}
+    made = {"name": name, **kept, "schema": schema}
+    if strict is not None:
+        made["strict"] = strict
+    return {"type": "json_schema", "json_schema": made}
+
+
+def _member(form: Any, member: str) -> Any:
+    inner = form.get("json_schema")
+    return inner.get(member) if isinstance(inner, dict) else form.get(member)
+
+
+def _instructed(request: Request, instruction: str, form: Any) -> Request:
+    system = f"{request.system}\n\n{instruction}" if request.system else instruction
+    return request.replace(system=system, response_format=form)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from functools import lru_cache
 from importlib.metadata import version
+from time import monotonic
 from typing import Any, TypeAlias, cast
 
 from starlette.applications import Starlette
@@ -14,23 +16,25 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from innervoice.canon.jsontext import dump_json
+from innervoice.catalog.lookup import all_hosts, all_model_rows
 from innervoice.errors import DecodeError, InnervoiceError
+from innervoice.show.policy import counted
 from innervoice.show.visible import one_line
+from innervoice.sources.conversation import Conversation
 from innervoice.view.assets import PAGE, asset, media_type, names
 from innervoice.view.comparing import request_diff, turn_diff
 from innervoice.view.export import export_file
 from innervoice.view.guard import Guard
+from innervoice.view.library import NotOnShelfError, Shelf
 from innervoice.view.live import Live
 from innervoice.view.plans import plan_view
-from innervoice.view.row_types import About, DiffView, PlanView, Row, Rows, Whole
+from innervoice.view.row_types import About, DiffView, Hit, PlanView, Row, Rows, SearchResult, Whole
 from innervoice.view.rows import whole_text
-from innervoice.view.search import search
+from innervoice.view.searching import hits_in
 from innervoice.view.settings import Settings
-from innervoice.view.shelf import NotOnShelfError, Shelf
-from innervoice.view.suggestions import suggested_models
 from innervoice.view.threads import Threads
 
-__all__ = ["create_app"]
+__all__ = ["create_app", "search", "suggested_models"]
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
@@ -253,3 +257,73 @@ def _error(status: int, why: str) -> Response:
     sentence = one_line(why, 600)
     sentence = sentence[:1].upper() + sentence[1:]
     return Response(dump_json({"error": sentence}), status, media_type="application/json")
+
+
+# ---- A query -> its matches, in one conversation, one source or all of them.
+
+
+_MOST_HITS = 200
+_PATIENCE = 10.0
+"""Seconds that a search may take."""
+
+
+def search(shelf: Shelf, query: str, within: str | None = None) -> SearchResult:
+    """Searches one conversation after the other; `within` is the id of a conversation or of a source."""
+    hits: list[Hit] = []
+    if not query.strip():
+        return SearchResult(hits=hits, is_cut=False, words="Nothing to search for.")
+    deadline = monotonic() + _PATIENCE
+    read = unread = 0
+    is_cut = False
+    conversations: Iterator[tuple[str, Conversation | Exception]]
+    if within is not None and "." in within:
+        conversations = iter([(within, shelf.conversation(within))])
+    else:
+        if within is not None:
+            shelf.source(within)  # raises if there is none
+        conversations = shelf.all_conversations(within)
+    for id_, conversation in conversations:
+        if isinstance(conversation, Exception):
+            unread += 1
+            continue
+        read += 1
+        for hit in hits_in(id_, conversation, query):
+            if len(hits) == _MOST_HITS:
+                is_cut = True
+                break
+            hits.append(hit)
+        if is_cut or monotonic() > deadline:
+            is_cut = True
+            break
+        del conversation  # before the next one is read
+    return SearchResult(
+        hits=hits, is_cut=is_cut, words=_words(len(hits), read, unread, is_cut=is_cut)
+    )
+
+
+def _words(hits: int, read: int, unread: int, *, is_cut: bool) -> str:
+    found = f"{'the first ' if is_cut else ''}{counted(hits, 'hit')}" if hits else "No hit"
+    rest = f"; {unread:,} could not be read" if unread else ""
+    more = "; there may be more" if is_cut else ""
+    return f"{found[:1].upper()}{found[1:]} in {counted(read, 'conversation')}{rest}{more}."
+
+
+# ---- The models that the page suggests for a plan.
+
+
+@lru_cache(maxsize=1)
+def suggested_models() -> list[str]:
+    """The first name of each row of the catalog that names a host, as provider/model, in the order of the hosts."""
+    order = {host.id: number for number, host in enumerate(all_hosts())}
+    named = dict.fromkeys(
+        (row.hosts[0], row.match[0].removesuffix("*").removesuffix("-"))
+        for row in all_model_rows()
+        if row.hosts and row.hosts[0] in order and not row.guess
+    )
+    models = sorted(named, key=lambda name: order[name[0]])
+    return [f"{host}/{model}" for host, model in models if _is_a_name(model)]
+
+
+def _is_a_name(model: str) -> bool:
+    """Whether the rest of a pattern names a model, and not a whole family."""
+    return "*" not in model and not model.endswith(".") and any(map(str.isdigit, model))

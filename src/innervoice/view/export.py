@@ -6,32 +6,46 @@ The policy and the redaction of secrets are applied here, before anything is exp
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from importlib.metadata import version
-from typing import Literal, NamedTuple, TypeAlias, cast, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, cast, get_args
 
+from innervoice.canon.jsontext import dump_json
+from innervoice.canon.messages import Message
+from innervoice.canon.origin import Origin
+from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from innervoice.canon.response import Response
 from innervoice.canon.storage import to_json
 from innervoice.errors import UsageError
 from innervoice.show import render_markdown
 from innervoice.show.markdown import literal
-from innervoice.show.policy import Policy, check_policy
+from innervoice.show.policy import Policy, check_policy, thought_about
 from innervoice.show.secrets import redacted
-from innervoice.view.export_html import page_with
-from innervoice.view.export_rows import head_for_file, rows_for_file
-from innervoice.view.export_values import messages_for_file, turn_for_file
-from innervoice.view.row_types import About, Row, Rows
+from innervoice.sources.conversation import Turn
+from innervoice.view.assets import PAGE, asset
+from innervoice.view.library import Shelf
+from innervoice.view.row_types import About, Fact, Head, Row, Rows
 from innervoice.view.rows import whole_text
-from innervoice.view.shelf import Shelf
 
 __all__ = [
     "ExportedFile",
     "Form",
+    "bundled",
     "export_file",
     "export_html",
     "export_json",
     "export_markdown",
     "export_of",
     "form_of",
+    "head_for_file",
+    "message_for_file",
+    "messages_for_file",
+    "page_with",
+    "parts_for_file",
+    "rows_for_file",
+    "turn_for_file",
 ]
 
 Form: TypeAlias = Literal["html", "markdown", "json"]
@@ -174,3 +188,288 @@ def _whole_rows(shelf: Shelf, id: str) -> list[Row]:  # noqa: A002
             del made["cut"]
         rows.append(made)
     return rows
+
+
+# ---- The page with its rows inside: one HTML file that loads nothing and makes no requests.
+
+
+_CHARSET = '<meta charset="utf-8">'
+_STYLE = '<link rel="stylesheet" href="assets/style.css">'
+_SCRIPT = '<script type="module" src="assets/main.js"></script>'
+_END = "</body>"
+
+
+def page_with(about: About, conversations: Mapping[str, Rows]) -> str:
+    """The file; the first conversation is the one that is shown."""
+    style = _text("style.css")
+    script = bundled("main", _text)
+    for name, text in (("style", style), ("script", script)):
+        if f"</{name}" in text.lower() or "<!--" in text:
+            raise UsageError(f"the {name} of the page would end its own element")
+    data = {"about": about, "first": next(iter(conversations)), "conversations": conversations}
+    policy = (
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; base-uri 'none'; "
+        "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+    page = _text(PAGE)
+    for old, new in (
+        (_CHARSET, f'{_CHARSET}\n<meta http-equiv="content-security-policy" content="{policy}">'),
+        (_STYLE, f"<style>{style}</style>"),
+        (_SCRIPT, f'<script type="module">{script}</script>'),
+        (_END, f'<script type="application/json" id="data">{_embedded(data)}</script>\n{_END}'),
+    ):
+        if page.count(old) != 1:
+            raise UsageError(f"expected {old} once in {PAGE}")
+        page = page.replace(old, new)
+    return page
+
+
+def _embedded(data: object) -> str:
+    """JSON that cannot end its element or begin another."""
+    return dump_json(data).decode().replace("<", "\\u003c")
+
+
+def _text(name: str) -> str:
+    # A browser reads every line break as a line feed, before it computes the hash.
+    return asset(name).decode().replace("\r\n", "\n")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+# ---- Rows for an exported file: only what the policy shows, and no secret. Nothing else may be exported.
+
+
+Json = TypeVar("Json")
+
+_ABOUT_REASONING = re.compile("reason|think|thought|seal", re.IGNORECASE)
+_LEFT_AS_IT_IS = ("image",)
+"""Members whose text is data, where a match of a key pattern would only be an accident."""
+
+
+def rows_for_file(rows: list[Row], show: Policy) -> list[Row]:
+    """The rows, renumbered if some are left out."""
+    shown = [made for row in rows if (made := _shown(row, show)) is not None]
+    numbers = {row["n"]: number for number, row in enumerate(shown)}
+    for row in shown:
+        row["n"] = numbers[row["n"]]
+        if "call" in row:
+            if row["call"] in numbers:
+                row["call"] = numbers[row["call"]]
+            else:
+                del row["call"]
+    return [_without_secrets(row) for row in shown]
+
+
+def head_for_file(head: Head, show: Policy) -> Head:
+    """The head above the rows."""
+    made = Head(**head)
+    made["facts"] = _facts(head["facts"], show)
+    return _without_secrets(made)
+
+
+def _shown(row: Row, show: Policy) -> Row | None:
+    made = row.copy()
+    if show == "none":
+        is_opaque = row["kind"] == "opaque" and _ABOUT_REASONING.search(row["title"])
+        if row["kind"] == "thinking" or is_opaque:
+            return None
+        if row["kind"] == "remark" and _ABOUT_REASONING.search(row["text"]):
+            made["text"] = made["title"] = "no answer"
+            made.pop("first", None)
+        made["facts"] = _facts(row["facts"], show)
+        made["notes"], made["seals"] = [], []
+        made.pop("empty", None)
+        return made
+    if row["kind"] == "thinking" and show != "full":
+        made["text"] = row.get("opening", "") if show == "summary" else ""
+        made["first"] = made["text"].partition("\n")[0]
+        made.pop("opening", None)
+        made.pop("cut", None)
+    return made
+
+
+def _facts(facts: list[Fact], show: Policy) -> list[Fact]:
+    if show != "none":
+        return facts
+    return [
+        fact
+        for fact in facts
+        if not _ABOUT_REASONING.search(f"{fact['label']} {fact.get('why', '')}")
+    ]
+
+
+def _without_secrets(value: Json) -> Json:
+    made: Any = value
+    match value:
+        case str():
+            made = redacted(value)
+        case list():
+            made = [_without_secrets(item) for item in value]
+        case dict():
+            made = {
+                name: item if name in _LEFT_AS_IT_IS else _without_secrets(item)
+                for name, item in value.items()
+            }
+    return made  # type: ignore[no-any-return]
+
+
+# ---- Messages for an exported file: without seals and secrets, and only what the policy shows of the reasoning.
+#
+# The output can be read back by `from_json`. It cannot be sent back as sealed reasoning: a seal belongs to the owner of the account, not in a
+# file that is shared.
+
+
+_LEFT_OUT = "left out: it may contain data that only its provider can read"
+
+
+def messages_for_file(messages: Iterable[Message], show: Policy) -> list[Message]:
+    """The messages; one of which nothing is shown is left out."""
+    exported = [message_for_file(message, show) for message in messages]
+    return _with_numbered_calls([message for message in exported if message.parts])
+
+
+def _with_numbered_calls(messages: list[Message]) -> list[Message]:
+    """The messages with calls and results that are matched by numbers: some programs put seals into ids."""
+    numbers: dict[str, str] = {}
+
+    def numbered(part: Part) -> Part:
+        match part:
+            case ToolCall(id=id_):
+                return part.replace(id=numbers.setdefault(id_, f"call_{len(numbers) + 1}"))
+            case ToolResult(call_id=id_):
+                return part.replace(call_id=numbers.setdefault(id_, f"call_{len(numbers) + 1}"))
+            case _:
+                return part
+
+    return [message.replace(parts=tuple(map(numbered, message.parts))) for message in messages]
+
+
+def message_for_file(message: Message, show: Policy) -> Message:
+    """A message."""
+    return message.replace(
+        parts=tuple(parts_for_file(message.parts, show)), origin=_origin(message.origin)
+    )
+
+
+def turn_for_file(turn: Turn) -> Response | Message:
+    """A turn with all of its reasoning, for a renderer that applies the policy; an answer if its status and tokens are known."""
+    parts = tuple(parts_for_file(turn.message.parts, "full"))
+    if turn.answer is None or turn.message.role != "assistant":
+        return turn.message.replace(parts=parts, origin=None)
+    error = turn.answer.error
+    if error is not None and error.message:
+        error = error.replace(message=redacted(error.message))
+    return turn.answer.replace(parts=parts, error=error, alternatives=(), origin=None)
+
+
+def parts_for_file(parts: Iterable[Part], show: Policy) -> Iterator[Part]:
+    """Parts; reasoning that is not shown stays as a part without a text, and with `none` not at all."""
+    for part in parts:
+        is_reasoning = bool(thought_about([part], "length")) or isinstance(part, Thinking)
+        if is_reasoning and show == "none":
+            continue
+        yield _part(part, show)
+
+
+def _part(part: Any, show: Policy) -> Part:
+    match part:
+        case Thinking():
+            thoughts = thought_about([part], show)
+            text = part.text if show == "full" else "".join(thought.text for thought in thoughts)
+            form = part.form if text or not part.text else "hidden"
+            made: Part = part.replace(text=redacted(text), form=form, origin=_origin(part.origin))
+        case Text():
+            made = part.replace(text=redacted(part.text), origin=_origin(part.origin))
+        case ToolCall():
+            made = part.replace(
+                name=redacted(part.name),
+                arguments=redacted(part.arguments),
+                origin=_origin(part.origin),
+            )
+        case ToolResult(content=str(content)):
+            made = part.replace(content=redacted(content), origin=_origin(part.origin))
+        case ToolResult(content=content):
+            inner = tuple(_part(item, show) for item in content)
+            made = part.replace(content=inner, origin=_origin(part.origin))
+        case Media():
+            url = None if part.url is None else redacted(part.url)
+            name = None if part.name is None else redacted(part.name)
+            made = part.replace(url=url, name=name, origin=_origin(part.origin))
+        case Opaque():
+            kind = part.value.get("type") if isinstance(part.value, dict) else None
+            named = {"type": kind} if isinstance(kind, str) else {}
+            made = Opaque({**named, "innervoice": _LEFT_OUT}, complete=part.complete)
+    return made
+
+
+def _origin(origin: Origin | None) -> Origin | None:
+    """The origin, in names alone; markup has characters of the text and positions, which change where something was removed."""
+    if origin is None:
+        return None
+    return Origin(provider=origin.provider, model=origin.model, dialect=origin.dialect)
+
+
+# ---- The modules of the page -> one script, for a file that loads nothing.
+#
+# The modules are written in a simple form, one statement per line: `import { a, b as c } from "./name.js";`, `import * as name from "./name.js";`,
+# `import "./name.js";`, and `export` before a function, a class or a const. Each becomes a function that returns its exports, in the order in which
+# a browser would run them. Anything else is an error, not a guess.
+
+
+_IMPORT = re.compile(
+    r"""import\s+(?:(?:\{(?P<names>[^}]*)\}|\*\s+as\s+(?P<all>[\w$]+))\s+from\s+)?["']\./(?P<module>[\w-]+)\.js["'];?"""
+)
+_EXPORT = re.compile(r"export\s+(?=(?:async\s+)?(?:function\*?|class|const)\s+(?P<name>[\w$]+))")
+_STATEMENT = re.compile(r"(?:import|export)\b(?!\s*[.(])")
+_RENAMED = re.compile(r"([\w$]+)\s+as\s+([\w$]+)")
+
+
+def bundled(entry: str, read: Callable[[str], str]) -> str:
+    """One script that does what the module `entry` does; `read` returns the text of a module by its name."""
+    done: dict[str, str] = {}
+    _add(entry, read, done, ())
+    return "".join(done.values())
+
+
+def _add(
+    name: str, read: Callable[[str], str], done: dict[str, str], within: tuple[str, ...]
+) -> None:
+    if name in within:
+        raise UsageError(f"modules import each other: {' -> '.join([*within, name])}")
+    if name in done:
+        return
+    lines = []
+    exported: list[str] = []
+    for number, line in enumerate(read(f"{name}.js").splitlines(), 1):
+        if found := _IMPORT.fullmatch(line.rstrip()):
+            _add(found["module"], read, done, (*within, name))
+            lines.append(_bound(found))
+        elif found := _EXPORT.match(line):
+            exported.append(found["name"])
+            lines.append(line[found.end() :])
+        elif _STATEMENT.match(line):
+            raise UsageError(
+                f"{name}.js, line {number}: expected a simple import or export, not {line!r}"
+            )
+        else:
+            lines.append(line)
+    body = "\n".join(lines)
+    done[name] = (
+        f"const {_variable(name)} = (() => {{\n{body}\nreturn {{ {', '.join(exported)} }};\n}})();\n"
+    )
+
+
+def _bound(found: re.Match[str]) -> str:
+    """The names that an import binds, taken from what the other module returned."""
+    if found["all"]:
+        return f"const {found['all']} = {_variable(found['module'])};"
+    if found["names"] is None:
+        return ""
+    names = _RENAMED.sub(r"\1: \2", found["names"].strip().rstrip(","))
+    return f"const {{ {names} }} = {_variable(found['module'])};"
+
+
+def _variable(module: str) -> str:
+    return f"module_{module.replace('-', '_')}"

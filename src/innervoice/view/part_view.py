@@ -15,13 +15,22 @@ from innervoice.show.lines import line_of
 from innervoice.show.policy import Answer, Block, Item, Result, ShownCall, Thought, counted, view_of
 from innervoice.show.secrets import redacted
 from innervoice.show.visible import one_line, visible
-from innervoice.view.indenting import indented
 from innervoice.view.row_types import Fact
 from innervoice.view.wording import fact, size
 
 __all__ = [
-    "block_title", "call_title", "first_line", "image_of", "is_reasoning", "media_facts", "opening_of", "part_text", "result_facts", "shown_item",
-]  # fmt: skip
+    "block_title",
+    "call_title",
+    "first_line",
+    "image_of",
+    "indented",
+    "is_reasoning",
+    "media_facts",
+    "opening_of",
+    "part_text",
+    "result_facts",
+    "shown_item",
+]
 
 _FIRST = 160
 _LONGEST_READ = 20_000
@@ -144,3 +153,46 @@ def image_of(part: Part) -> str | None:
 
 def _is_base64(data: str) -> bool:
     return data.isascii() and data.replace("+", "").replace("/", "").rstrip("=").isalnum()
+
+
+# A JSON text -> the same on several lines: only white space between tokens changes, every token stays as it was
+# written.
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
+_STEP = "  "
+_DEEPEST = 40
+"""Deeper indentation would only move the text out of sight."""
+
+
+def indented(text: str) -> str:
+    """The JSON on several lines; a text that is not an object or list stays as it is."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return text
+    try:
+        load_json(text)
+    except ValueError:
+        return text
+    return "".join(_pieces(_TOKEN.findall(text)))
+
+
+def _pieces(tokens: list[str]) -> Iterator[str]:
+    depth = 0
+    before = ""
+    for token in tokens:
+        if token in ("}", "]"):
+            depth -= 1
+            if before not in ("{", "["):
+                yield _line(depth)
+        elif before in ("{", "[", ","):
+            yield _line(depth)
+        elif before == ":":
+            yield " "
+        yield token
+        if token in ("{", "["):
+            depth += 1
+        before = token
+
+
+def _line(depth: int) -> str:
+    return "\n" + _STEP * min(depth, _DEEPEST)

@@ -10,8 +10,8 @@ from starlette.applications import Starlette
 from innervoice.local_server import FAREWELL, LocalServer, bound_socket
 from innervoice.view.app import create_app
 from innervoice.view.guard import is_loopback, new_token
+from innervoice.view.library import Shelf
 from innervoice.view.settings import Settings
-from innervoice.view.shelf import Shelf
 
 __all__ = ["ViewServer", "bound_socket", "first_address", "guarded", "run"]
 

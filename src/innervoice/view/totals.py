@@ -11,9 +11,8 @@ from decimal import Decimal
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from innervoice.canon.cost import Cost
 from innervoice.canon.response import Response
-from innervoice.canon.usage import Usage
+from innervoice.canon.usage import Cost, Usage
 from innervoice.errors import InnervoiceError
 from innervoice.show.policy import counted
 from innervoice.sources.conversation import Conversation

@@ -2,7 +2,7 @@
 
 Each dialect has a `media.py` with the same four names: `ACCEPTS` (which kinds it accepts from a user, and how), `IN_RESULTS` (whether
 tool results may contain files), `write_media` (a part -> its block) and `read_media` (a block -> a part, None for a block without
-a file). Files that a dialect does not accept never reach `write_media`: `planning/media.py` refuses or converts them before.
+a file). Files that a dialect does not accept never reach `write_media`: `planning/encode.py` refuses or converts them before.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from innervoice.canon.json_schema import target_of
 from innervoice.canon.jsontext import dump_json
+from innervoice.canon.schema import target_of
 from innervoice.canon.value import Value
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal

@@ -9,8 +9,7 @@ import pytest
 
 from bridges.litellm.talk import QUESTION, SUM, TOOLS, real_litellm
 from innervoice.bridges import litellm
-from innervoice.bridges.litellm.arguments import completion_call
-from innervoice.bridges.litellm.strict_schema import strict_schema
+from innervoice.bridges.litellm.arguments import completion_call, strict_schema
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 FORM = {"type": "json_schema", "json_schema": {"name": "number", "schema": SCHEMA}}
@@ -511,7 +510,7 @@ def test_no_setting_of_the_real_one_is_sent():
     from litellm.types.utils import all_litellm_params
 
     from innervoice.bridges.litellm.arguments import completion_call
-    from innervoice.bridges.litellm.fallback_models import Attempts
+    from innervoice.bridges.litellm.router import Attempts
 
     sent = []
     for name in all_litellm_params:

@@ -164,7 +164,7 @@ def test_too_many_arguments():
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("function", ["completion", "acompletion", "text_completion"])
 def test_the_order_is_that_of_litellm(function):
-    from innervoice.bridges.litellm import call_options
+    from innervoice.bridges.litellm import params as call_options
 
     real = inspect.unwrap(getattr(real_litellm(), function))
     names = [

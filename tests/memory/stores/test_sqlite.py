@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from innervoice.memory.stores.sqlite import SqliteStore
-from innervoice.memory.stores.sqlite_file import connect
+from innervoice.memory.stores.sqlite import SqliteStore, connect
 from innervoice.memory.stores.sqlite_items import SqliteItems
 from innervoice.memory.stores.store import Retention, StoredItem, StoreError
 

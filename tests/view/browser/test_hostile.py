@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from innervoice.view.export_html import page_with
+from innervoice.view.export import page_with
 from view.browser.driving import expect, watched
 from view.browser.hostile import ATTACKS, LINKS
 from view.browser.sample_rows import Rows, fact, head, seal, source

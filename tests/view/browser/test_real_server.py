@@ -9,9 +9,9 @@ from innervoice.emulator.core import Emulator
 from innervoice.emulator.embedded import emulated_client
 from innervoice.emulator.request_log import EmulatorLog
 from innervoice.sources.opening import _readers, open_source
+from innervoice.view.library import Shelf
 from innervoice.view.rows import rows_of
 from innervoice.view.server import ViewServer
-from innervoice.view.shelf import Shelf
 from sources.made_sessions import MADE, inspect_zip, opencode_database
 from sources.samples import SAMPLES
 from view.browser import sample_files

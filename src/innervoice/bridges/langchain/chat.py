@@ -21,20 +21,17 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import ConfigDict, Field, PrivateAttr, SecretStr, field_validator
 
-from innervoice.bridges.langchain.ai_message import AIMessageChunker, answer_message
-from innervoice.bridges.langchain.chunk_sums import StreamedGeneration
+from innervoice.bridges.langchain.ai_message import (
+    AIMessageChunker,
+    StreamedGeneration,
+    answer_message,
+)
 from innervoice.bridges.langchain.history import to_innervoice
-from innervoice.bridges.langchain.model_profile import profile_of
 from innervoice.bridges.langchain.structured import (
     Method,
     StructuredMethod,
     structured,
     usual_method,
-)
-from innervoice.bridges.langchain.token_counting import (
-    count_message_tokens,
-    count_tokens,
-    token_ids,
 )
 from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.response import Response
@@ -44,8 +41,22 @@ from innervoice.client.sync import Client
 
 if TYPE_CHECKING:
     from langchain_core.language_models import ModelProfile
+from importlib import import_module
 
-__all__ = ["ChatInnervoice"]
+from innervoice.canon.target import Target
+from innervoice.catalog.targets import resolved
+from innervoice.errors import UsageError
+from innervoice.wire.dialects import dialect_named
+
+if TYPE_CHECKING:  # langchain-core 1.0 has no profiles yet
+    from langchain_core.language_models import ModelProfile
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Media, Part, Text, Thinking, ToolResult
+from innervoice.canon.request import Request
+from innervoice.errors import InnervoiceError
+from innervoice.planning.plan import planned
+
+__all__ = ["ChatInnervoice", "count_message_tokens", "count_tokens", "profile_of", "token_ids"]
 
 _SETTINGS = (
     "reasoning", "max_tokens", "temperature", "top_p", "stop", "dialect", "mode", "foreign", "store", "extra",
@@ -325,3 +336,147 @@ def _choice(choice: Any) -> Any:
             return name
         case _:
             return choice
+
+
+# ---- A model id -> LangChain's `ModelProfile`: the limits and abilities of the model.
+#
+# Our catalog has what the provider's API accepts; the limits and abilities of a model come from the table of the litellm bridge. A
+# member that is in neither is left out.
+
+
+def profile_of(model: str, dialect: str | None = None) -> ModelProfile | None:
+    """The profile of a model; None if its provider is unknown."""
+    try:
+        target = resolved(model, dialect)
+    except UsageError:
+        return None
+    facts = _facts(target)
+    found = {
+        "text_inputs": True,
+        "text_outputs": True,
+        "max_input_tokens": facts.get("max_input_tokens"),
+        "max_output_tokens": facts.get("max_output_tokens") or target.row.max_output,
+        "temperature": "temperature" not in target.row.refuses_always,
+        **_files(target, facts),
+        **_reasoning(target, facts),
+        **_tools(target, facts),
+    }
+    # langchain-core warns of members that its version does not have.
+    declared = import_module("langchain_core.language_models").ModelProfile.__annotations__
+    return {name: value for name, value in found.items() if value is not None and name in declared}
+
+
+def _facts(target: Target) -> dict[str, Any]:
+    """The model's row of the table, an empty dict if it has none."""
+    models = import_module("innervoice.bridges.litellm.models")
+    found = models.entry_of(target.model, target.provider)
+    return dict(found[1]) if found else {}
+
+
+def _supports(facts: dict[str, Any], ability: str) -> bool | None:
+    """Whether the model has an ability; the table lists those that it has."""
+    return bool(facts.get(f"supports_{ability}")) if facts else None
+
+
+def _files(target: Target, facts: dict[str, Any]) -> dict[str, Any]:
+    """Files that both the model and its API accept; also in tool results, because they are moved where an API requires it."""
+    accepts = dialect_named(target.dialect).files.ACCEPTS
+    images = _supports(facts, "vision") and "image" in accepts
+    documents = _supports(facts, "pdf_input") and "pdf" in accepts
+    return {
+        "image_inputs": images,
+        "image_url_inputs": images and "url" in accepts.get("image", ()),
+        "image_tool_message": images,
+        "pdf_inputs": documents,
+        "pdf_tool_message": documents,
+        "audio_inputs": _supports(facts, "audio_input") and "audio" in accepts,
+        "attachment": images or documents,
+    }
+
+
+def _reasoning(target: Target, facts: dict[str, Any]) -> dict[str, Any]:
+    row = target.row
+    if not target.is_known or row.guess:
+        return {"reasoning_output": _supports(facts, "reasoning")}
+    reasons = row.control != "none" or row.default != "none"
+    return {
+        "reasoning_output": reasons,
+        "reasoning_effort_levels": list(row.efforts) if reasons and row.efforts else None,
+        "reasoning_effort_default": row.default if row.efforts and row.default != "on" else None,
+    }
+
+
+def _tools(target: Target, facts: dict[str, Any]) -> dict[str, Any]:
+    dialect = dialect_named(target.dialect)
+    formats = (target.host.formats if target.host else ()) or dialect.formats
+    calls = _supports(facts, "function_calling")
+    # A model that refuses a forced call while it reasons accepts it if its reasoning can be switched off.
+    forced = target.row.forced_tools or target.row.off in ("value", "omit")
+    return {
+        "tool_calling": calls,
+        "tool_choice": calls and forced and "tool_choice" not in dialect.lacks,
+        "tool_call_streaming": calls,
+        "structured_output": "json_schema" in formats,
+    }
+
+
+# ---- Messages and tools -> token counts, without a tokenizer of our own.
+#
+# tiktoken is used if it is installed and its vocabulary is on this machine; otherwise the number is an estimate. LangChain's own default
+# would download GPT-2's vocabulary with transformers.
+
+
+def count_tokens(model: str, text: str) -> int:
+    """The number of tokens of a text."""
+    return int(_tokens().token_counter(model, text=text))
+
+
+def count_message_tokens(model: str, messages: Sequence[Message], tools: Sequence[Any]) -> int:
+    """The number of tokens of messages and tools; reasoning is counted where it is sent back to the model."""
+    try:
+        sent: Sequence[Message] = planned(Request(model, tuple(messages))).plan.messages
+    except InnervoiceError:  # part of a conversation
+        sent = messages
+    dumped = [_dumped(message) for message in sent]
+    return int(_tokens().token_counter(model, messages=dumped, tools=list(tools) or None))
+
+
+def token_ids(model: str, text: str) -> list[int]:
+    """The tokens of a text; needs tiktoken."""
+    try:
+        return list(_tokens().encode(model, text))
+    except NotImplementedError:
+        raise UsageError(
+            "get_token_ids needs tiktoken and its vocabulary on this machine; get_num_tokens estimates"
+            " without them, and custom_get_token_ids= takes another tokenizer"
+        ) from None
+
+
+def _tokens() -> Any:
+    return import_module("innervoice.bridges.litellm.tokens")
+
+
+def _dumped(message: Message) -> dict[str, Any]:
+    """A message in the form of the counter: OpenAI's."""
+    calls = [
+        {"function": {"name": call.name, "arguments": call.arguments}}
+        for call in message.tool_calls
+    ]
+    content = [block for part in message.parts for block in _blocks(part)]
+    return {"role": message.role, "content": content, "tool_calls": calls}
+
+
+def _blocks(part: Part | str) -> list[dict[str, Any]]:
+    match part:
+        case str():
+            return [{"type": "text", "text": part}]
+        case Text():
+            return [{"type": "text", "text": part.text}]
+        case Thinking():
+            return [{"type": "thinking", "thinking": part.text}]
+        case Media():
+            return [{"type": "image"}]
+        case ToolResult():
+            return [block for item in part.content for block in _blocks(item)]
+        case _:
+            return []

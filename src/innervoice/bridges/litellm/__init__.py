@@ -23,11 +23,10 @@ from innervoice.bridges.litellm.connections import (
     close_litellm_async_clients as close_litellm_async_clients,
 )
 from innervoice.bridges.litellm.errors import *
-from innervoice.bridges.litellm.late_names import late_name, late_names
 from innervoice.bridges.litellm.main import *
 from innervoice.bridges.litellm.models import known_models
 from innervoice.bridges.litellm.providers import provider_list as _provider_list
-from innervoice.bridges.litellm.takeover import VERSION
+from innervoice.bridges.litellm.takeover import VERSION, late_name, late_names
 from innervoice.bridges.litellm.takeover import install as install
 from innervoice.bridges.litellm.takeover import uninstall as uninstall
 from innervoice.bridges.litellm.types.utils import *

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any, NoReturn
 
-from innervoice.bridges.litellm.absent import missing
+from innervoice.bridges.litellm.unsupported import missing
 
 __all__ = [
     "_disable_debugging",

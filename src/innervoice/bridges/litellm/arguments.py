@@ -8,16 +8,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from hashlib import blake2b
+from typing import Any, NamedTuple
 
-from innervoice.bridges.litellm.call_ids import paired
 from innervoice.bridges.litellm.flags import flag
 from innervoice.bridges.litellm.from_litellm import messages_from_litellm, system_blocks
-from innervoice.bridges.litellm.own_settings import left_out
+from innervoice.bridges.litellm.litellm_object import plain
 from innervoice.bridges.litellm.params import (
     CHAT_ONLY,
     FIELDS,
     is_openai,
+    left_out,
     own_place,
     place,
     placed,
@@ -25,12 +26,13 @@ from innervoice.bridges.litellm.params import (
 )
 from innervoice.bridges.litellm.providers import ResolvedModel, resolve_model
 from innervoice.bridges.litellm.remembered_turns import Continuation, caller_of, continued
-from innervoice.bridges.litellm.strict_schema import strict_schema
+from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.reasoning import Reasoning
 from innervoice.catalog.lookup import host_of, model_row_of
+from innervoice.wire.json_access import as_dict, as_list
 
-__all__ = ["CompletionCall", "completion_call"]
+__all__ = ["CompletionCall", "PairedMessages", "completion_call", "paired", "strict_schema"]
 
 _CONTROL = (
     "api_key",
@@ -362,3 +364,86 @@ def _http_of(client: Any) -> Any:
     """The client, if it is one of httpx or httpx2."""
     is_http = all(hasattr(client, name) for name in ("build_request", "send", "stream"))
     return client if client is not None and is_http else None
+
+
+# ---- Tool calls and results whose ids a program lost: the results belong to the calls in order.
+#
+# crewAI rebuilds the calls of a stream by name and arguments, so neither the call nor its result has an id. Providers refuse that.
+
+
+class PairedMessages(NamedTuple):
+    """Messages whose calls and results have ids."""
+
+    messages: list[Any]
+    added: int
+    """How many ids were missing."""
+
+    @property
+    def notes(self) -> list[str]:
+        """A note about what was added, for `_hidden_params`."""
+        if not self.added:
+            return []
+        return ["messages: tool calls or results without ids were matched in order"]
+
+
+def paired(messages: Iterable[Any]) -> PairedMessages:
+    """The messages, with missing ids filled in; a result gets the id of the first call that has no result yet."""
+    made: list[Any] = []
+    open_calls: list[Any] = []
+    added = 0
+    for message in map(plain, messages):
+        if _lacks_ids(message):
+            added += 1
+            message = _with_ids(message, len(made))  # noqa: PLW2901 - the same message, completed
+        if calls := as_list(as_dict(message).get("tool_calls")):
+            open_calls = [as_dict(call).get("id") for call in calls]
+        if as_dict(message).get("role") == "tool":
+            if not message.get("tool_call_id") and open_calls:
+                added += 1
+                message = {**message, "tool_call_id": open_calls[0]}  # noqa: PLW2901
+            open_calls = [name for name in open_calls if name != message.get("tool_call_id")]
+        made.append(message)
+    return PairedMessages(made, added)
+
+
+def _lacks_ids(message: Any) -> bool:
+    calls = as_list(as_dict(message).get("tool_calls"))
+    return any(isinstance(call, dict) and not call.get("id") for call in calls)
+
+
+def _with_ids(message: dict[str, Any], position: int) -> dict[str, Any]:
+    """The same ids in every request, so that caches and bound reasoning stay valid."""
+    calls = []
+    for number, call in enumerate(map(as_dict, message["tool_calls"])):
+        digest = blake2b(dump_json([position, number, call.get("function")]), digest_size=10)
+        calls.append({**call, "id": call.get("id") or f"call_{digest.hexdigest()}"})
+    return {**message, "tool_calls": calls}
+
+
+# ---- A JSON schema -> the same schema for OpenAI's strict mode: no additional properties, every property required.
+#
+# `wire/response_schema.py` lets a property that was optional be null instead. Here the caller validates the answer with the class that it
+# passed, which may not accept null, so such a property must have a value.
+
+
+def strict_schema(schema: Any) -> Any:
+    """The strict schema; defaults are removed, because every property is required."""
+    if isinstance(schema, list):
+        return [strict_schema(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {
+        name: _members(value) if name in ("properties", "$defs") else strict_schema(value)
+        for name, value in schema.items()
+        if name != "default"
+    }
+    if isinstance(closed.get("properties"), dict):
+        closed |= {"additionalProperties": False, "required": list(closed["properties"])}
+    return closed
+
+
+def _members(members: Any) -> Any:
+    """A map of names to schemas; a name such as `default` is not a keyword here."""
+    if not isinstance(members, dict):
+        return members
+    return {name: strict_schema(value) for name, value in members.items()}

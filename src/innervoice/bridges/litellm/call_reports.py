@@ -14,12 +14,12 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from innervoice.bridges.litellm.fallback_models import CALLBACKS, Attempts
 from innervoice.bridges.litellm.flags import flag
 from innervoice.bridges.litellm.integrations.custom_logger import CustomLogger
 from innervoice.bridges.litellm.litellm_object import plain
 from innervoice.bridges.litellm.params import FIELDS, is_openai
 from innervoice.bridges.litellm.providers import resolve_model
+from innervoice.bridges.litellm.router import CALLBACKS, Attempts
 from innervoice.errors import InnervoiceError
 
 __all__ = ["Report", "report_of"]

@@ -7,21 +7,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from innervoice.bridges.litellm.arguments import CompletionCall, completion_call
-from innervoice.bridges.litellm.call_options import (
+from innervoice.bridges.litellm.call_reports import report_of
+from innervoice.bridges.litellm.chunks import AsyncChunkStream, ChunkStream, CustomStreamWrapper
+from innervoice.bridges.litellm.connections import async_client_of, client_of
+from innervoice.bridges.litellm.custom_providers import custom_call
+from innervoice.bridges.litellm.error_mapping import translated
+from innervoice.bridges.litellm.mock_response import mock_completion, wants_mock
+from innervoice.bridges.litellm.params import (
     ACOMPLETION,
     COMPLETION,
     by_name,
     signature_of,
 )
-from innervoice.bridges.litellm.call_reports import report_of
-from innervoice.bridges.litellm.chunks import AsyncChunkStream, ChunkStream
-from innervoice.bridges.litellm.connections import async_client_of, client_of
-from innervoice.bridges.litellm.custom_providers import custom_call
-from innervoice.bridges.litellm.error_mapping import translated
-from innervoice.bridges.litellm.fallback_models import Attempts
-from innervoice.bridges.litellm.mock_response import mock_completion, wants_mock
 from innervoice.bridges.litellm.response_types import ModelResponse
-from innervoice.bridges.litellm.stream_wrapper import CustomStreamWrapper
+from innervoice.bridges.litellm.router import Attempts
 from innervoice.bridges.litellm.to_litellm import additional_headers, model_response
 from innervoice.canon.response import Response
 from innervoice.errors import NotFoundError

@@ -2,8 +2,8 @@
 
 from typing import NoReturn
 
-from innervoice.bridges.litellm.absent import missing
 from innervoice.bridges.litellm.costs import completion_cost, cost_per_token
+from innervoice.bridges.litellm.unsupported import missing
 
 __all__ = ["completion_cost", "cost_per_token"]
 

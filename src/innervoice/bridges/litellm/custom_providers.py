@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
+from innervoice.bridges.litellm.chunks import CustomStreamWrapper
 from innervoice.bridges.litellm.error_mapping import exception_of_status
 from innervoice.bridges.litellm.errors import LitellmError
 from innervoice.bridges.litellm.flags import flag
@@ -15,7 +16,6 @@ from innervoice.bridges.litellm.response_types import (
     ModelResponseStream,
     StreamingChoices,
 )
-from innervoice.bridges.litellm.stream_wrapper import CustomStreamWrapper
 
 __all__ = ["CustomCall", "custom_call"]
 

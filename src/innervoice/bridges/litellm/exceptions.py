@@ -2,9 +2,9 @@
 
 from typing import NoReturn
 
-from innervoice.bridges.litellm.absent import missing
 from innervoice.bridges.litellm.errors import *
 from innervoice.bridges.litellm.errors import __all__ as _names
+from innervoice.bridges.litellm.unsupported import missing
 
 __all__ = list(_names)
 

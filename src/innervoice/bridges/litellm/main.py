@@ -2,10 +2,10 @@
 
 from typing import NoReturn
 
-from innervoice.bridges.litellm.absent import missing
 from innervoice.bridges.litellm.chunk_builder import stream_chunk_builder
 from innervoice.bridges.litellm.completion import acompletion, completion
-from innervoice.bridges.litellm.responses_bridge import responses_api_bridge_check
+from innervoice.bridges.litellm.responses_api import responses_api_bridge_check
+from innervoice.bridges.litellm.unsupported import missing
 
 __all__ = ["acompletion", "completion", "responses_api_bridge_check", "stream_chunk_builder"]
 

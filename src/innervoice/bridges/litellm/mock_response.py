@@ -7,6 +7,7 @@ from typing import Any
 
 from innervoice.bridges.litellm import errors
 from innervoice.bridges.litellm.arguments import CompletionCall
+from innervoice.bridges.litellm.chunks import CustomStreamWrapper
 from innervoice.bridges.litellm.response_types import (
     Choices,
     Delta,
@@ -15,7 +16,6 @@ from innervoice.bridges.litellm.response_types import (
     ModelResponseStream,
     StreamingChoices,
 )
-from innervoice.bridges.litellm.stream_wrapper import CustomStreamWrapper
 from innervoice.bridges.litellm.to_litellm import call_facts, cost_of
 from innervoice.bridges.litellm.tokens import token_counter
 from innervoice.bridges.litellm.usage import Usage

@@ -6,17 +6,27 @@ registered with in `model_cost`, or else to the first provider whose naming patt
 
 from __future__ import annotations
 
+from enum import Enum
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Required
 from urllib.parse import urlsplit
 
+from innervoice.bridges.litellm.content_types import TypedDict
 from innervoice.bridges.litellm.errors import BadRequestError
 from innervoice.bridges.litellm.flags import flag
+from innervoice.bridges.litellm.types.llms.openai import (
+    ChatCompletionToolCallChunk,
+    ChatCompletionUsageBlock,
+)
 from innervoice.catalog.lookup import all_hosts, dialect_at, host_of, is_served, model_row_of
 
 __all__ = [
     "PROVIDERS",
     "TWO_DIALECTS",
+    "CostPerToken",
+    "GenericStreamingChunk",
+    "LlmProviders",
+    "ModelInfo",
     "ResolvedModel",
     "get_llm_provider",
     "provider_list",
@@ -197,3 +207,55 @@ def _unknown(model: Any) -> BadRequestError:
         f" You passed model={model}. Write it as 'provider/model', for example 'anthropic/claude-opus-5-5'"
     )
     return BadRequestError(text, model, "")
+
+
+# ---- Types about providers and models that programs import from `litellm.types.utils`.
+
+
+# The members are data, which mypy cannot see.
+LlmProviders = Enum(  # type: ignore[misc]
+    "LlmProviders",
+    {name.upper().replace("-", "_"): name for name in provider_list()},
+    type=str,
+    module=__name__,
+)
+
+
+class CostPerToken(TypedDict, total=False):
+    """Prices in dollars per token."""
+
+    input_cost_per_token: Required[float]
+    output_cost_per_token: Required[float]
+    cache_read_input_token_cost: float
+    cache_creation_input_token_cost: float
+
+
+class ModelInfo(TypedDict, total=False):
+    """A result of `get_model_info`; it has more members than these."""
+
+    key: Required[str]
+    max_tokens: Required[int | None]
+    max_input_tokens: Required[int | None]
+    max_output_tokens: Required[int | None]
+    input_cost_per_token: Required[float | None]
+    output_cost_per_token: Required[float | None]
+    litellm_provider: Required[str | None]
+    mode: Required[str | None]
+    supported_openai_params: Required[list[str] | None]
+    supports_vision: bool | None
+    supports_function_calling: bool | None
+    supports_response_schema: bool | None
+    supports_reasoning: bool | None
+    supports_prompt_caching: bool | None
+
+
+class GenericStreamingChunk(TypedDict, total=False):
+    """A chunk of your own provider (`CustomLLM`)."""
+
+    text: Required[str]
+    tool_use: ChatCompletionToolCallChunk | None
+    is_finished: Required[bool]
+    finish_reason: Required[str]
+    usage: Required[ChatCompletionUsageBlock | None]
+    index: int
+    provider_specific_fields: dict[str, Any] | None

@@ -16,12 +16,16 @@ from innervoice.bridges.litellm.connections import async_client_of, client_of
 from innervoice.bridges.litellm.error_mapping import translated
 from innervoice.bridges.litellm.litellm_object import plain
 from innervoice.bridges.litellm.mock_response import mock_completion, wants_mock
-from innervoice.bridges.litellm.responses_objects import ResponsesAPIResponse
+from innervoice.bridges.litellm.providers import TWO_DIALECTS, resolve_model
+from innervoice.bridges.litellm.responses_objects import (
+    ResponsesAPIResponse,
+)
 from innervoice.bridges.litellm.to_litellm import cost_of, hidden_facts, usage_of
 from innervoice.canon.parts import Text
 from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage
 from innervoice.converting import convert
+from innervoice.errors import InnervoiceError
 from innervoice.planning.encode import decode_request
 
 __all__ = ["aresponses", "responses"]
@@ -138,3 +142,28 @@ def _written(answer: Response, call: CompletionCall, began: float) -> ResponsesA
     facts = hidden_facts(answer, call)
     made._hidden_params = {**facts, "response_cost": cost, "_response_ms": took}
     return made
+
+
+# Which models use a Responses API: programs check this before they name a model `<provider>/responses/<model>`.
+
+
+class ProviderConfigManager:
+    """litellm's registry of providers; here only for Responses APIs."""
+
+    @staticmethod
+    def get_provider_responses_api_config(provider: Any, model: str | None = None) -> str | None:
+        """The host with a Responses API, None if the provider has none."""
+        try:
+            host = resolve_model(model or "any", str(getattr(provider, "value", provider))).host
+        except InnervoiceError:
+            return None
+        return host if host in TWO_DIALECTS else None
+
+
+def responses_api_bridge_check(
+    model: str, custom_llm_provider: str, **_: Any
+) -> tuple[dict[str, Any], str]:
+    """`{"mode": "responses"}` or `{"mode": "chat"}`, and the model without the prefix."""
+    target = resolve_model(model, custom_llm_provider)
+    mode = "responses" if target.dialect() == "openai-responses" else "chat"
+    return {"mode": mode}, target.model

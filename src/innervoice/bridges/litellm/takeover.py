@@ -17,10 +17,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from innervoice.bridges.litellm.absent import sentence
+from innervoice.bridges.litellm.unsupported import missing, sentence
 from innervoice.errors import UsageError
 
-__all__ = ["VERSION", "install", "uninstall"]
+__all__ = ["VERSION", "install", "late_name", "late_names", "uninstall"]
 
 VERSION = "1.106.2"
 """The release of litellm whose names and behaviour this package follows."""
@@ -142,3 +142,45 @@ def _distribution() -> Any:
 _FINDER: Any = _Finder()
 _HOMES: dict[type, str] = {}
 """The modules of the public classes before `install()`."""
+
+
+# ---- Names of the package that are loaded on first access, so that `import` stays fast.
+
+
+_TOP = "innervoice.bridges.litellm"
+_MODULES = (
+    "types.llms.openai",
+    "types.router",
+    "integrations.custom_logger",
+    "llms.custom_llm",
+    "_logging",
+    "router",
+    "text_completions",
+    "responses_api",
+    "batches",
+    "cost_calculator",
+    "integrations",
+    "litellm_core_utils",
+    "llms",
+)
+"""Modules whose names are also names of the package; those without a dot are names themselves."""
+
+
+def late_name(name: str) -> Any:
+    """The value of a name; raises AttributeError with an alternative."""
+    if name in _MODULES:
+        return import_module(f"{_TOP}.{name}")
+    for module in () if name.startswith("__") else _MODULES:
+        loaded = import_module(f"{_TOP}.{module}")
+        if name in getattr(loaded, "__all__", ()):
+            value = getattr(loaded, name)
+            setattr(sys.modules[_TOP], name, value)
+            return value
+    raise missing(name, _TOP)
+
+
+def late_names() -> list[str]:
+    """All of these names."""
+    loaded = [import_module(f"{_TOP}.{module}") for module in _MODULES]
+    names = [name for module in loaded for name in getattr(module, "__all__", ())]
+    return [*names, *(module for module in _MODULES if "." not in module)]

@@ -9,7 +9,9 @@ from innervoice.bridges.litellm.costs import cost_per_token
 from innervoice.bridges.litellm.errors import LitellmError, ModelNotMappedError
 from innervoice.bridges.litellm.message_fields import CallIds, members_of
 from innervoice.bridges.litellm.response_types import Choices, Message, ModelResponse
-from innervoice.bridges.litellm.usage import Usage
+from innervoice.bridges.litellm.usage import (
+    Usage,
+)
 from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage as Counts
 from innervoice.wire.json_access import as_count, as_dict

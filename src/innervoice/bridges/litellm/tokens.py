@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from innervoice.bridges.litellm.litellm_object import plain
-from innervoice.bridges.litellm.tool_declarations import tool_declarations
+from innervoice.bridges.litellm.models import entry_of
 from innervoice.wire.json_access import as_dict, as_list
 
-__all__ = ["TokenCount", "decode", "encode", "token_counter"]
+__all__ = ["TokenCount", "decode", "encode", "token_counter", "tool_declarations", "trim_messages"]
 
 _A_MESSAGE, _A_NAME, _BEFORE_THE_ANSWER = 3, 1, 3
 _FOR_TOOLS, _BESIDE_A_SYSTEM, _NO_TOOL, _ONE_TOOL = 9, 4, 1, 7
@@ -212,3 +212,101 @@ def _is_at_hand(name: str) -> bool:
     folder = Path(cache) if cache else Path(tempfile.gettempdir()) / "data-gym-cache"
     key = hashlib.sha1(_VOCABULARIES.format(name).encode(), usedforsecurity=False).hexdigest()
     return (folder / key).is_file()
+
+
+# ---- Tools -> the TypeScript declarations that OpenAI shows to its models, for counting their tokens.
+#
+# OpenAI does not document the format; it was reverse-engineered (https://github.com/hmarr/openai-chat-tokens, read 2026-11-15).
+
+
+def tool_declarations(tools: Sequence[Any]) -> str:
+    """The declarations of all tools, as one text."""
+    lines = ["namespace functions {", ""]
+    for tool in tools:
+        function = as_dict(as_dict(tool).get("function")) or as_dict(tool)
+        if description := function.get("description"):
+            lines.append(f"// {description}")
+        name, schema = function.get("name"), as_dict(function.get("parameters"))
+        members = _members(schema, 0) if as_dict(schema.get("properties")) else None
+        if members is None:
+            lines.append(f"type {name} = () => any;")
+        else:
+            lines += [f"type {name} = (_: {{", members, "}) => any;"]
+        lines.append("")
+    lines.append("} // namespace functions")
+    return "\n".join(lines)
+
+
+def _members(schema: dict[str, Any], depth: int) -> str:
+    required = as_list(schema.get("required"))
+    lines = []
+    for name, value in as_dict(schema.get("properties")).items():
+        member = as_dict(value)
+        if description := member.get("description"):
+            lines.append(f"// {description}")
+        mark = "" if name in required else "?"
+        lines.append(f"{name}{mark}: {_type(member, depth)},")
+    return "\n".join(" " * max(0, depth) + line for line in lines)
+
+
+def _type(schema: dict[str, Any], depth: int) -> str:
+    kind = schema.get("type")
+    if values := as_list(schema.get("enum")):
+        return " | ".join(f'"{value}"' if kind == "string" else str(value) for value in values)
+    match kind:
+        case "array":
+            return (
+                f"{_type(as_dict(schema.get('items')), depth)}[]" if "items" in schema else "any[]"
+            )
+        case "object":
+            return f"{{\n{_members(schema, depth + 2)}\n}}"
+        case "string" | "boolean" | "null":
+            return str(kind)
+        case "integer" | "number":
+            return "number"
+        case _:
+            return "any"
+
+
+# ---- `trim_messages`: a history, shortened to a number of tokens.
+
+
+_RATIO = 0.75
+
+
+def trim_messages(
+    messages: Sequence[Any],
+    model: str | None = None,
+    trim_ratio: float = _RATIO,
+    return_response_tokens: bool = False,
+    max_tokens: int | None = None,
+) -> Any:
+    """The system messages and the newest others that fit, whole; with `return_response_tokens` also the tokens left for the answer.
+
+    The limit is `max_tokens`, or `trim_ratio` of the model's input limit; an unknown model has none. The last message always stays, and
+    a tool result is never kept without the message with its call.
+    """
+    kept = list(messages)
+    found = entry_of(model) if model else None
+    window = found[1].get("max_input_tokens") if found else None
+    limit = int(window * trim_ratio) if max_tokens is None and window else max_tokens
+    if limit is not None:
+        kept = _fitting(kept, model or "", limit)
+    if not return_response_tokens:
+        return kept
+    used = token_counter(model=model or "", messages=kept)
+    return kept, max(0, int(window or limit or 0) - used)
+
+
+def _fitting(messages: list[Any], model: str, limit: int) -> list[Any]:
+    system = [message for message in messages if message["role"] == "system"]
+    others = [message for message in messages if message["role"] != "system"]
+    start = len(others)
+    for first in range(len(others) - 1, -1, -1):
+        if others[first]["role"] == "tool":
+            continue  # it needs the call before it
+        kept = [*system, *others[first:]]
+        if start < len(others) and token_counter(model=model, messages=kept) > limit:
+            break
+        start = first
+    return [*system, *others[start:]]

@@ -6,20 +6,31 @@ Reads and writes have separate threads: `sqlite_threads.py`. Deleted data is ove
 from __future__ import annotations
 
 import asyncio
+import os
+import sqlite3
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from sqlite3 import Connection
-from typing import Any
+from threading import Lock, Thread
+from typing import Any, NamedTuple, TypeAlias
 
-from innervoice.memory.stores.sqlite_file import connect, empty_log
 from innervoice.memory.stores.sqlite_items import SqliteItems
-from innervoice.memory.stores.sqlite_threads import ReaderThreads, WriterThread
-from innervoice.memory.stores.store import FoundItem, Retention, StoredItem, TenantUsage
+from innervoice.memory.stores.store import FoundItem, Retention, StoredItem, StoreError, TenantUsage
 
-__all__ = ["SqliteStore"]
+__all__ = [
+    "FileConnection",
+    "ReaderThreads",
+    "SqliteStore",
+    "Work",
+    "WriterThread",
+    "connect",
+    "empty_log",
+]
 
 # So much is deleted in one transaction: other processes can write between two.
 _BATCH = 500
@@ -144,3 +155,357 @@ class SqliteStore:
 
 async def _done(future: Future[Any]) -> Any:
     return await asyncio.wrap_future(future)
+
+
+# ---- Threads that work on a SQLite file, so that an event loop never waits for the disk.
+#
+# Each thread has its own connection. All jobs that wait for the writer run in one transaction, and are answered after its commit.
+
+
+Work: TypeAlias = Callable[[sqlite3.Connection], Any]
+
+_GROUP = 256
+_IDLE_SECONDS = 600.0
+# Warnings are errors where `python -W error` says so; whoever waits must hear of every one of them.
+_ERRORS = (
+    sqlite3.Error, OSError, StoreError, ArithmeticError, LookupError, TypeError, ValueError, Warning,
+)  # fmt: skip
+
+
+class _Job(NamedTuple):
+    work: Work
+    future: Future[Any]
+    in_transaction: bool = True
+
+
+class ReaderThreads:
+    """Threads that each do one job at a time."""
+
+    _idle_seconds: float | None = None
+
+    def __init__(self, connect: Callable[[], FileConnection], threads: int = 2) -> None:
+        self._connect = connect
+        self._count = threads
+        self._threads: list[Thread] = []
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._lock = Lock()
+        self._ended = False
+
+    def submit(self, work: Work, *, in_transaction: bool = True) -> Future[Any]:
+        """Schedules work; raises `StoreError` after `stop`."""
+        job = _Job(work, Future(), in_transaction)
+        with self._lock:
+            if self._ended:
+                raise StoreError("the store is closed")
+            if not self._threads:
+                self._threads = [
+                    Thread(target=self._run, name="innervoice-store", daemon=True)
+                    for _ in range(self._count)
+                ]
+                for thread in self._threads:
+                    thread.start()
+            self._jobs.put(job)
+        return job.future
+
+    def stop(self) -> None:
+        """Returns when all work is done and the connections are closed."""
+        with self._lock:
+            if not self._ended:
+                self._ended = True
+                for _ in self._threads:
+                    self._jobs.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self) -> None:
+        connection: FileConnection | None = None
+        while True:
+            try:
+                job = self._jobs.get(timeout=self._idle_seconds)
+            except Empty:
+                connection = self._rest(connection)
+                continue
+            if job is None:
+                break
+            jobs = [one for one in self._group(job) if one.future.set_running_or_notify_cancel()]
+            connection = self._settle(connection, jobs)
+            connection = self._rest(connection)
+            # The last job's result can be large, and the next job may take long to come.
+            del job, jobs
+        if connection:
+            connection.close()
+
+    def _settle(
+        self, connection: FileConnection | None, jobs: Sequence[_Job]
+    ) -> FileConnection | None:
+        """Runs the jobs and answers them; returns the connection, if it is still usable."""
+        if not jobs:
+            return connection
+        try:
+            if connection and connection.is_replaced():
+                # SQLite sees that, too, and leaves the log of the new file alone.
+                connection.close()
+                connection = None
+            connection = connection or self._connect()
+            results = self._perform(connection, jobs)
+        except _ERRORS as error:
+            if connection:
+                connection.close()
+            # A job that is too large for the disk does not make the others fail; if there is a lock to wait for, it is waited for only once.
+            if len(jobs) > 1 and not _is_locked(error):
+                connection = None
+                for job in jobs:
+                    connection = self._settle(connection, [job])
+                return connection
+            for job in jobs:
+                job.future.set_exception(StoreError(str(error) or type(error).__name__))
+            return None
+        for job, result in zip(jobs, results, strict=True):
+            job.future.set_result(result)
+        return connection
+
+    def _group(self, job: _Job) -> list[_Job]:
+        return [job]
+
+    def _perform(self, connection: FileConnection, jobs: Sequence[_Job]) -> list[Any]:
+        if not jobs[0].in_transaction:
+            return [job.work(connection) for job in jobs]
+        # One snapshot for everything that a job reads.
+        return _in_transaction(connection, "BEGIN", jobs)
+
+    def _rest(self, connection: FileConnection | None) -> FileConnection | None:
+        return connection
+
+
+class WriterThread(ReaderThreads):
+    """The one thread that writes. `tidy` is called after each group, and when there was nothing to do for long."""
+
+    _idle_seconds = _IDLE_SECONDS
+
+    def __init__(self, connect: Callable[[], FileConnection], tidy: Work) -> None:
+        super().__init__(connect, 1)
+        self._tidy = tidy
+
+    def _group(self, job: _Job) -> list[_Job]:
+        jobs = [job]
+        while len(jobs) < _GROUP:
+            try:
+                following = self._jobs.get_nowait()
+            except Empty:
+                break
+            if following is None:
+                self._jobs.put(None)
+                break
+            jobs.append(following)
+        return jobs
+
+    def _perform(self, connection: FileConnection, jobs: Sequence[_Job]) -> list[Any]:
+        return _in_transaction(connection, "BEGIN IMMEDIATE", jobs)
+
+    def _rest(self, connection: FileConnection | None) -> FileConnection | None:
+        if connection is None:
+            return None
+        try:
+            self._tidy(connection)
+        except _ERRORS:
+            # Nobody waits for the result; the next job reports what is wrong.
+            connection.close()
+            return None
+        return connection
+
+
+def _in_transaction(connection: sqlite3.Connection, begin: str, jobs: Sequence[_Job]) -> list[Any]:
+    connection.execute(begin)
+    try:
+        results = [job.work(connection) for job in jobs]
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.rollback()
+        raise
+    return results
+
+
+def _is_locked(error: BaseException) -> bool:
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+# ---- A SQLite file of items: its tables, how it is opened, and how a damaged one is handled.
+#
+# Tenants have numbers, and sums that are updated with every change. An item's data is stored separately, at its `place`: `sqlite_pieces.py`.
+# Its keys are also packed into the item, so that they are found again when it is deleted.
+
+
+_VERSION = 1
+_TABLES = """
+CREATE TABLE tenants (
+    number INTEGER PRIMARY KEY,
+    name BLOB NOT NULL UNIQUE,
+    items INTEGER NOT NULL DEFAULT 0,
+    size INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE items (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant INTEGER NOT NULL,
+    id BLOB NOT NULL,
+    kind BLOB NOT NULL,
+    created REAL NOT NULL,
+    used REAL NOT NULL,
+    kept INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    keys BLOB NOT NULL,
+    UNIQUE (tenant, id)
+);
+CREATE INDEX items_by_use ON items (tenant, used, created) WHERE NOT kept;
+CREATE INDEX items_by_age ON items (created) WHERE NOT kept;
+CREATE INDEX items_by_kind ON items (tenant, kind);
+CREATE TABLE pieces (number INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE tail (place INTEGER NOT NULL);
+INSERT INTO tail VALUES (0);
+CREATE TABLE keys (
+    tenant INTEGER NOT NULL,
+    key BLOB NOT NULL,
+    item INTEGER NOT NULL,
+    PRIMARY KEY (tenant, key, item)
+) WITHOUT ROWID;
+CREATE TABLE counters (name BLOB PRIMARY KEY, sum REAL NOT NULL, ends REAL NOT NULL) WITHOUT ROWID;
+CREATE INDEX counters_by_end ON counters (ends);
+"""
+_CACHE_KIB = 16_384
+_LOG_BYTES = 64 * 1024 * 1024
+_PAUSE = 0.01
+
+
+class FileConnection(sqlite3.Connection):
+    """A connection that knows which file it is connected to."""
+
+    file: Path | None = None
+    identity: tuple[int, int] | None = None
+
+    def is_replaced(self) -> bool:
+        """Whether the file was deleted, or another one was put in its place; this connection reads and writes the old one."""
+        return self.file is not None and self.identity != _identity(self.file)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return about.st_dev, about.st_ino
+
+
+def connect(path: Path, busy_seconds: float) -> FileConnection:
+    """A connection to the file, which is created if it is missing; a file that is not a database is first moved aside."""
+    try:
+        return _connected(path, busy_seconds)
+    except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_NOTADB:
+            raise
+    with _locked(path, busy_seconds):
+        # Another process may have moved it meanwhile.
+        try:
+            _connected(path, busy_seconds).close()
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_NOTADB:
+                raise
+            _move_aside(path)
+        return _connected(path, busy_seconds)
+
+
+def empty_log(connection: sqlite3.Connection, busy_seconds: float) -> None:
+    """Empties the write-ahead log into the file."""
+    # SQLite waits for readers and writers, but not for another checkpoint.
+    end = time.monotonic() + busy_seconds
+    while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        if time.monotonic() > end:
+            raise StoreError(
+                "deleted data is still in the write-ahead log: another process uses it"
+            )
+        time.sleep(_PAUSE)
+
+
+def _connected(path: Path, busy_seconds: float) -> FileConnection:
+    # Only its owner may read it; SQLite gives the files next to it the same mode.
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    connection = sqlite3.connect(
+        path,
+        timeout=busy_seconds,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=FileConnection,
+    )
+    try:
+        connection.file, connection.identity = path, _identity(path)
+        if connection.execute("PRAGMA page_count").fetchone() == (0,):
+            # On a file that already has pages, this would wait for a writer.
+            connection.execute("PRAGMA page_size = 4096")
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        _use_write_ahead_log(connection, busy_seconds)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
+        if _version(connection) != _VERSION:
+            _make_tables(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection, busy_seconds: float) -> None:
+    # SQLite does not wait for a lock here, and two processes may start at once.
+    end = time.monotonic() + busy_seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(_PAUSE)
+        else:
+            return
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version
+
+
+def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    version = _version(connection)
+    if version != _VERSION:
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if version or tables:
+            raise StoreError(
+                f"{path} is a database of version {version}; expected version {_VERSION} or a new file"
+            )
+        for statement in _TABLES.split(";"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {_VERSION}")
+    connection.execute("COMMIT")
+
+
+def _move_aside(path: Path) -> None:
+    moved = path.with_name(f"{path.name}.damaged-{time.time_ns()}")
+    path.rename(moved)
+    for ending in ("-wal", "-shm"):
+        beside = path.with_name(path.name + ending)
+        if beside.exists():
+            beside.rename(moved.with_name(moved.name + ending))
+
+
+@contextmanager
+def _locked(path: Path, busy_seconds: float) -> Iterator[None]:
+    """Lets one process in at a time, by a lock of SQLite: every system has that, and it ends with its process."""
+    beside = path.with_name(f"{path.name}.lock")
+    lock = sqlite3.connect(beside, timeout=busy_seconds, isolation_level=None)
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+        yield
+    finally:
+        lock.close()

@@ -172,7 +172,7 @@ def nothing_of(chunk: dict[str, Any]) -> dict[str, Any]:
             return {}
 
 
-# ----
+# ---- the writer
 
 _KNOWN = {"role", "content", "refusal", "tool_calls", *FIELDS}
 

@@ -2,8 +2,8 @@
 
 from typing import NoReturn
 
-from innervoice.bridges.litellm.absent import missing
 from innervoice.bridges.litellm.integrations import custom_logger as custom_logger
+from innervoice.bridges.litellm.unsupported import missing
 
 
 def __getattr__(name: str) -> NoReturn:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from innervoice.bridges.litellm.absent import missing
+from innervoice.bridges.litellm.unsupported import missing
 
 __all__ = ["CustomLogger"]
 

@@ -2,7 +2,6 @@
 
 from typing import NoReturn
 
-from innervoice.bridges.litellm.absent import missing
 from innervoice.bridges.litellm.litellm_core_utils import (
     get_llm_provider_logic as get_llm_provider_logic,
 )
@@ -11,6 +10,7 @@ from innervoice.bridges.litellm.litellm_core_utils import (
 )
 from innervoice.bridges.litellm.litellm_core_utils import streaming_handler as streaming_handler
 from innervoice.bridges.litellm.litellm_core_utils import token_counter as token_counter
+from innervoice.bridges.litellm.unsupported import missing
 
 
 def __getattr__(name: str) -> NoReturn:

@@ -2,8 +2,8 @@
 
 from typing import NoReturn
 
-from innervoice.bridges.litellm.absent import missing
 from innervoice.bridges.litellm.providers import get_llm_provider
+from innervoice.bridges.litellm.unsupported import missing
 
 __all__ = ["get_llm_provider"]
 

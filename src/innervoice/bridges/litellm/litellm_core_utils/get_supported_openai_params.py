@@ -2,8 +2,8 @@
 
 from typing import NoReturn
 
-from innervoice.bridges.litellm.absent import missing
 from innervoice.bridges.litellm.params import get_supported_openai_params
+from innervoice.bridges.litellm.unsupported import missing
 
 __all__ = ["get_supported_openai_params"]
 

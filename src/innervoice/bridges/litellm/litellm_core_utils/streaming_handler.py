@@ -2,8 +2,8 @@
 
 from typing import NoReturn
 
-from innervoice.bridges.litellm.absent import missing
-from innervoice.bridges.litellm.stream_wrapper import CustomStreamWrapper
+from innervoice.bridges.litellm.chunks import CustomStreamWrapper
+from innervoice.bridges.litellm.unsupported import missing
 
 __all__ = ["CustomStreamWrapper"]
 

@@ -2,8 +2,8 @@
 
 from typing import NoReturn
 
-from innervoice.bridges.litellm.absent import missing
 from innervoice.bridges.litellm.tokens import token_counter
+from innervoice.bridges.litellm.unsupported import missing
 
 __all__ = ["token_counter"]
 

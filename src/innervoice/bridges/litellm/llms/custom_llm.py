@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, NoReturn
 
-from innervoice.bridges.litellm.absent import missing
 from innervoice.bridges.litellm.response_types import ModelResponse
+from innervoice.bridges.litellm.unsupported import missing
 
 __all__ = ["CustomLLM", "CustomLLMError"]
 

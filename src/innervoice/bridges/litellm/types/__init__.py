@@ -2,7 +2,7 @@
 
 from typing import NoReturn
 
-from innervoice.bridges.litellm.absent import missing
+from innervoice.bridges.litellm.unsupported import missing
 
 
 def __getattr__(name: str) -> NoReturn:

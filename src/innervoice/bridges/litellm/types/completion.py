@@ -2,7 +2,6 @@
 
 from typing import NoReturn, TypeAlias
 
-from innervoice.bridges.litellm.absent import missing
 from innervoice.bridges.litellm.types.llms.openai import (
     AllMessageValues,
     ChatCompletionAssistantMessage,
@@ -14,6 +13,7 @@ from innervoice.bridges.litellm.types.llms.openai import (
     ChatCompletionToolMessage,
     ChatCompletionUserMessage,
 )
+from innervoice.bridges.litellm.unsupported import missing
 
 __all__ = [
     "ChatCompletionAssistantMessageParam",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from innervoice.bridges.litellm.absent import missing
 from innervoice.bridges.litellm.litellm_object import LitellmObject
+from innervoice.bridges.litellm.unsupported import missing
 
 __all__ = ["AllowedFailsPolicy", "RetryPolicy", "RouterRateLimitError"]
 

@@ -2,15 +2,15 @@
 
 from typing import Any, NoReturn
 
-from innervoice.bridges.litellm.absent import missing
-from innervoice.bridges.litellm.costs import completion_cost, cost_per_token
-from innervoice.bridges.litellm.environment import (
+from innervoice.bridges.litellm.chunks import CustomStreamWrapper
+from innervoice.bridges.litellm.connections import (
     get_secret,
     get_secret_bool,
     get_secret_str,
     load_credentials_from_list,
     validate_environment,
 )
+from innervoice.bridges.litellm.costs import completion_cost, cost_per_token
 from innervoice.bridges.litellm.models import (
     get_max_tokens,
     get_model_info,
@@ -26,11 +26,6 @@ from innervoice.bridges.litellm.models import (
     supports_tool_choice,
     supports_vision,
     supports_web_search,
-)
-from innervoice.bridges.litellm.other_responses import (
-    EmbeddingResponse,
-    TextChoices,
-    TextCompletionResponse,
 )
 from innervoice.bridges.litellm.params import (
     OPENAI_CHAT_COMPLETION_PARAMS,
@@ -52,10 +47,14 @@ from innervoice.bridges.litellm.response_types import (
     StreamingChoices,
     Usage,
 )
-from innervoice.bridges.litellm.responses_bridge import ProviderConfigManager
-from innervoice.bridges.litellm.stream_wrapper import CustomStreamWrapper
-from innervoice.bridges.litellm.tokens import decode, encode, token_counter
-from innervoice.bridges.litellm.trimming import trim_messages
+from innervoice.bridges.litellm.responses_api import ProviderConfigManager
+from innervoice.bridges.litellm.text_completions import (
+    EmbeddingResponse,
+    TextChoices,
+    TextCompletionResponse,
+)
+from innervoice.bridges.litellm.tokens import decode, encode, token_counter, trim_messages
+from innervoice.bridges.litellm.unsupported import missing
 
 __all__ = [
     "OPENAI_CHAT_COMPLETION_PARAMS",

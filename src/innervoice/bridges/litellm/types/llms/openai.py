@@ -6,7 +6,6 @@ Annotations are evaluated here, because TypedDict does not see `Required` inside
 from collections.abc import Iterable
 from typing import Any, Literal, NoReturn, Required, TypeAlias
 
-from innervoice.bridges.litellm.absent import missing
 from innervoice.bridges.litellm.content_types import (
     ChatCompletionAnnotation,
     ChatCompletionAnnotationURLCitation,
@@ -29,6 +28,7 @@ from innervoice.bridges.litellm.content_types import (
     TypedDict,
 )
 from innervoice.bridges.litellm.responses_objects import ResponseAPIUsage, ResponsesAPIResponse
+from innervoice.bridges.litellm.unsupported import missing
 
 __all__ = [
     "AllMessageValues",

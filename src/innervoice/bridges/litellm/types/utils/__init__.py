@@ -2,13 +2,7 @@
 
 from typing import NoReturn
 
-from innervoice.bridges.litellm.absent import missing
-from innervoice.bridges.litellm.other_responses import (
-    EmbeddingResponse,
-    TextChoices,
-    TextCompletionResponse,
-)
-from innervoice.bridges.litellm.provider_types import (
+from innervoice.bridges.litellm.providers import (
     CostPerToken,
     GenericStreamingChunk,
     LlmProviders,
@@ -30,6 +24,12 @@ from innervoice.bridges.litellm.response_types import (
     StreamingChoices,
     Usage,
 )
+from innervoice.bridges.litellm.text_completions import (
+    EmbeddingResponse,
+    TextChoices,
+    TextCompletionResponse,
+)
+from innervoice.bridges.litellm.unsupported import missing
 
 __all__ = [
     "ChatCompletionDeltaToolCall",

@@ -6,27 +6,26 @@ while they are used, and read again when their file changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import Lock, RLock
 from time import monotonic, time
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
+from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.errors import InnervoiceError, UsageError
 from innervoice.show.visible import one_line, visible
 from innervoice.sources.conversation import Conversation
 from innervoice.sources.opening import Source, open_source
 from innervoice.sources.reader import Entry
-from innervoice.view.bounded_cache import BoundedCache
 from innervoice.view.ids import entry_id, full_id, split_id
-from innervoice.view.listing import Listing, item_of
-from innervoice.view.places import PIPED, Places, Stamp
+from innervoice.view.places import PIPED, Listing, Places, Stamp, item_of
 from innervoice.view.row_types import Fact, Head, Lane, Row, SourceItem, SourceList
 from innervoice.view.rows import head_facts, rows_of
-from innervoice.view.sizes import bytes_of_conversation, bytes_of_rows
 from innervoice.view.wording import fact, moment
 
-__all__ = ["NotOnShelfError", "Shelf"]
+__all__ = ["BoundedCache", "NotOnShelfError", "Shelf", "bytes_of_conversation", "bytes_of_rows"]
 
 _POSITIONS = 24 << 20
 _CONVERSATIONS = 24 << 20
@@ -255,3 +254,89 @@ def _lanes(source_id: str, entries: Sequence[Entry], shown: Entry) -> list[Lane]
 def _lane_facts(entry: Entry) -> list[Fact]:
     facts = [fact(entry.model)] if entry.model else []
     return facts if entry.at is None else [*facts, fact(moment(entry.at))]
+
+
+# ---- A cache that is bounded by bytes, not by the number of its entries.
+
+
+Held = TypeVar("Held")
+
+
+class BoundedCache(Generic[Held]):
+    """Keeps the most recently used entries, up to a number of bytes; the newest stays, however large it is, because it is being read."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._held: OrderedDict[Hashable, tuple[Held, int]] = OrderedDict()
+        self._lock = Lock()
+        self.size = 0
+
+    def get(self, key: Hashable) -> Held | None:
+        """The value of a key."""
+        with self._lock:
+            if key not in self._held:
+                return None
+            self._held.move_to_end(key)
+            return self._held[key][0]
+
+    def put(self, key: Hashable, held: Held, size: int) -> None:
+        """Adds a value of this many bytes, and drops the least recently used ones."""
+        with self._lock:
+            self._let_go(key)
+            self._held[key] = held, size
+            self.size += size
+            while self.size > self._limit and len(self._held) > 1:
+                self._let_go(next(iter(self._held)))
+
+    def make_room(self, key: Hashable, size: int) -> None:
+        """Drops a key, and makes room for so many bytes, before the new value is created."""
+        with self._lock:
+            self._let_go(key)
+            while self._held and self.size + size > self._limit:
+                self._let_go(next(iter(self._held)))
+
+    def drop(self, key: Hashable) -> None:
+        """Drops a key, if it exists."""
+        with self._lock:
+            self._let_go(key)
+
+    def _let_go(self, key: Hashable) -> None:
+        _, size = self._held.pop(key, (None, 0))
+        self.size -= size
+
+
+# ---- About how much memory a conversation and its rows take, to limit the caches.
+
+
+_PART = 2_000
+"""A part, its origin and the members of its wire block; the texts in the block are those of the part."""
+_ROW = 2_500
+
+
+def bytes_of_conversation(conversation: Conversation) -> int:
+    """About how many bytes its values take."""
+    return sum(_PART + _bytes_of_parts(turn.message.parts) for turn in conversation.turns)
+
+
+def bytes_of_rows(rows: Iterable[Row]) -> int:
+    """About how many bytes its dicts take."""
+    return sum(_ROW + len(row["text"]) + len(row.get("image", "")) for row in rows)
+
+
+def _bytes_of_parts(parts: Iterable[Part]) -> int:
+    total = 0
+    for part in parts:
+        total += _PART
+        match part:
+            case Text() | Thinking():
+                total += len(part.text)
+            case ToolCall():
+                total += len(part.arguments)
+            case ToolResult():
+                content = part.content
+                total += len(content) if isinstance(content, str) else _bytes_of_parts(content)
+            case Media():
+                total += len(part.data or "")
+            case Opaque():
+                total += len(str(part.value))
+    return total
