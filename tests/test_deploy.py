@@ -10,7 +10,7 @@ import pytest
 
 from innervoice.cli.serve import command
 from innervoice.gateway.config import GatewayConfig, ServerSettings, load_config
-from innervoice.gateway.fronts import Front, front_of
+from innervoice.gateway.endpoints import Front, front_of
 from innervoice.gateway.server import serve
 
 ROOT = Path(__file__).parents[1]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from gateway.calling import KEY, Clock, Counted, asked, gateway_with, keys_in, made, words
 from gateway.harness import BEHIND, PATHS, Served
-from innervoice.gateway import callers, known_callers
+from innervoice.gateway import callers
+from innervoice.gateway import callers as known_callers
 from innervoice.gateway.callers import Budget, Caller, is_key
 from innervoice.gateway.config import GatewayConfig, ServerSettings
 from innervoice.gateway.config_upstreams import is_owner

@@ -13,14 +13,14 @@ from innervoice.errors import UsageError
 from innervoice.gateway.config import (
     ConfigError,
     GatewayConfig,
+    checked_tables,
     exposure_problem,
     load_config,
     secret,
     text_or_secret,
 )
-from innervoice.gateway.config_checks import checked_tables
 from innervoice.gateway.config_reading import Problems
-from innervoice.gateway.references import key_bytes_of
+from innervoice.gateway.secrets import key_bytes_of
 
 SECRET = "sk-proj-AbCdEfGh1234567890"
 ENVIRON = {"A": SECRET, "B": "sk-other-000000000000", "EMPTY": "  \n", "SHORT": "abc", "ODD": "kéy"}

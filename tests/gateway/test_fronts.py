@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innervoice.gateway.fronts import Front, Missing, front_of, given_key
+from innervoice.gateway.endpoints import Front, Missing, front_of, given_key
 from innervoice.wire.dialects import DIALECTS, dialect_named
 
 ANSWER, COUNT = "answer", "count"

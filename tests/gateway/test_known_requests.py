@@ -163,7 +163,7 @@ def test_a_refusal_about_reasoning_takes_the_long_way(reads):
 
 def test_tenants_do_not_share_what_is_known():
     """The digests of two tenants differ, so that nothing of one is known to the other."""
-    from innervoice.gateway.fronts import Front
+    from innervoice.gateway.endpoints import Front
     from innervoice.gateway.known_requests import SplitRequest
 
     front = Front("anthropic", "answer")

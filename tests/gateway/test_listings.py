@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import innervoice as iv
 from innervoice.canon.rows import ModelRow
 from innervoice.catalog.lookup import use_overrides
-from innervoice.gateway.fronts import Front
+from innervoice.gateway.endpoints import Front
 from innervoice.gateway.listings import (
     count_body,
     estimate,

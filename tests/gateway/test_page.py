@@ -14,7 +14,7 @@ from innervoice.gateway.config import (
     UpstreamSettings,
     load_config,
 )
-from innervoice.gateway.fronts import Front, front_of
+from innervoice.gateway.endpoints import Front, front_of
 from innervoice.gateway.journal import explain
 from innervoice.gateway.metrics import Metrics
 from innervoice.gateway.report import Report

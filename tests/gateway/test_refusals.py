@@ -15,9 +15,8 @@ from innervoice.errors import (
     TimedOutError,
     UsageError,
 )
-from innervoice.gateway.fronts import front_of
-from innervoice.gateway.limits import Limits, check_head, checked_body
-from innervoice.gateway.refusals import (
+from innervoice.gateway.endpoints import front_of
+from innervoice.gateway.errors import (
     NO_KEY,
     WRONG_KEY,
     no_model,
@@ -27,6 +26,7 @@ from innervoice.gateway.refusals import (
     too_many_streams,
     unknown_model,
 )
+from innervoice.gateway.limits import Limits, check_head, checked_body
 from innervoice.wire.dialects import DIALECTS, dialect_named
 from innervoice.wire.refusals import Refusal, Refused
 

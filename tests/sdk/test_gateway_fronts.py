@@ -9,7 +9,8 @@ from threading import Thread
 import pytest
 
 from innervoice.canon.jsontext import dump_json
-from innervoice.gateway.fronts import Missing, front_of, given_key
+from innervoice.gateway.endpoints import Missing, front_of, given_key
+from innervoice.gateway.errors import NO_KEY, refused, unknown_model
 from innervoice.gateway.limits import Limits, check_head, checked_body
 from innervoice.gateway.listings import (
     count_body,
@@ -19,7 +20,6 @@ from innervoice.gateway.listings import (
     shown_model,
     version_body,
 )
-from innervoice.gateway.refusals import NO_KEY, refused, unknown_model
 from innervoice.wire.refusals import Refused
 
 NAMES = ["anthropic/claude-opus-5-5", "gemini/gemini-3.5-flash", "sonnet"]

@@ -265,7 +265,7 @@ def _with_keys(
     is_told: bool = False,
 ) -> Result:
     """Calls a function with the keys in a gateway's store; `is_told`: prints which store that is."""
-    from innervoice.gateway.caller_store import with_caller_keys
+    from innervoice.gateway.callers import with_caller_keys
 
     return with_state(
         file, lambda state: with_caller_keys(state, work), without=_NO_STORE, is_told=is_told

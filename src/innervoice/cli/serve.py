@@ -196,7 +196,7 @@ class ServedGateway:
 
     def _has_stored_keys(self, config: Any) -> bool | None:
         """Whether the store has callers' keys; None if it cannot be reached."""
-        caller_store = import_module("innervoice.gateway.caller_store")
+        caller_store = import_module("innervoice.gateway.callers")
         found: bool | None = caller_store.has_stored_keys(self.state or self._state_of(config))
         return found
 

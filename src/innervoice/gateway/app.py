@@ -10,19 +10,17 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.errors import InnervoiceError
 from innervoice.gateway.callers import ANYBODY, Caller, check_model
 from innervoice.gateway.client_stream import Receive, Send, reply
-from innervoice.gateway.counting import counted
-from innervoice.gateway.fronts import Front, Missing, front_of, given_key
+from innervoice.gateway.endpoints import Front, Missing, front_of, given_key
+from innervoice.gateway.errors import refused, trouble
 from innervoice.gateway.gateway import Gateway
 from innervoice.gateway.limits import check_head, check_host, checked_body
-from innervoice.gateway.looking_up import looked_up
+from innervoice.gateway.listings import counted, looked_up
 from innervoice.gateway.passages import Passages
 from innervoice.gateway.quotas import Underway
-from innervoice.gateway.refusals import refused
 from innervoice.gateway.report import Report
 from innervoice.gateway.request_log import FollowedRequest
-from innervoice.gateway.response_lookups import OF_RESPONSES, of_response
 from innervoice.gateway.serving import Serving
-from innervoice.gateway.troubles import trouble
+from innervoice.gateway.stored_responses import OF_RESPONSES, of_response
 from innervoice.gateway.viewing import is_view
 from innervoice.wire.refusals import Refusal, Refused
 

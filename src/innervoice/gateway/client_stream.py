@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from innervoice.gateway.answers import Answer
-from innervoice.gateway.pings import Pings
 from innervoice.gateway.report import Report
 
-__all__ = ["ClientStream", "Receive", "Send", "TimeLimits", "reply"]
+__all__ = ["ClientStream", "Pings", "Receive", "Send", "TimeLimits", "Watched", "reply"]
 
 Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
 Receive: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
@@ -163,3 +162,52 @@ def _head(status: int, headers: Mapping[str, str]) -> dict[str, Any]:
         for name, value in headers.items()
     ]
     return {"type": "http.response.start", "status": status, "headers": pairs}
+
+
+# One timer for all open answers: it checks each of them, and they send their keep-alives and check their time limits.
+
+
+_STEP = 0.5
+"""How often the timer checks, in seconds."""
+
+
+class Watched(Protocol):
+    """An open answer."""
+
+    def look(self, now: float) -> None:
+        """Does what is due, without waiting."""
+        ...
+
+
+class Pings:
+    """The timer; it runs only while there are answers."""
+
+    def __init__(self, step: float = _STEP) -> None:
+        self._step = step
+        self._open: set[Watched] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def now(self) -> float:
+        """The time of the event loop."""
+        return asyncio.get_running_loop().time()
+
+    def add(self, answer: Watched) -> None:
+        """Starts checking this answer."""
+        self._open.add(answer)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._step, self._look)
+
+    def remove(self, answer: Watched) -> None:
+        """Stops checking it."""
+        self._open.discard(answer)
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def _look(self) -> None:
+        self._timer = None
+        now = self.now()
+        for answer in list(self._open):
+            answer.look(now)
+        if self._open:
+            self._timer = asyncio.get_running_loop().call_later(self._step, self._look)

@@ -23,7 +23,7 @@ from innervoice.canon.rows import Row
 from innervoice.errors import UsageError
 from innervoice.gateway.config_checks import LOOPBACK, checked_tables, exposure_problem
 from innervoice.gateway.config_reading import Problems
-from innervoice.gateway.references import is_reference, secret, text_or_secret
+from innervoice.gateway.secrets import is_reference, secret, text_or_secret
 
 __all__ = [
     "ConfigError",

@@ -31,7 +31,7 @@ from innervoice.gateway.config_upstreams import (
     provider_ids,
 )
 from innervoice.gateway.names import MODEL_NAME, is_safe, split_name
-from innervoice.gateway.references import is_reference
+from innervoice.gateway.secrets import is_reference
 
 __all__ = ["LOOPBACK", "checked_tables", "exposure_problem"]
 

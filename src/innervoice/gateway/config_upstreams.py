@@ -20,7 +20,7 @@ from innervoice.gateway.config_reading import (
     text,
     word,
 )
-from innervoice.gateway.references import is_reference, secret
+from innervoice.gateway.secrets import is_reference, secret
 from innervoice.wire.dialects import DIALECTS
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import Any
 
 from innervoice.canon.request import Request, Wire
 from innervoice.client.exchange import Exchange
-from innervoice.gateway.additions import with_members
+from innervoice.gateway.gateway_members import with_members
 from innervoice.gateway.refused_turns import seals_in
 
 __all__ = ["GatewayExchange"]

@@ -13,27 +13,24 @@ from innervoice.canon.notes import Note
 from innervoice.canon.response import Response
 from innervoice.client.aio import AsyncClient
 from innervoice.client.auth import Outgoing
-from innervoice.gateway.callers import Caller, CallerKeys
+from innervoice.gateway.callers import Caller, CallerKeys, KnownCallers
 from innervoice.gateway.circuits import Circuits
-from innervoice.gateway.client_stream import TimeLimits
+from innervoice.gateway.client_stream import Pings, TimeLimits
 from innervoice.gateway.config import GatewayConfig, Remember, exposure_problem, secret
-from innervoice.gateway.counts import SharedCounts
 from innervoice.gateway.grown_requests import GrownRequests
 from innervoice.gateway.journal import Journal
-from innervoice.gateway.known_callers import KnownCallers
 from innervoice.gateway.known_requests import KnownRequests
 from innervoice.gateway.limits import Limits
 from innervoice.gateway.metrics import Metrics
 from innervoice.gateway.passage import Passage
 from innervoice.gateway.passages import AnyPassage
-from innervoice.gateway.pings import Pings
-from innervoice.gateway.quotas import Quotas
+from innervoice.gateway.quotas import Quotas, SharedCounts
 from innervoice.gateway.refused_turns import RefusedTurns
 from innervoice.gateway.report import Report
 from innervoice.gateway.request_log import GatewayLog
 from innervoice.gateway.routes import Routes
 from innervoice.gateway.stored_responses import StoredResponses
-from innervoice.gateway.upstream import new_http
+from innervoice.gateway.upstreams import new_http
 from innervoice.gateway.viewing import Viewing
 from innervoice.memory.envelopes import EnvelopeSealer
 from innervoice.memory.records import FoundTurns

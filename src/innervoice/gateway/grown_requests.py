@@ -25,9 +25,9 @@ from innervoice.canon.notes import Note
 from innervoice.canon.parts import Part, Thinking, ToolResult
 from innervoice.canon.request import Request, Wire
 from innervoice.errors import InnervoiceError
-from innervoice.gateway.additions import with_marked_errors
+from innervoice.gateway.gateway_members import with_marked_errors
 from innervoice.gateway.known_requests import SplitRequest, is_simple
-from innervoice.gateway.reasoning_counts import ReasoningCounts, counted
+from innervoice.gateway.report import ReasoningCounts, counted
 from innervoice.memory.changed_turns import RenamedCalls, call_ids
 from innervoice.memory.envelopes import Handle, is_envelope
 from innervoice.memory.restoring import Opened, lost_parts, seals_of

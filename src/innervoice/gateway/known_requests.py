@@ -22,7 +22,7 @@ from innervoice.canon.messages import Message, Role
 from innervoice.canon.parts import Part, Text, Thinking, ToolResult
 from innervoice.canon.request import Request, Wire
 from innervoice.gateway.byte_path import with_model
-from innervoice.gateway.fronts import Front
+from innervoice.gateway.endpoints import Front
 from innervoice.memory.restoring import seals_of
 from innervoice.memory.turn_keys import ConversationDigest, shown
 from innervoice.planning.encode import decode_request

@@ -6,22 +6,46 @@ tokens. Where the true count is unknown, the estimate is rather too high: a clie
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from innervoice.canon.jsontext import dump_json
+from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
+from innervoice.canon.request import Wire
 from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage
 from innervoice.catalog.targets import resolved
+from innervoice.client.auth import Outgoing
+from innervoice.client.base_urls import with_quoted_model
 from innervoice.errors import UsageError
-from innervoice.gateway.fronts import Front
+from innervoice.gateway.callers import Caller, check_model
+from innervoice.gateway.endpoints import Front
+from innervoice.gateway.errors import unknown_model
+from innervoice.gateway.passage import Passage
+from innervoice.gateway.routes import Candidate, Routes, UnknownModelError
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict, as_text
+from innervoice.wire.refusals import Refused
 from innervoice.wire.serve import ModelFacts
 
-__all__ = ["ESTIMATED", "count_body", "estimate", "estimated_usage", "model_body", "models_body", "shown_model", "unfinished_usage", "version_body"]  # fmt: skip
+if TYPE_CHECKING:
+    from innervoice.gateway.gateway import Gateway
+
+__all__ = [
+    "ESTIMATED",
+    "count_body",
+    "counted",
+    "estimate",
+    "estimated_usage",
+    "looked_up",
+    "model_body",
+    "models_body",
+    "shown_model",
+    "unfinished_usage",
+    "version_body",
+]
 
 _NOWHERE: Mapping[str, str] = MappingProxyType({})
 _OWNER = "innervoice"
@@ -196,3 +220,87 @@ def _is_binary(value: Any, block: dict[str, Any]) -> bool:
     kind = as_text(block.get("type"))
     signed = kind in _BINARY_TYPES or not block.keys().isdisjoint(_BINARY_SIGNS)
     return isinstance(value, str) and (signed or ("media_type" in block and kind != "text"))
+
+
+# ---- Requests that need no model: the list of models, one model, the version.
+
+
+def looked_up(
+    front: Front, value: Mapping[str, Any], routes: Routes, caller: Caller
+) -> dict[str, Any]:
+    """The response; raises `Refused` for anything that does not exist. A caller sees only the models that it may use."""
+    if front.verb == "models":
+        names = tuple(name for name in routes.names() if caller.may_ask(name))
+        return models_body(front, names, {name: _reached(name, routes) for name in names})
+    if front.verb == "version":
+        return version_body(front)
+    if front.verb in ("model", "show"):
+        name = front.model or shown_model(value) or ""
+        if not caller.may_ask(name):
+            raise Refused(unknown_model(front.dialect, name, looked_up=True))
+        try:
+            return model_body(front, name, {name: routes.route(name).candidates[0].name})
+        except UnknownModelError as error:
+            refusal = unknown_model(front.dialect, name, error.nearest, looked_up=True)
+            raise Refused(refusal) from None
+    raise AssertionError(f"{front.verb} is looked up elsewhere")
+
+
+def _reached(name: str, routes: Routes) -> str:
+    try:
+        return routes.route(name).candidates[0].name
+    except UsageError:
+        return name
+
+
+# ---- Token counts: the provider's own, where it has an endpoint for that; elsewhere an estimate, marked as one.
+#
+# Clients count often, and some treat a failure as a broken model. So an endpoint that fails or is slow is replaced by the estimate.
+
+
+_SECONDS = 5.0
+
+
+async def counted(
+    gateway: Gateway, front: Front, body: bytes, value: dict[str, Any], caller: Caller
+) -> tuple[Mapping[str, str], dict[str, Any]]:
+    """The headers and the body of the response."""
+    inner = value.get(dialect_named(front.dialect).counted_in or "")
+    value = as_dict(inner) if isinstance(inner, dict) else value
+    report = gateway.new_report(caller, front.dialect)
+    whole = Front(front.dialect, "answer", front.model, stream=False)
+    passage = Passage(
+        whole, body, value, report=report, secret=gateway.lookup_key, sealer=gateway.sealer
+    )
+    check_model(caller, passage.name)
+    route = gateway.routes.route(passage.name)
+    candidate = route.candidates[0]
+    host = candidate.target.host
+    if host and host.counts and candidate.target.dialect == host.dialect:
+        passage.restore(await gateway.found(passage))
+        tokens = await _asked(gateway, candidate, passage.attempt(candidate, route).wire)
+        if tokens is not None:
+            return {}, count_body(front, tokens)
+    return ESTIMATED, count_body(front, estimate(value))
+
+
+async def _asked(gateway: Gateway, candidate: Candidate, wire: Wire) -> int | None:
+    """The provider's count; None if it does not answer."""
+    target = candidate.target
+    dialect = dialect_named(target.dialect)
+    assert dialect.counts_at is not None, "a host that counts does so in its default dialect"
+    url = with_quoted_model(wire.url, target).replace(*dialect.counts_at)
+    asked = {name: wire.body[name] for name in dialect.counted if name in wire.body}
+    if dialect.counted_in:
+        asked = {dialect.counted_in: {"model": f"models/{target.model}", **wire.body}}
+    body = dump_json(asked)
+    headers = {**wire.headers, **candidate.headers}
+    outgoing = Outgoing("POST", url, headers, body)
+    headers |= candidate.account.keyring.headers(candidate.destination, outgoing)
+    try:
+        async with asyncio.timeout(_SECONDS):
+            status, answer = await gateway.posted(Outgoing("POST", url, headers, body))
+            count = as_dict(load_json(answer)).get(dialect.counts or "") if status == 200 else None
+    except Exception:  # noqa: BLE001 - whatever happens, there is an estimate
+        return None
+    return count if isinstance(count, int) else None

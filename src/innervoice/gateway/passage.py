@@ -20,21 +20,20 @@ from innervoice.canon.reasoning import Effort, Reasoning
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.target import Target
 from innervoice.canon.tools import Tool
-from innervoice.gateway.additions import (
+from innervoice.gateway.byte_path import with_model
+from innervoice.gateway.endpoints import Front
+from innervoice.gateway.gateway_members import (
     added_members,
     moved_out,
     shown_to_client,
     with_marked_errors,
     with_members,
 )
-from innervoice.gateway.byte_path import with_model
-from innervoice.gateway.fronts import Front
 from innervoice.gateway.grown_requests import GrownWay, first_way
 from innervoice.gateway.headers import asked_betas, known_betas
 from innervoice.gateway.known_turns import with_turns
-from innervoice.gateway.reasoning_counts import ReasoningCounts, counted
 from innervoice.gateway.refused_turns import RefusedTurns, seals_in, without_seals
-from innervoice.gateway.report import Report
+from innervoice.gateway.report import ReasoningCounts, Report, counted
 from innervoice.gateway.routes import Candidate, Route
 from innervoice.memory.envelopes import EnvelopeSealer, Handle, handles_of
 from innervoice.memory.records import FoundTurns, TurnRecord

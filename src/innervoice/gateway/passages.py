@@ -10,7 +10,7 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Part
-from innervoice.gateway.fronts import Front
+from innervoice.gateway.endpoints import Front
 from innervoice.gateway.grown_requests import GrownWay
 from innervoice.gateway.headers import STORE, asked_betas, known_betas
 from innervoice.gateway.known_requests import KnownWay, SplitRequest

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -21,13 +22,22 @@ from innervoice.canon.notes import Note
 from innervoice.canon.response import Response
 from innervoice.errors import UsageError
 from innervoice.gateway.callers import ANYBODY, Caller, Period
-from innervoice.gateway.counts import SharedCounts
-from innervoice.gateway.refusals import budget_spent, too_many_in_a_minute, too_many_streams
+from innervoice.gateway.errors import budget_spent, too_many_in_a_minute, too_many_streams
 from innervoice.gateway.report import Report
+from innervoice.memory.store_calls import SlowStoreError, StoreCalls
+from innervoice.memory.stores.store import Store, StoreError
 from innervoice.pricing import cost
 from innervoice.wire.refusals import Refusal, Refused
 
-__all__ = ["PeriodOfTime", "Quotas", "Underway", "period_at", "seconds_until"]
+__all__ = [
+    "PeriodOfTime",
+    "Quotas",
+    "SharedCounts",
+    "Sums",
+    "Underway",
+    "period_at",
+    "seconds_until",
+]
 
 _MINUTE = 60.0
 _KEPT = 4 * _MINUTE
@@ -267,3 +277,59 @@ def _spent(caller: Caller, period: PeriodOfTime, now: float, dialect: str) -> Re
     told = None if ends is None else f"{ends:%Y-%m-%d %H:%M} UTC"
     wait = None if ends is None else ends.timestamp() - now
     return budget_spent(budget.amount, budget.period, told, wait, dialect)
+
+
+# Counters that all processes share, in the store; only those of this process while the store cannot be reached.
+
+
+_WAIT = 0.25
+_MOST = 50_000
+
+
+class Sums(NamedTuple):
+    """The current values of counters."""
+
+    values: dict[str, float]
+    is_shared: bool
+    """Whether other processes are counted as well."""
+
+
+class SharedCounts:
+    """Adds to counters. It never fails: without the store it continues from the last known values, and adds the outstanding amounts later."""
+
+    def __init__(self, store: Store, calls: StoreCalls | None = None) -> None:
+        self._store = store
+        self._calls = calls or StoreCalls()
+        self._seen: OrderedDict[str, float] = OrderedDict()
+        self._owed: OrderedDict[str, float] = OrderedDict()
+
+    async def add(self, amounts: Mapping[str, float], seconds: float) -> Sums:
+        """Adds amounts to counters that expire `seconds` after they were created; returns their sums. An amount of 0 reads a counter."""
+        due = {
+            name: amount + self._owed.get(name, 0) if amount else 0
+            for name, amount in amounts.items()
+        }
+        try:
+            sums = await self._calls.wait(lambda: self._store.count(due, seconds), _WAIT)
+        except StoreError as error:
+            for name, amount in amounts.items():
+                self._see(name, self._seen.get(name, 0) + amount)
+                if amount and not isinstance(error, SlowStoreError):
+                    self._owed[name] = self._owed.get(name, 0) + amount
+                    _bound(self._owed)
+            return Sums({name: self._seen[name] for name in amounts}, is_shared=False)
+        for name, value in sums.items():
+            self._see(name, value)
+            if amounts[name]:
+                self._owed.pop(name, None)
+        return Sums(sums, is_shared=True)
+
+    def _see(self, name: str, value: float) -> None:
+        self._seen[name] = value
+        self._seen.move_to_end(name)
+        _bound(self._seen)
+
+
+def _bound(kept: OrderedDict[str, float]) -> None:
+    while len(kept) > _MOST:
+        kept.popitem(last=False)

@@ -19,8 +19,8 @@ from innervoice.canon.messages import Message
 from innervoice.canon.notes import Note
 from innervoice.canon.response import Response
 from innervoice.errors import InnervoiceError, ProviderError
+from innervoice.gateway.errors import NO_STORE
 from innervoice.gateway.passage import Attempt
-from innervoice.gateway.refusals import NO_STORE
 from innervoice.gateway.report import Report
 from innervoice.gateway.stored_responses import (
     ITEM,
@@ -37,6 +37,7 @@ from innervoice.wire.serve import StoredAnswers
 if TYPE_CHECKING:
     from innervoice.gateway.gateway import Gateway
     from innervoice.gateway.routes import Candidate
+
 
 __all__ = ["ResponseState", "WholeInput"]
 
@@ -314,3 +315,11 @@ def _place(candidate: Candidate) -> str:
     """Where a provider keeps what it stores: an account at an address."""
     facts = f"{candidate.base_url}\0{candidate.account.name}\0{candidate.target.dialect}"
     return blake2b(facts.encode(), digest_size=16).hexdigest()
+
+
+
+
+
+
+
+

@@ -25,7 +25,14 @@ from innervoice.catalog.lookup import all_hosts, host_of
 from innervoice.catalog.makers import hosts_that_know, maker_of, names_at
 from innervoice.errors import UsageError
 from innervoice.gateway.config import GatewayConfig, NamedModel, exposure_problem
-from innervoice.gateway.names import ModelName, filled, is_safe, matched, split_name, without_suffix
+from innervoice.gateway.names import (
+    ModelName,
+    filled,
+    is_safe,
+    matched,
+    split_name,
+    without_suffix,
+)
 from innervoice.gateway.upstreams import (
     Account,
     Candidate,

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
+from urllib.request import getproxies
 
 from innervoice.canon.rows import Host
 from innervoice.canon.target import Target
@@ -18,11 +19,13 @@ from innervoice.catalog.lookup import host_of
 from innervoice.catalog.targets import target_at
 from innervoice.client.auth import Destination, Keyring, Outgoing
 from innervoice.client.base_urls import base_url_of
+from innervoice.client.over_aiohttp import OverAiohttp
+from innervoice.client.over_httptools import OverHttptools
 from innervoice.errors import UsageError
 from innervoice.gateway.config import UpstreamSettings, secret, text_or_secret
 from innervoice.wire.dialects import DEFAULT
 
-__all__ = ["Account", "Candidate", "NotConfiguredError", "Upstream"]
+__all__ = ["Account", "Candidate", "NotConfiguredError", "Upstream", "new_http"]
 
 Emulator = Callable[[str], str | None]
 
@@ -235,3 +238,12 @@ def _emulated(emulator: Emulator | None, provider: str) -> str | None:
         return emulator(provider) if emulator else None
     except LookupError:
         return None
+
+
+# The HTTP client of the gateway: our own, or aiohttp where the environment names a proxy, which ours does not
+# support.
+
+
+def new_http() -> Any:
+    """An HTTP client for one process."""
+    return OverAiohttp() if getproxies().keys() & {"http", "https", "all"} else OverHttptools()

@@ -18,13 +18,13 @@ from urllib.parse import parse_qsl, urlencode
 
 from innervoice.gateway.callers import ANYBODY, Caller
 from innervoice.gateway.client_stream import Receive, Send, reply
-from innervoice.gateway.fronts import given_key
+from innervoice.gateway.endpoints import given_key
 from innervoice.gateway.limits import check_host
 from innervoice.memory.sealed_store import Sealing
 from innervoice.wire.refusals import Refusal, Refused
 
 if TYPE_CHECKING:
-    from innervoice.gateway.known_callers import KnownCallers
+    from innervoice.gateway.callers import KnownCallers
     from innervoice.gateway.request_log import GatewayLog
 
 __all__ = ["PATH", "Viewing", "is_view"]

@@ -21,15 +21,30 @@ from innervoice.errors import (
     TransportError,
     UsageError,
 )
+from innervoice.gateway.routes import NotConfiguredError, UnknownModelError
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict, as_text
 from innervoice.wire.refusals import Refusal
 
 __all__ = [
-    "KEYS_AWAY", "NO_KEY", "NO_STORE", "WRONG_KEY", "ErrorReply", "budget_spent", "key_expired", "key_revoked",
-    "model_not_allowed", "no_model", "no_upstream", "refusal_of", "refused", "too_many_in_a_minute",
-    "too_many_streams", "unknown_model",
-]  # fmt: skip
+    "KEYS_AWAY",
+    "NO_KEY",
+    "NO_STORE",
+    "WRONG_KEY",
+    "ErrorReply",
+    "budget_spent",
+    "key_expired",
+    "key_revoked",
+    "model_not_allowed",
+    "no_model",
+    "no_upstream",
+    "refusal_of",
+    "refused",
+    "too_many_in_a_minute",
+    "too_many_streams",
+    "trouble",
+    "unknown_model",
+]
 
 _CHALLENGE = {"www-authenticate": "Bearer"}
 NO_KEY = Refusal(
@@ -216,3 +231,14 @@ def _param(body: str | None) -> str | None:
 def _waiting(seconds: float | None) -> dict[str, str]:
     """The header that says when to retry; whole seconds, because not every client reads fractions."""
     return {} if seconds is None else {"retry-after": str(math.ceil(seconds))}
+
+
+# An error of any kind -> the refusal that the client gets: unknown names, missing keys, and errors of upstreams.
+
+
+def trouble(error: InnervoiceError, dialect: str, upstream: str | None = None) -> Refusal:
+    """The refusal for an error, as a client of `dialect` gets it; `upstream` is the dialect in which the provider was called."""
+    if isinstance(error, UnknownModelError):
+        return unknown_model(dialect, error.model, error.nearest)
+    refusal = refusal_of(error, dialect, upstream)
+    return refusal.replace(status=503) if isinstance(error, NotConfiguredError) else refusal
