@@ -175,7 +175,7 @@ def test_tenants_do_not_share_what_is_known():
 def test_it_is_bounded():
     known = KnownRequests()
     for number in range(21_000):
-        known._turns.keep(str(number).encode(), None)
+        known._turns[str(number).encode()] = None
     assert len(known._turns) == 20_000
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from hashlib import sha256
@@ -21,6 +20,7 @@ from time import monotonic, sleep
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
+from innervoice.canon.bounded import Bounded
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.rows import Host
 from innervoice.canon.target import Target
@@ -381,7 +381,7 @@ class _Token(NamedTuple):
         return "_Token()"
 
 
-_tokens: OrderedDict[tuple[str, bytes], _Token] = OrderedDict()
+_tokens: Bounded[tuple[str, bytes], _Token] = Bounded(_MOST_TOKENS)
 _lock = threading.Lock()
 
 
@@ -405,9 +405,6 @@ def exchanged(url: str, key: str, provider: str) -> str:
                 return known.text  # still valid; the next request asks again
             raise
         _tokens[name] = token
-        _tokens.move_to_end(name)
-        while len(_tokens) > _MOST_TOKENS:
-            _tokens.popitem(last=False)
         return token.text
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
+from innervoice.canon.bounded import Bounded
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Form, Part, Text, Thinking, ToolCall
 from innervoice.canon.request import Request, Tool
@@ -29,15 +29,9 @@ class ServerMemory:
     """The data that a server stores: responses, items, and which reasoning led to which item."""
 
     def __init__(self) -> None:
-        self.responses: OrderedDict[str, dict[str, Any]] = OrderedDict()
-        self.items: OrderedDict[str, dict[str, Any]] = OrderedDict()
-        self.made_by: OrderedDict[str, str] = OrderedDict()
-
-    def keep(self, shelf: OrderedDict[str, Any], name: str, value: Any) -> None:
-        """Remembers a value, and forgets the oldest beyond the bound."""
-        shelf[name] = value
-        while len(shelf) > _REMEMBERED:
-            shelf.popitem(last=False)
+        self.responses: Bounded[str, dict[str, Any]] = Bounded(_REMEMBERED)
+        self.items: Bounded[str, dict[str, Any]] = Bounded(_REMEMBERED)
+        self.made_by: Bounded[str, str] = Bounded(_REMEMBERED)
 
 
 @dataclass(frozen=True)

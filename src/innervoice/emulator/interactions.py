@@ -100,7 +100,7 @@ def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     if call.body.get("store") is not False:
         items = [*as_list(conversation(call).get("input")), *steps]
         kept = {"items": items, "output": steps, "model": call.model}
-        call.memory.keep(call.memory.responses, call.id(DIALECT.id_start), kept)
+        call.memory.responses[call.id(DIALECT.id_start)] = kept
     answer = {"object": "interaction", "steps": steps}
     turn = assistant_turn(InteractionsReader(Context(model=call.model)), answer)
     return list(turn.parts)

@@ -187,13 +187,13 @@ def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     memory = call.memory
     for item in items:
         if reasoning and item["type"] != "reasoning":
-            memory.keep(memory.made_by, item["id"], reasoning)
+            memory.made_by[item["id"]] = reasoning
         if call.body.get("store") is not False:
-            memory.keep(memory.items, item["id"], item)
+            memory.items[item["id"]] = item
     if call.body.get("store") is not False:
         held = [*as_list(conversation(call).get("input")), *items]
         kept = {"items": held, "output": items, "model": call.model, "echo": _echo(call)}
-        memory.keep(memory.responses, call.id("resp_"), kept)
+        memory.responses[call.id("resp_")] = kept
     turn = assistant_turn(
         ResponsesReader(Context(model=call.model)), {"object": "response", "output": items}
     )

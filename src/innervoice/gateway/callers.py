@@ -13,7 +13,6 @@ import asyncio
 import hmac
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -23,6 +22,7 @@ from pathlib import Path
 from secrets import token_hex, token_urlsafe
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
+from innervoice.canon.bounded import Bounded
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.rows import Row
 from innervoice.gateway.errors import (
@@ -329,8 +329,8 @@ class KnownCallers:
         self._has_stored: bool | None = None
         self._assume_keys = assume_keys
         self._look_again = float("-inf")
-        self._known: OrderedDict[bytes, _Known] = OrderedDict()
-        self._unknown: OrderedDict[bytes, _Known] = OrderedDict()
+        self._known: Bounded[bytes, _Known] = Bounded(_MOST_KNOWN)
+        self._unknown: Bounded[bytes, _Known] = Bounded(_MOST_UNKNOWN)
 
     def configure(self, secrets: Mapping[str, str], *, exposed: bool) -> None:
         """Sets the keys of a configuration, by their owners; `exposed` if other machines can reach the gateway."""
@@ -413,14 +413,11 @@ class KnownCallers:
 
     def _keep(self, digest: bytes, known: _Known) -> None:
         """Caches a result of the store. Guessed keys never push out known ones."""
-        kept, other, most = self._known, self._unknown, _MOST_KNOWN
+        cache, other = self._known, self._unknown
         if known.caller is None:
-            kept, other, most = self._unknown, self._known, _MOST_UNKNOWN
+            cache, other = other, cache
         other.pop(digest, None)
-        kept[digest] = known
-        kept.move_to_end(digest)
-        if len(kept) > most:
-            kept.popitem(last=False)
+        cache[digest] = known
 
 
 def digest_of(key: str) -> bytes:

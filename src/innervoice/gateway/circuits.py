@@ -14,13 +14,13 @@ Candidates are identified by `Candidate.key`, so that this state survives a relo
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import groupby
 from typing import Literal, NamedTuple, TypeAlias
 
+from innervoice.canon.bounded import Bounded
 from innervoice.gateway.routes import Candidate, Route
 
 __all__ = ["CircuitState", "Circuits", "Health"]
@@ -78,10 +78,9 @@ class Circuits:
         longest_wait: float = 60.0,
     ) -> None:
         self._clock = clock
-        self._most = most_conversations
         self._longest_wait = longest_wait
-        self._failing: OrderedDict[_Key, _Failing] = OrderedDict()
-        self._homes: OrderedDict[bytes, tuple[_Key, ...]] = OrderedDict()
+        self._failing: Bounded[_Key, _Failing] = Bounded(_MOST_CANDIDATES)
+        self._homes: Bounded[bytes, tuple[_Key, ...]] = Bounded(most_conversations)
         self._turn = 0
 
     def order(self, route: Route, conversation: bytes | None) -> list[Candidate]:
@@ -110,8 +109,6 @@ class Circuits:
             return
         others = (home for home in self._homes.pop(conversation, ()) if home != candidate.key)
         self._homes[conversation] = (candidate.key, *others)[:_MOST_HOMES]
-        while len(self._homes) > self._most:
-            self._homes.popitem(last=False)
 
     def failed(
         self, candidate: Candidate, *, status: int | None, retry_after: float | None
@@ -125,8 +122,6 @@ class Circuits:
             candidate.name, candidate.account.name
         )
         self._failing[candidate.key] = failing
-        while len(self._failing) > _MOST_CANDIDATES:
-            self._failing.popitem(last=False)
         if retry_after is not None and retry_after >= 0:
             failing.cool_until = max(failing.cool_until, now + min(retry_after, LONGEST_COOL_DOWN))
         elif is_limit:
@@ -158,10 +153,9 @@ class Circuits:
         self, candidates: list[Candidate], conversation: bytes | None
     ) -> tuple[Candidate | None, list[Candidate]]:
         """The candidate where the conversation is, and those of the route that it has left."""
-        if conversation is None or conversation not in self._homes:
+        homes = self._homes.used(conversation) if conversation is not None else None
+        if homes is None:
             return None, []
-        self._homes.move_to_end(conversation)
-        homes = self._homes[conversation]
         by_key = {candidate.key: candidate for candidate in candidates}
         found = [by_key[home] for home in homes if home in by_key]
         if found:

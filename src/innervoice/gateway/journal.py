@@ -12,13 +12,13 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections import OrderedDict
 from collections.abc import Callable
 from copy import copy
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from innervoice.canon.bounded import Bounded
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.notes import SENTENCES, Note
 from innervoice.gateway.report import Report
@@ -40,9 +40,8 @@ class Journal:
     """Keeps the last reports, and passes each to the listeners."""
 
     def __init__(self, *, most: int = 10_000, line: Callable[[Report], None] | None = None) -> None:
-        self._most = most
         self._listeners = [line] if line else []
-        self._reports: OrderedDict[tuple[str, str], Report] = OrderedDict()
+        self._reports: Bounded[tuple[str, str], Report] = Bounded(most)
         self._shared: _SharedLines | None = None
 
     def share(self, directory: Path) -> None:
@@ -69,9 +68,6 @@ class Journal:
             report.notes, report.usage = report.notes[:_MOST_NOTES], usage
         key = report.tenant, report.id
         self._reports[key] = report
-        self._reports.move_to_end(key)
-        if len(self._reports) > self._most:
-            self._reports.popitem(last=False)
         if self._shared:
             self._shared.write(json_line(report))
 

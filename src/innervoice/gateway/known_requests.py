@@ -12,11 +12,11 @@ Cache marks move with every request and carry no content; digests leave them out
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from innervoice.canon.bounded import Bounded
 from innervoice.canon.jsontext import dump_json, load_json, split_items, split_members
 from innervoice.canon.messages import Message, Role
 from innervoice.canon.parts import Part, Text, Thinking, ToolResult
@@ -135,28 +135,12 @@ class KnownWay:
     kept: int
 
 
-class _Recent(OrderedDict[Key, Value], Generic[Key, Value]):
-    """The entries that were used last."""
-
-    def found(self, key: Key) -> Value | None:
-        value = self.get(key)
-        if value is not None:
-            self.move_to_end(key)
-        return value
-
-    def keep(self, key: Key, value: Value) -> None:
-        self[key] = value
-        self.move_to_end(key)
-        while len(self) > _MOST:
-            self.popitem(last=False)
-
-
 class KnownRequests:
     """What is known about requests that were forwarded unchanged, in one process."""
 
     def __init__(self) -> None:
-        self._settings: _Recent[bytes, _Settings] = _Recent()
-        self._turns: _Recent[bytes, _Turn] = _Recent()
+        self._settings: Bounded[bytes, _Settings] = Bounded(_MOST)
+        self._turns: Bounded[bytes, _Turn] = Bounded(_MOST)
 
     def clear(self) -> None:
         """Forgets everything: another configuration may change which requests are forwarded unchanged."""
@@ -169,7 +153,7 @@ class KnownRequests:
 
     def find(self, split: SplitRequest, candidate: Candidate) -> KnownWay | None:
         """How a request is forwarded to a candidate; None for one that must be read."""
-        settings = self._settings.found(split.settings(candidate))
+        settings = self._settings.used(split.settings(candidate))
         if settings is None:
             return None
         turn, new = self._beginning(split, candidate)
@@ -191,7 +175,7 @@ class KnownRequests:
         count = len(split.messages)
         for number, digest in reversed(split.digests().items()):
             # A known conversation is followed by its answer; without one, the same request is sent once more.
-            if number < count and (turn := self._turns.found(digest + end)):
+            if number < count and (turn := self._turns.used(digest + end)):
                 return turn, split.messages[number:]
         return None, split.messages
 
@@ -206,7 +190,7 @@ class KnownRequests:
         """Remembers that the settings of a request needed no change."""
         bare = request.replace(messages=())
         made = _Settings(bare, wire.replace(body={}, notes=(), prefix=None), start)
-        self._settings.keep(split.settings(candidate), made)
+        self._settings[split.settings(candidate)] = made
 
     def continued(
         self,
@@ -224,7 +208,7 @@ class KnownRequests:
         behind.add(answer)
         calls = tuple(call.id for call in answer.tool_calls)
         turn = _Turn(behind, calls, _proof(answer), kept + sum(map(_is_reasoning, answer.parts)))
-        self._turns.keep(end + candidate.target.model.encode(), turn)
+        self._turns[end + candidate.target.model.encode()] = turn
 
 
 class _Reading:

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+from innervoice.canon.bounded import Bounded
 from innervoice.canon.notes import Note
 from innervoice.canon.response import Response
 from innervoice.errors import UsageError
@@ -300,8 +300,8 @@ class SharedCounts:
     def __init__(self, store: Store, calls: StoreCalls | None = None) -> None:
         self._store = store
         self._calls = calls or StoreCalls()
-        self._seen: OrderedDict[str, float] = OrderedDict()
-        self._owed: OrderedDict[str, float] = OrderedDict()
+        self._seen: Bounded[str, float] = Bounded(_MOST)
+        self._owed: Bounded[str, float] = Bounded(_MOST)
 
     async def add(self, amounts: Mapping[str, float], seconds: float) -> Sums:
         """Adds amounts to counters that expire `seconds` after they were created; returns their sums. An amount of 0 reads a counter."""
@@ -313,23 +313,12 @@ class SharedCounts:
             sums = await self._calls.wait(lambda: self._store.count(due, seconds), _WAIT)
         except StoreError as error:
             for name, amount in amounts.items():
-                self._see(name, self._seen.get(name, 0) + amount)
+                self._seen[name] = self._seen.get(name, 0) + amount
                 if amount and not isinstance(error, SlowStoreError):
                     self._owed[name] = self._owed.get(name, 0) + amount
-                    _bound(self._owed)
             return Sums({name: self._seen[name] for name in amounts}, is_shared=False)
         for name, value in sums.items():
-            self._see(name, value)
+            self._seen[name] = value
             if amounts[name]:
                 self._owed.pop(name, None)
         return Sums(sums, is_shared=True)
-
-    def _see(self, name: str, value: float) -> None:
-        self._seen[name] = value
-        self._seen.move_to_end(name)
-        _bound(self._seen)
-
-
-def _bound(kept: OrderedDict[str, float]) -> None:
-    while len(kept) > _MOST:
-        kept.popitem(last=False)

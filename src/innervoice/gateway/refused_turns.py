@@ -7,9 +7,9 @@ between would be bound to a history that is never sent again.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
+from innervoice.canon.bounded import Bounded
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Thinking
 from innervoice.memory.restoring import seals_of
@@ -24,7 +24,7 @@ class RefusedTurns:
     """The turns whose reasoning was refused, each at its place in its conversation and at one upstream; the last ones of one process."""
 
     def __init__(self) -> None:
-        self._seals: OrderedDict[bytes, frozenset[str]] = OrderedDict()
+        self._seals: Bounded[bytes, frozenset[str]] = Bounded(_MOST)
 
     def add(
         self, upstream: bytes, turns: Mapping[int, TurnKeys], messages: Sequence[Message], seals: frozenset[str]
@@ -33,9 +33,6 @@ class RefusedTurns:
         for number, keys in turns.items():
             if found := seals_in(messages[number : number + 1]) & seals:
                 self._seals[upstream + keys.place] = found
-                self._seals.move_to_end(upstream + keys.place)
-        while len(self._seals) > _MOST:
-            self._seals.popitem(last=False)
 
     def among(self, upstream: bytes, turns: Mapping[int, TurnKeys]) -> frozenset[str]:
         """The seals that were refused at the places of these turns."""

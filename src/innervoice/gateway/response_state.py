@@ -315,11 +315,3 @@ def _place(candidate: Candidate) -> str:
     """Where a provider keeps what it stores: an account at an address."""
     facts = f"{candidate.base_url}\0{candidate.account.name}\0{candidate.target.dialect}"
     return blake2b(facts.encode(), digest_size=16).hexdigest()
-
-
-
-
-
-
-
-

@@ -7,12 +7,12 @@ the longest beginning; that beginning is not read.
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from itertools import takewhile
 from typing import Any, NamedTuple
 
+from innervoice.canon.bounded import Bounded
 from innervoice.canon.jsontext import load_json, split_items, split_members
 from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
@@ -72,18 +72,18 @@ class RequestChains:
     """The requests in one file. Raises ValueError, and any error of a dialect's reader, for a body that cannot be read."""
 
     def __init__(self) -> None:
-        self._places: OrderedDict[bytes, _Place] = OrderedDict()
-        self._settings: OrderedDict[str, bytes] = OrderedDict()
-        self._answers: OrderedDict[str, _Answer] = OrderedDict()
-        self._responses: OrderedDict[str, str] = OrderedDict()
-        self._counts: OrderedDict[str, int] = OrderedDict()
+        self._places: Bounded[bytes, _Place] = Bounded(_MOST)
+        self._settings: Bounded[str, bytes] = Bounded(_MOST)
+        self._answers: Bounded[str, _Answer] = Bounded(_MOST)
+        self._responses: Bounded[str, str] = Bounded(_MOST)
+        self._counts: Bounded[str, int] = Bounded(_MOST)
 
     def answered(self, id: str, answer: Message, response_id: str | None) -> None:  # noqa: A002 - the plain word
         """Adds the answer to a request."""
         if answer.parts:
-            _keep(self._answers, id, _Answer(_digest(answer), tuple(call_ids((answer,)))))
+            self._answers[id] = _Answer(_digest(answer), tuple(call_ids((answer,))))
         if response_id:
-            _keep(self._responses, response_id, id)
+            self._responses[response_id] = id
 
     def growth(self, id: str, body: bytes, dialect: str, model: str, owner: str) -> Growth:  # noqa: A002
         """What is new in a request; `owner` is what requests of one conversation have in common besides their beginning."""
@@ -150,18 +150,18 @@ class RequestChains:
                 made.update(f"\0{name}\0".encode("utf-8", "surrogatepass"))
                 made.update(_BILLING.sub(b"", bytes(data)))
         digest = made.digest()
-        _keep(self._settings, id, digest)
+        self._settings[id] = digest
         return base is None or self._settings.get(base.id) != digest
 
     def _learn(self, id: str, digests: list[bytes], start: int, kept: int, new: int) -> None:  # noqa: A002
-        _keep(self._counts, id, kept + new)
+        self._counts[id] = kept + new
         if not digests:
             return
         if len(digests) - start == new:  # each item is a message
             for number in range(max(start, len(digests) - _LOOKED_AT), len(digests) - 1):
                 place = _Place(id, kept + number - start + 1, is_all=False)
-                _keep(self._places, digests[number], place)
-        _keep(self._places, digests[-1], _Place(id, kept + new, is_all=True))
+                self._places[digests[number]] = place
+        self._places[digests[-1]] = _Place(id, kept + new, is_all=True)
 
     def _with_answer(
         self, base: _Place | None, new: tuple[Message, ...]
@@ -197,10 +197,3 @@ def _unmarked(data: bytes) -> bytes:
 
 def _digest(turn: Message) -> bytes:
     return blake2b(shown(turn), digest_size=_SIZE).digest()
-
-
-def _keep(entries: OrderedDict[Any, Any], key: Any, value: Any) -> None:
-    entries[key] = value
-    entries.move_to_end(key)
-    if len(entries) > _MOST:
-        entries.popitem(last=False)
