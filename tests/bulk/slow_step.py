@@ -14,5 +14,12 @@ def dawdle(batch):
 STEP = bulk.Step("dawdle", dawdle, {"length": bulk.Column("int64", "Characters of the answer.")})
 
 if __name__ == "__main__":
-    source, output, processes = sys.argv[1:]
-    bulk.run(source, output, steps=[STEP], processes=int(processes), piece_bytes=4_000)
+    source, output, processes, *overwrite = sys.argv[1:]
+    bulk.run(
+        source,
+        output,
+        steps=[STEP],
+        processes=int(processes),
+        piece_bytes=4_000,
+        overwrite=bool(overwrite),
+    )

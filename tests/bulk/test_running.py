@@ -163,14 +163,14 @@ def test_the_result_of_another_run_is_not_mixed_with_this_one(change, source, tm
     assert before != content(tmp_path / "out")
 
 
-def test_files_of_others_are_not_overwritten(source, tmp_path):
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_files_of_others_are_not_overwritten(source, tmp_path, overwrite):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").write_text("mine")
 
     with pytest.raises(UsageError, match="exists and is not the result of such a run"):
-        bulk.run(source, tmp_path / "out")
-    bulk.run(source, tmp_path / "out", overwrite=True)
-    assert "mine" == (tmp_path / "out" / "mine.txt").read_text()
+        bulk.run(source, tmp_path / "out", overwrite=overwrite)
+    assert ["mine.txt"] == [path.name for path in (tmp_path / "out").iterdir()]
 
 
 def test_the_manifest_says_what_came_out(source, tmp_path):

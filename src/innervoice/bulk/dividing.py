@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from innervoice.bulk.filtering import Filter
-from innervoice.bulk.schema import Batch
+from innervoice.bulk.schema import REJECTED, Batch
 from innervoice.bulk.table import taken
 from innervoice.bulk.training.checks import unlike
 from innervoice.bulk.training.examples import Recipe, unfit_rows
 from innervoice.bulk.training.templates import template_problems
 
 __all__ = ["REJECTED", "Divider"]
-
-REJECTED = "rejected"
-"""The name of the second output, and of its additional column."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,9 @@ def _join_tables(sources: list[Path], target: Path, ending: str) -> Written:
             )
             for batch in batches:
                 file.write(batch_of(batch))
-        return file.finish()
+        written = file.finish()
+        file.publish()
+    return written
 
 
 def _opened(path: Path, ending: str) -> Any:

@@ -13,10 +13,24 @@ from typing import Any, NamedTuple
 from innervoice.bulk.files import STANDARD_INPUT, InputFile, open_file
 from innervoice.canon.jsontext import dump_json, load_json
 
-__all__ = ["Counts", "Part", "Trouble", "fingerprint", "load", "plan_digest", "save", "versions"]
+__all__ = [
+    "Counts",
+    "Part",
+    "Trouble",
+    "file_names",
+    "fingerprint",
+    "is_file_list",
+    "load",
+    "load_manifest",
+    "load_plan",
+    "plan_digest",
+    "save",
+    "versions",
+]
 
 _ENDS = 65_536
 _MOST_TROUBLES = 20
+_MEMBERS = {"versions", "plan", "inputs", "counts", "parts"}
 
 
 class Trouble(NamedTuple):
@@ -118,3 +132,39 @@ def load(path: Path) -> Any:
         return load_json(path.read_bytes())
     except (OSError, ValueError):
         return None
+
+
+def load_manifest(path: Path) -> dict[str, Any] | None:
+    """Reads a manifest of a run; None for anything else, such as somebody else's `manifest.json`."""
+    value = load(path)
+    if not isinstance(value, dict) or not value.keys() >= _MEMBERS:
+        return None
+    parts = value["parts"]
+    if not isinstance(parts, list) or not all(map(is_file_list, parts)):
+        return None
+    return value
+
+
+def load_plan(path: Path) -> str | None:
+    """Reads the digest of the plan of a run that was begun; None for anything else."""
+    value = load(path)
+    plan = value.get("plan") if isinstance(value, dict) else None
+    return plan if isinstance(plan, str) else None
+
+
+def file_names(manifest: dict[str, Any] | None) -> set[str]:
+    """The names of the files of a result."""
+    parts = manifest["parts"] if manifest else ()
+    return {file["name"] for part in parts for file in part.values()}
+
+
+def is_file_list(part: Any) -> bool:
+    """Whether this has the form of `Part.files`, with names of one folder: a manifest leads to no other folder."""
+    return isinstance(part, dict) and all(
+        isinstance(file, dict)
+        and isinstance(file.get("size"), int)
+        and isinstance(file.get("name"), str)
+        and file["name"] not in ("", ".", "..")
+        and not {"/", "\\", "\0"} & set(file["name"])
+        for file in part.values()
+    )

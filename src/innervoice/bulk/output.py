@@ -1,15 +1,29 @@
-"""Where the result of a run goes: a folder of part files, or one file that is joined from them at the end."""
+"""Where the result of a run goes: a folder of part files, or one file that is joined from them at the end.
+
+What is there already is treated by these rules:
+
+  1. A path that exists belongs to somebody else, unless a manifest of ours is there, or the state of a run that was begun (`.parts`). It is refused.
+  2. Of a result, only the files that its manifest names are removed; of a run that was begun, only those that its state names.
+  3. A complete result stays until the new one is complete. A new folder is made beside the old one, and then gets its name in one step. New files
+     are made in the folder of the parts. Their manifest, written there last, decides that they replace the old ones, one after the other.
+  4. What a killed process had decided is completed by the next run, whichever it is.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from innervoice.bulk import manifest as records
+from innervoice.bulk import swapping
 from innervoice.bulk.files import InputFile
 from innervoice.bulk.joining import join_parts
+from innervoice.bulk.schema import REJECTED
 from innervoice.bulk.writing import OUTPUTS, output_format
 from innervoice.errors import UsageError
 
@@ -22,6 +36,10 @@ _ENDINGS = {
     "parquet": ".parquet",
     "arrow": ".arrow",
 }
+_STATE = ".parts"
+_JOINED = ".joined"
+_PLAN = "plan.json"
+_MANIFEST = "manifest.json"
 
 
 class Output(NamedTuple):
@@ -30,6 +48,10 @@ class Output(NamedTuple):
     path: Path
     ending: str
     is_folder: bool
+    is_divided: bool = False
+    """Whether there may be a second output, usually of rejected rows."""
+    replaces: bool = False
+    """Whether the parts are made beside a complete folder, which they replace."""
 
     @classmethod
     def at(cls, path: str | os.PathLike[str], format: str | None, first: InputFile) -> Output:  # noqa: A002
@@ -54,118 +76,284 @@ class Output(NamedTuple):
         """Whether the files have an Arrow schema."""
         return self.ending in (".parquet", ".arrow")
 
+    # ---- paths -----------------------------------------------------------------------------------
+
     @property
     def folder(self) -> Path:
         """Where the part files are."""
-        return self.path if self.is_folder else self.path.with_name(f"{self.path.name}.parts")
+        if self.is_folder:
+            return self._beside if self.replaces else self.path
+        return self.path.with_name(f"{self.path.name}.parts")
 
     @property
     def manifest(self) -> Path:
         """Where the manifest is."""
         return (
-            self.path / "manifest.json"
+            self.path / _MANIFEST
             if self.is_folder
-            else self.path.with_name(f"{self.path.name}.manifest.json")
+            else self.path.with_name(f"{self.path.name}.{_MANIFEST}")
         )
 
     @property
-    def _state(self) -> Path:
-        return self.folder / ".parts"
+    def written(self) -> list[Path]:
+        """All paths that the run may write to, or remove."""
+        if self.is_folder:
+            return [self.path, self._beside]
+        old = records.file_names(records.load_manifest(self.manifest))
+        return [*self._targets, self.folder, *map(self.path.with_name, sorted(old))]
+
+    @property
+    def _targets(self) -> list[Path]:
+        """The files of a result that is not a folder, as far as they are known before the run."""
+        second = [self._joined_path(REJECTED)] if self.is_divided else []
+        return [self.path, self.manifest, *second]
+
+    def _joined_path(self, name: str) -> Path:
+        """The file of an output, after the parts were joined."""
+        if not name:
+            return self.path
+        stem = self.path.name.removesuffix(self.ending)
+        return self.path.with_name(f"{stem}.{name}{self.ending}")
+
+    @property
+    def _real(self) -> Path:
+        """The folder itself, where the path is a link to it."""
+        return self.path.resolve()
+
+    @property
+    def _beside(self) -> Path:
+        return self._real.with_name(f".{self._real.name}.new")
 
     def state_path(self, number: int) -> Path:
         """Where the counts of a part are."""
-        return self._state / f"{number:05}.json"
+        return self.folder / _STATE / f"{number:05}.json"
 
     def part_path(self, name: str, number: int) -> Path:
         """The part file of an output."""
         return self.folder / f"{name or 'part'}-{number:05}{self.ending}"
 
-    def begin(self, digest: str, *, overwrite: bool) -> dict[str, Any] | None:
-        """Prepares the output; returns the manifest if the same run is complete. Raises `UsageError` for the result of another run."""
-        done = records.load(self.manifest)
-        begun = records.load(self._state / "plan.json")
-        mine = [known for known in (done, begun) if isinstance(known, dict)]
-        if overwrite:
-            self._clear()
-        elif mine and any(known.get("plan") != digest for known in mine):
+    # ---- the beginning ---------------------------------------------------------------------------
+
+    def begin(self, digest: str, *, overwrite: bool) -> tuple[Output, dict[str, Any] | None]:
+        """Prepares the output, and says where parts are made; or the manifest if the same run is complete. Raises `UsageError` for anything else."""
+        self._complete_swap()
+        done = records.load_manifest(self.manifest)
+        begun = _plan_in(self.folder)
+        self._check_owner(done, begun)
+        if done and done["plan"] == digest and self._is_whole(done) and not overwrite:
+            return self, done
+        plans = {known for known in (done["plan"] if done else None, begun) if known is not None}
+        if plans - {digest} and not overwrite:
             raise UsageError(
                 f"{self.path} has the result of a run with other files or options; choose another path, or pass --overwrite"
             )
-        elif isinstance(done, dict) and self._is_whole(done):
-            return done
-        elif not mine and self._is_used():
-            raise UsageError(
-                f"{self.path} exists and is not the result of such a run; choose another path, or pass --overwrite"
-            )
-        self._state.mkdir(parents=True, exist_ok=True)
-        records.save(self._state / "plan.json", {"plan": digest})
-        return None
+        if done and not overwrite:
+            self._check_unchanged(done)
+        place = self
+        if done and overwrite and self.is_folder:
+            place = self._replacing()
+            begun = _plan_in(place.folder)
+        if begun not in (None, digest):
+            remove_run(place.folder, self.ending)
+        place.folder.mkdir(parents=True, exist_ok=True)
+        if place.replaces:
+            shutil.copymode(self._real, place.folder)
+        (place.folder / _STATE).mkdir(exist_ok=True)
+        replaces = {"replaces": done["plan"]} if done and place.replaces else {}
+        records.save(place.folder / _STATE / _PLAN, {"plan": digest, **replaces})
+        return place, None
 
-    def _is_used(self) -> bool:
-        return any(self.path.iterdir()) if self.path.is_dir() else self.path.exists()
+    def _check_owner(self, done: dict[str, Any] | None, begun: str | None) -> None:
+        """Raises `UsageError` for what is not the result of a run."""
+        if self.is_folder:
+            if not done and begun is None and _is_used(self.path):
+                raise UsageError(_not_ours(self.path, f"{_MANIFEST} of innervoice bulk in it"))
+            return
+        own = {*records.file_names(done), *([self.manifest.name] if done else ())}
+        for target in self._targets:
+            if target.name not in own and os.path.lexists(target):
+                raise UsageError(_not_ours(target, f"{self.manifest.name} that names it"))
+        if begun is None and _is_used(self.folder):
+            raise UsageError(_not_ours(self.folder, f"{_STATE}/{_PLAN} in it"))
+
+    def _replacing(self) -> Output:
+        """The output whose parts are made beside this folder; raises `UsageError` where that is not possible."""
+        folder = self._beside
+        if _is_used(parked := swapping.parked(self._real)):
+            raise UsageError(_not_ours(parked, "nothing there"))
+        if _plan_in(folder) is None and _is_used(folder):
+            raise UsageError(_not_ours(folder, f"{_STATE}/{_PLAN} in it"))
+        if self._real in (here := Path.cwd().resolve(), *here.parents):
+            raise UsageError(
+                f"{self.path} cannot be replaced from inside; run the command from another folder"
+            )
+        parent = self._real.parent
+        if self._real.stat().st_dev != parent.stat().st_dev or not os.access(parent, os.W_OK):
+            raise UsageError(
+                f"{self.path} cannot be replaced: it is a mount, or {parent} is not writable; choose another path"
+            )
+        remove_state(self._real, self.ending)
+        return self._replace(replaces=True)
+
+    def _check_unchanged(self, done: dict[str, Any]) -> None:
+        """Raises `UsageError` if a file is another one than the run has made; one that is missing can be made again."""
+        for path, size in self._files(done):
+            if os.path.lexists(path) and not _has_size(path, size):
+                raise UsageError(
+                    f"{path} has changed since the run that made it; choose another path, or pass --overwrite"
+                )
 
     def _is_whole(self, done: dict[str, Any]) -> bool:
+        return all(_has_size(path, size) for path, size in self._files(done))
+
+    def _files(self, done: dict[str, Any]) -> Iterator[tuple[Path, int]]:
+        """The files of a result, with their sizes."""
         folder = self.path if self.is_folder else self.path.parent
-        return all(
-            (folder / file["name"]).is_file()
-            and (folder / file["name"]).stat().st_size == file["size"]
-            for part in done["parts"]
-            for file in part.values()
-        )
-
-    def _clear(self) -> None:
-        """Removes the files of a run, and nothing else."""
-        for known in (self.manifest, *self._own_files()):
-            known.unlink(missing_ok=True)
-        shutil.rmtree(self._state, ignore_errors=True)
-
-    def _own_files(self) -> list[Path]:
-        if not self.is_folder:
-            return [
-                self.path,
-                *(self.folder.glob(f"*-?????{self.ending}") if self.folder.is_dir() else ()),
-            ]
-        return [path for ending in OUTPUTS for path in self.folder.glob(f"*-?????{ending}")]
+        for part in done["parts"]:
+            for file in part.values():
+                yield folder / file["name"], file["size"]
 
     def known(self, number: int) -> dict[str, Any] | None:
         """A part that is complete."""
         part: dict[str, Any] | None = records.load(self.state_path(number))
         if not isinstance(part, dict):
             return None
-        files = ((self.folder / file["name"], file["size"]) for file in part["files"].values())
-        return (
-            part
-            if all(path.is_file() and path.stat().st_size == size for path, size in files)
-            else None
-        )
+        files = part["files"].values()
+        is_whole = all(_has_size(self.folder / file["name"], file["size"]) for file in files)
+        return part if is_whole else None
+
+    # ---- the end ---------------------------------------------------------------------------------
 
     def finish(self, parts: list[dict[str, dict[str, Any]]]) -> list[dict[str, dict[str, Any]]]:
         """Joins the parts if one file was requested; returns the files of the result."""
-        self._remove_leftovers()
         if self.is_folder:
             return parts
-        names = dict.fromkeys(name for part in parts for name in part)
+        own = records.file_names(records.load_manifest(self.manifest))
         joined = {}
-        for name in names:
-            target = (
-                self.path
-                if not name
-                else self.path.with_name(
-                    f"{self.path.name.removesuffix(self.ending)}.{name}{self.ending}"
-                )
-            )
+        (self.folder / _JOINED).mkdir(exist_ok=True)
+        for name in dict.fromkeys(name for part in parts for name in part):
+            target = self._joined_path(name)
+            if target.name not in own and os.path.lexists(target):
+                raise UsageError(_not_ours(target, f"{self.manifest.name} that names it"))
             sources = [self.folder / part[name]["name"] for part in parts if name in part]
             rows = sum(part[name]["rows"] for part in parts if name in part)
-            written = join_parts(sources, target, self.ending)._replace(rows=rows)
-            joined[name] = {"name": target.name, **written._asdict()}
+            written = join_parts(sources, self.folder / _JOINED / target.name, self.ending)
+            joined[name] = {"name": target.name, **written._replace(rows=rows)._asdict()}
         return [joined]
 
-    def _remove_leftovers(self) -> None:
-        """Removes files that a killed process did not complete."""
-        for path in self.folder.glob(".*.tmp"):
-            path.unlink(missing_ok=True)
-
     def seal(self, manifest: dict[str, Any]) -> None:
-        """Writes the manifest, and removes files that only an incomplete run needs."""
-        records.save(self.manifest, manifest)
-        shutil.rmtree(self._state if self.is_folder else self.folder, ignore_errors=True)
+        """Writes the manifest, puts the result in its place, and removes files that only an incomplete run needs."""
+        if not self.is_folder:
+            records.save(self.folder / _JOINED / _MANIFEST, manifest)
+        else:
+            records.save(self.folder / _MANIFEST, manifest)
+            if self.replaces:
+                swapping.swap(self._real, self._beside)
+        self._complete_swap()
+
+    def _complete_swap(self) -> None:
+        """Completes what a manifest has decided, now or in a process that was killed."""
+        if not self.is_folder:
+            self._put_files()
+            return
+        folders = self._real, self._beside
+        if any(_has_replaced(swapping.parked(self._real), folder) for folder in folders):
+            swapping.recover(*folders)
+        new = records.load_manifest(self.manifest)
+        if new is None or _plan_in(self.path) != new["plan"] or not self._is_whole(new):
+            return
+        if _has_replaced(self._beside, self._real):
+            self._remove_old()
+        elif not _is_used(self._beside):
+            with suppress(OSError):  # there is none
+                self._beside.rmdir()
+        remove_state(self.path, self.ending)
+
+    def _remove_old(self) -> None:
+        """Removes the old folder; files of others that were in it go to the new one."""
+        old = self._beside
+        for name in records.file_names(records.load_manifest(old / _MANIFEST)):
+            (old / name).unlink(missing_ok=True)
+        for path in old.iterdir():
+            if path.name != _MANIFEST and not os.path.lexists(self._real / path.name):
+                path.rename(self._real / path.name)
+        (old / _MANIFEST).unlink()
+        with suppress(OSError):  # something is still in it
+            old.rmdir()
+
+    def _put_files(self) -> None:
+        """Puts the joined files in the place of the old ones; their manifest, last, says that this is done."""
+        joined = self.folder / _JOINED
+        new, old = (records.load_manifest(path) for path in (joined / _MANIFEST, self.manifest))
+        if new is not None:
+            names = records.file_names(new)
+            for name in sorted(names):
+                if (joined / name).exists():
+                    (joined / name).replace(self.path.with_name(name))
+            for name in records.file_names(old) - names:
+                self.path.with_name(name).unlink(missing_ok=True)
+            (joined / _MANIFEST).replace(self.manifest)
+            old = new
+        if old is not None and _plan_in(self.folder) == old["plan"] and self._is_whole(old):
+            remove_run(self.folder, self.ending)
+
+
+# ---- what a run leaves behind ------------------------------------------------------------------------
+
+
+def remove_run(folder: Path, ending: str) -> None:
+    """Removes the parts of a run that its state names, the state, and the folder if nothing else is in it."""
+    for part in _states(folder):
+        for name in records.file_names({"parts": [part["files"]]}):
+            (folder / name).unlink(missing_ok=True)
+    remove_state(folder, ending)
+    with suppress(OSError):  # something of others is in it
+        folder.rmdir()
+
+
+def remove_state(folder: Path, ending: str) -> None:
+    """Removes what only an incomplete run needs: its state, joined files, and files that a killed process did not complete."""
+    incomplete = re.compile(rf"\..+-\d{{5}}{re.escape(ending)}\.\d+\.tmp")
+    for path in folder.iterdir():
+        if incomplete.fullmatch(path.name):
+            path.unlink(missing_ok=True)
+    shutil.rmtree(folder / _JOINED, ignore_errors=True)
+    # The plan last: it says whose folder it is.
+    for path in sorted((folder / _STATE).glob("*"), key=lambda path: path.name == _PLAN):
+        path.unlink(missing_ok=True)
+    with suppress(OSError):
+        (folder / _STATE).rmdir()
+
+
+def _states(folder: Path) -> Iterator[dict[str, Any]]:
+    for path in (folder / _STATE).glob("?????.json"):
+        part = records.load(path)
+        if isinstance(part, dict) and records.is_file_list(part.get("files")):
+            yield part
+
+
+def _plan_in(folder: Path) -> str | None:
+    return records.load_plan(folder / _STATE / _PLAN)
+
+
+def _has_replaced(old: Path, new: Path) -> bool:
+    """Whether a folder has the result that a run in the other one was to replace."""
+    state, done = records.load(new / _STATE / _PLAN), records.load_manifest(old / _MANIFEST)
+    return isinstance(state, dict) and done is not None and state.get("replaces") == done["plan"]
+
+
+def _is_used(path: Path) -> bool:
+    """Whether there is anything that a process killed at the beginning or at the end of a run did not leave."""
+    if not path.is_dir():
+        return os.path.lexists(path)
+    inside = {one.name for one in path.iterdir()}
+    state = {one.name for one in (path / _STATE).glob("*")}
+    return not inside <= {_STATE} or not state <= {f".{_PLAN}.tmp"}
+
+
+def _has_size(path: Path, size: int) -> bool:
+    return path.is_file() and path.stat().st_size == size
+
+
+def _not_ours(path: Path, expected: str) -> str:
+    return f"{path} exists and is not the result of such a run: expected {expected}; choose another path, or move it away"

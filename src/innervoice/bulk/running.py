@@ -1,7 +1,7 @@
 """Runs over files: every process reads pieces of them and writes a part file for each; parts that exist are not made again.
 
 The pieces, and so the part files, depend only on the files and the options: with one process or eight, in one go or killed and restarted,
-the result has the same bytes. A part is complete when its file has its final name and `.parts` has its counts.
+the result has the same bytes. A part is complete when `.parts` has its counts and its file has its final name.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from innervoice.bulk.finding import Finding, find
 from innervoice.bulk.manifest import Counts
 from innervoice.bulk.options import ReadOptions
 from innervoice.bulk.output import Output
+from innervoice.bulk.overlaps import check_apart
 from innervoice.bulk.piece import Piece
 from innervoice.bulk.pool import Reports, in_processes
 from innervoice.bulk.progress import Progress
@@ -71,6 +72,7 @@ def run(
     form: Form | None = None,
     format: str | None = None,  # noqa: A002 - as the option
     settings: dict[str, Any] | None = None,
+    reads: Sequence[str | os.PathLike[str]] = (),
     processes: int = 1,
     overwrite: bool = False,
     piece_bytes: int = PIECE_BYTES,
@@ -80,13 +82,17 @@ def run(
     """Reads files, splits reasoning, runs steps, and writes the rows to `output`: a folder of part files, or one file.
 
     `settings` are the parameters of steps, `divide` and `form`, for the manifest: a run with other settings does not continue the parts of this one.
+    `reads` are files that they read, if any. Nothing that is read, and nothing that is not the result of such a run, is written over: that raises
+    `UsageError`. With `overwrite` the result of another run is replaced when this one is complete.
     With more than one process, the calling script must have `if __name__ == "__main__":`, and all functions must be importable.
     """
     options = options or ReadOptions()
+    paths = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     finding = finding or find(paths, options)
     if any(file.path == STANDARD_INPUT for file in finding.files):
         processes = 1  # another process has another one
-    place = Output.at(output, format, finding.files[0])
+    place = Output.at(output, format, finding.files[0])._replace(is_divided=divide is not None)
+    check_apart([*(file.path for file in finding.files), *paths, *reads], place.written)
     names = [step.name for step in steps]
     plan = _plan(
         finding,
@@ -96,7 +102,8 @@ def run(
         {**(settings or {}), "piece_bytes": piece_bytes},
     )
     digest = records.plan_digest(plan)
-    if (done := place.begin(digest, overwrite=overwrite)) is not None:
+    place, done = place.begin(digest, overwrite=overwrite)
+    if done is not None:
         return Result(done, place.manifest, len(done["parts"]))
     job = Job(finding, options, tuple(steps), divide, form, place)
     job = job._replace(schema=_schema(job) if place.has_schema else None)
@@ -107,20 +114,18 @@ def run(
     for part in reports:
         parts[part["number"]] = part
     reused = sum(part.pop("reused", False) for part in parts.values())
-    counts = Counts()
-    ordered = [parts[number] for number in sorted(parts)]
-    for part in ordered:
-        counts.merge(part["counts"])
-    files = place.finish([part["files"] for part in ordered])
-    whole = {
-        "versions": records.versions(),
-        "plan": digest,
-        **plan,
-        "counts": counts.as_json(),
-        "parts": files,
-    }
-    place.seal(whole)
+    _complete(place, {"plan": digest, **plan}, [parts[number] for number in sorted(parts)])
     return Result(records.load(place.manifest), place.manifest, reused)
+
+
+def _complete(place: Output, plan: dict[str, Any], parts: list[dict[str, Any]]) -> None:
+    """Makes the result of all parts, with its manifest."""
+    counts = Counts()
+    for part in parts:
+        counts.merge(part["counts"])
+    files = place.finish([part["files"] for part in parts])
+    counted = {"counts": counts.as_json(), "parts": files}
+    place.seal({"versions": records.versions(), **plan, **counted})
 
 
 def _plan(
@@ -201,7 +206,10 @@ def run_piece(job: Job, number: int, piece: Piece, reports: Reports) -> dict[str
         for name, written in finished.items()
     }
     part = {"number": number, "files": listed, "counts": counts.as_json()}
+    # First the names, then the files: what a killed process leaves behind is known to be of this run.
     records.save(job.output.state_path(number), part)
+    for file in files.values():
+        file.publish()
     reports.finish(piece)
     return part
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-__all__ = ["COLUMNS", "Batch", "Column", "Step"]
+__all__ = ["COLUMNS", "REJECTED", "Batch", "Column", "Step"]
 
 Batch: TypeAlias = dict[str, list[Any]]
+REJECTED = "rejected"
+"""The name of the usual second output, and of its additional column."""
 
 
 class Column(NamedTuple):

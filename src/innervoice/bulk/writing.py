@@ -50,7 +50,7 @@ def output_format(path: str) -> str:
 
 
 class PartFile:
-    """Writes a file under another name, and renames it when it is complete: a file with the final name is complete."""
+    """Writes a file under another name until it is complete: a file with the final name is complete."""
 
     def __init__(self, path: Path, ending: str, schema: Any = None) -> None:
         self._path = path
@@ -69,11 +69,14 @@ class PartFile:
         self._writer.write(batch)
 
     def finish(self) -> Written:
-        """Completes the file and renames it."""
+        """Completes the file, still under its other name."""
         self._writer.close()
         self._file.sync()
-        self._temporary.replace(self._path)
         return Written(self._rows, self._file.size, self._file.digest)
+
+    def publish(self) -> None:
+        """Gives the complete file its final name."""
+        self._temporary.replace(self._path)
 
     def discard(self) -> None:
         """Removes what was written."""

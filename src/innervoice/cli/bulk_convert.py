@@ -118,6 +118,7 @@ def command(
             form=examples_form(made, tools=bool(requests) or "tools" in finding.kept.values()),
             format=format,
             settings={**divided_settings(divider), "requests": requests},
+            reads=[path for path in (requests, template) if path is not None],
             processes=processes,
             overwrite=overwrite,
             finding=finding,

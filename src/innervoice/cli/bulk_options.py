@@ -62,7 +62,7 @@ def output_options(function: F) -> F:
         click.option("-o", "--output", required=True, metavar="PATH", help="Folder for part files, or a file: .jsonl[.gz|.zst], .parquet or .arrow."),
         click.option("--format", metavar="NAME", help="Format of the part files in a folder. Default: the format of the input."),
         click.option("-j", "--processes", type=click.IntRange(min=1), default=_cores, show_default="one per core", help="The number of processes."),
-        click.option("--overwrite", is_flag=True, help="Replace the output of another run."),
+        click.option("--overwrite", is_flag=True, help="Replace the result of another run, once the new one is complete."),
     )  # fmt: skip
     for option in reversed(options):
         function = option(function)

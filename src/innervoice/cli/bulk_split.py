@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from innervoice.bulk.finding import find
+from innervoice.bulk.overlaps import check_stream
 from innervoice.bulk.running import Result, run
 from innervoice.bulk.streaming import read, write_lines
 from innervoice.cli.bulk_options import (
@@ -50,6 +51,7 @@ def command(
         if dry_run:
             return
         if output == "-":
+            check_stream((file.path for file in finding.files), sys.stdout)
             summarize(
                 write_lines(read(paths, options, finding=finding), sys.stdout.buffer).as_json()
             )

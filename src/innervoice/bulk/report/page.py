@@ -19,7 +19,10 @@ from innervoice.bulk.report.tallies import (
 from innervoice.canon.notes import SENTENCES
 from innervoice.show.visible import visible
 
-__all__ = ["PERCENTILES", "render_page"]
+__all__ = ["GENERATOR", "PERCENTILES", "render_page"]
+
+GENERATOR = '<meta name="generator" content="innervoice bulk report">'
+"""A line of every page, by which an older one is recognized."""
 
 PERCENTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 _MOST = 20
@@ -46,6 +49,7 @@ def render_page(tallies: Tallies, title: str = "Reasoning in a data set") -> str
     body = "\n".join(_body(tallies, title))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"{GENERATOR}\n"
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
         f"<title>{escape(title)}</title>\n<style>\n{_STYLE}\n</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
     )
