@@ -13,6 +13,7 @@ import httpx2
 import pytest
 
 import innervoice as iv
+from innervoice.canon.bounded import Bounded
 from innervoice.client import auth as token_exchange
 from innervoice.emulator import emulated_client
 
@@ -31,7 +32,7 @@ def clock(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(token_exchange, "monotonic", lambda: clock.now)
     monkeypatch.setattr(token_exchange, "sleep", lambda _: None)
-    monkeypatch.setattr(token_exchange, "_tokens", type(token_exchange._tokens)())
+    monkeypatch.setattr(token_exchange, "_tokens", Bounded(1000))
     return clock
 
 
