@@ -207,6 +207,24 @@ def test_subagents_are_lanes_of_their_session(tmp_path):
     assert texts(source.conversation("a")) == ["do it", "yes", "more", "done"]
 
 
+def test_the_request_for_a_title_is_not_the_main_conversation(tmp_path):
+    """Claude Code asks for a title, without tools, before it sends the user's own words; its subagents come later."""
+    tools = [{"name": "Bash", "input_schema": {"type": "object"}}]
+    talk(
+        logged(tmp_path),
+        (asked("title", [user("<session>do it</session>")], session="s1"), answer("Doing it")),
+        (asked("own", [user("do it")], session="s1", tools=tools), answer("yes")),
+        (asked("sub", [user("look")], session="s1", tools=tools, system="You."), answer("seen")),
+    )
+    source = open_source(only_file(tmp_path))
+
+    assert [(entry.id, entry.parent) for entry in source.entries] == [
+        ("own", None),
+        ("title", "own"),
+        ("sub", "own"),
+    ]
+
+
 def test_results_name_the_calls_of_the_answer(tmp_path):
     """Clients give calls ids of their own; Gemini's have none."""
     call = {"functionCall": {"name": "look", "args": {"at": "it"}}}

@@ -43,6 +43,7 @@ class _Found:
     base: str | None
     session: str | None
     level: str
+    has_tools: bool = False
     growth: list[_Place] = field(default_factory=list)
     end: _Place | None = None
     is_moved: bool = False
@@ -113,7 +114,7 @@ class _Scan:
         if base is not None and (not isinstance(base, str) or base not in self.found):
             self._trouble(place.line, "it continues a request that is not in this file")
             base = None
-        at = record.get("at")
+        at, settings = record.get("at"), record.get("settings")
         if "unread" in record:
             self._trouble(place.line, "the body of the request could not be read")
         return _Found(
@@ -125,6 +126,7 @@ class _Scan:
             base,
             record["session"] if isinstance(record.get("session"), str) else None,
             str(record.get("level")),
+            isinstance(settings, dict) and bool(settings.get("tools")),
         )
 
     def _belongs(self, kind: str, name: str, place: _Place) -> None:
@@ -147,11 +149,11 @@ class _Scan:
             root = root_of.get(found.base or "", name)
             root_of[name] = root
             lanes.setdefault(root, []).append(name)
-        first: dict[str, str] = {}
+        main_of = self._main_conversations(lanes)
         entries = []
         for root, names in lanes.items():
             found = self.found[root]
-            parent = first.setdefault(found.session, root) if found.session else root
+            parent = main_of[found.session] if found.session else root
             count = f"{len(names):,} request{'' if len(names) == 1 else 's'}"
             title = found.title or f"{found.asked or 'no model'}, {count}"
             entries.append(
@@ -165,7 +167,33 @@ class _Scan:
                     model=found.asked or None,
                 )
             )
+        first_line = {entry.parent or entry.id: entry.line for entry in reversed(entries)}
+        # A session stands where it began, its main conversation first.
+        entries.sort(
+            key=lambda entry: (
+                first_line[entry.parent or entry.id],
+                entry.parent is not None,
+                entry.line,
+            )
+        )
         return entries, lanes
+
+    def _main_conversations(self, conversations: dict[str, list[str]]) -> dict[str, str]:
+        """The main conversation of each session: the first with tools, else the one with the most requests.
+
+        Agents ask for a title, or for a summary, in requests of their own, often before the user's; these have no tools.
+        """
+        main_of: dict[str, str] = {}
+        for root, names in conversations.items():
+            session = self.found[root].session
+            main = main_of.get(session or "")
+            if session and (main is None or self._rank(names) > self._rank(conversations[main])):
+                main_of[session] = root
+        return main_of
+
+    def _rank(self, names: list[str]) -> tuple[bool, int]:
+        has_tools = self.found[names[0]].has_tools
+        return has_tools, 0 if has_tools else len(names)
 
 
 def _record(data: Data, found: _Found) -> LoggedRecord:
