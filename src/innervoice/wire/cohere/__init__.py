@@ -56,6 +56,7 @@ DIALECT = Dialect(
     last_mark=b"[DONE]",
     code=Code(
         reader="read:CohereReader",
+        replay="replay:REPLAY",
         answer_writer="answer:CohereWriter",
         grammar="grammar:CohereGrammar",
     ),
