@@ -63,10 +63,8 @@ def test_what_is_kept_is_sent(target):
     for name, exchange in exchanges():
         response = events_of(exchange)[-1].response
         home = f"{exchange['provider'].split('/')[-1]}/{exchange['model']}"
-        for problem in lost(
-            response, target or home, dialect=None if target else exchange["dialect"]
-        ):
-            wrong.append((name, problem))
+        dialect = None if target else exchange["dialect"]
+        wrong += [(name, problem) for problem in lost(response, target or home, dialect=dialect)]
         count += 1
 
     assert [] == wrong[:10], len(wrong)
