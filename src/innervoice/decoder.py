@@ -24,7 +24,7 @@ from innervoice.errors import DecodeError, UsageError
 from innervoice.frames.frame import LIMIT, Frame
 from innervoice.frames.sniff import AnyFraming
 from innervoice.inline.calls import call_notes
-from innervoice.inline.marks import Place
+from innervoice.inline.marks import SettledPlace
 from innervoice.inline.stage import InlineStage
 from innervoice.inline.vocabulary import INLINE
 from innervoice.text_search import stage_for
@@ -110,7 +110,7 @@ class StreamDecoder:
         return self._failure is not None or bool(self._reader and self._reader.error)
 
     @property
-    def settled(self) -> Place | None:
+    def settled(self) -> SettledPlace | None:
         """The first place that is not settled: everything before it stays as it is, whatever arrives later.
 
         None if all output so far is settled. `innervoice.inline.marks.Place` states the rules.

@@ -10,7 +10,7 @@ from innervoice.canon.jsontext import load_json
 from innervoice.canon.response import Response
 from innervoice.decoder import StreamDecoder
 from innervoice.errors import DecodeError, ProviderError
-from innervoice.inline.marks import UNSETTLED, Place
+from innervoice.inline.marks import UNSETTLED, SettledPlace
 from innervoice.wire.objects import json_of
 
 __all__ = ["StreamDecoder", "checked", "decode", "decode_stream", "read_answer"]
@@ -148,7 +148,7 @@ class _Decoded:
         self._is_over = False
 
     @property
-    def settled(self) -> Place | None:
+    def settled(self) -> SettledPlace | None:
         """The first place that is not settled; None if everything that was yielded is.
 
         Between two events of a chunk nothing new is settled: the second may undo the first.

@@ -13,7 +13,7 @@ from innervoice.errors import UsageError
 from innervoice.inline.calls import call_notes
 from innervoice.inline.formats import DEFAULT_TAGS
 from innervoice.inline.machine import SplitMachine
-from innervoice.inline.marks import Place, Prefix
+from innervoice.inline.marks import Prefix, SettledPlace
 from innervoice.inline.vocabulary import INLINE, vocabulary
 
 __all__ = ["Splitter", "split"]
@@ -72,7 +72,7 @@ class Splitter:
         return self._machine.notebook.notes()
 
     @property
-    def settled(self) -> Place | None:
+    def settled(self) -> SettledPlace | None:
         """The first place that is not settled: everything before it stays as it is, whatever arrives later.
 
         None if all output so far is settled. `innervoice.inline.marks.Place` states the rules.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from gateway.witness import Witness, reasoning_is_at_home, reasoning_is_back
 from innervoice.canon.parts import ToolResult
-from innervoice.cli.clients import Target, clients
+from innervoice.cli.clients import ClientTarget, clients
 from innervoice.client.embedded import embedded_async_http
 from innervoice.emulator.brain import words_of
 from innervoice.emulator.core import Emulator
@@ -107,7 +107,7 @@ class Workplace:
     def run(self, prompt: str, model: str, *, again: bool = False) -> subprocess.CompletedProcess:
         """Runs the agent with a prompt; all that it has started is gone afterwards."""
         row = clients()[self.agent.client]
-        target = Target(self._server.url, "any", self.files, model)
+        target = ClientTarget(self._server.url, "any", self.files, model)
         row.write_files(target)
         bin = INSTALLED / "node_modules" / ".bin"  # noqa: A001 - the folder's name
         variables = {"PATH": f"{bin}:{os.environ['PATH']}", "HOME": str(self.home), **QUIET}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import innervoice as iv
 from innervoice.canon.origin import Markup, Origin
 from innervoice.frames.sniff import AnyFraming
-from innervoice.inline.marks import Place
+from innervoice.inline.marks import SettledPlace
 from innervoice.wire.dialects import DIALECTS, dialect_named
 
 SEALS = {"sealed": lambda part: "c2VhbA==", "plain": None}
@@ -156,7 +156,7 @@ def recastings(draw, parts, is_open):
     last = draw(st.sampled_from([iv.Text, iv.Thinking]))(text[cut:], complete=not goes_on)
     pieces = parts[-1].pieces
     known = "".join(parts[at].came) if same and parts[at].kind == "text" else ""
-    settled = Place(at, draw(st.integers(0, min(cut, len(known)))))
+    settled = SettledPlace(at, draw(st.integers(0, min(cut, len(known)))))
     begun = last.replace(text="")
     parts[at:] = [
         Plan(first.replace(text=""), first.type, [], came=[first.text]),
@@ -309,7 +309,7 @@ def test_text_before_a_recast_is_not_repeated(dialect):
         iv.PartEnd(1, iv.Text("")),
         iv.Finish(whole),
     ]
-    data, encoder = write(dialect, events, [Place(0, 1)] * 3 + [None] * 3)
+    data, encoder = write(dialect, events, [SettledPlace(0, 1)] * 3 + [None] * 3)
 
     assert "four" == read(dialect, data).text
     assert "four" == iv.decode(encoder.body, dialect=dialect, inline="off").text

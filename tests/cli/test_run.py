@@ -18,7 +18,7 @@ from cli.test_serve import Serve
 from cli.test_talking import NO_KEYS
 from innervoice.canon.usage import Cost, Usage
 from innervoice.cli import run_summary
-from innervoice.cli.clients import Target, clients
+from innervoice.cli.clients import ClientTarget, clients
 from innervoice.gateway.report import Report
 from innervoice.sources.opening import open_source
 from innervoice.wire.dialects import dialect_named
@@ -307,7 +307,7 @@ def test_the_list_has_every_client(machine):
 @pytest.mark.parametrize("client", ROWS, ids=[client.id for client in ROWS])
 def test_every_row_leads_to_the_gateway_and_to_the_model(tmp_path, client):
     """Address, key and model are in its variables, arguments or files; the key is in no argument, which others could read."""
-    target = Target("http://127.0.0.1:1234", "the-key", tmp_path, 'a/"quoted" model')
+    target = ClientTarget("http://127.0.0.1:1234", "the-key", tmp_path, 'a/"quoted" model')
     client.write_files(target)
     written = {path: path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
     arguments, variables = client.command(target), client.environment(target, {})
@@ -325,7 +325,7 @@ def test_every_row_leads_to_the_gateway_and_to_the_model(tmp_path, client):
 
 @pytest.mark.parametrize("client", [client for client in ROWS if not client.needs_model], ids=lambda client: client.id)  # fmt: skip
 def test_without_a_model_the_clients_own_choice_stays(tmp_path, client):
-    target = Target("http://127.0.0.1:1234", "any", tmp_path)
+    target = ClientTarget("http://127.0.0.1:1234", "any", tmp_path)
     given = (*client.command(target), *client.environment(target, {}).values())
 
     assert "" not in given

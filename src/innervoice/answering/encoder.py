@@ -36,7 +36,7 @@ from innervoice.errors import UsageError
 from innervoice.folding import FoldedPart, PartFolder, content_of
 from innervoice.frames.frame import Frame
 from innervoice.frames.sse import sse_bytes
-from innervoice.inline.marks import Place
+from innervoice.inline.marks import SettledPlace
 from innervoice.wire.answer import AnswerWriter
 from innervoice.wire.free_form import input_of_function, is_free_form
 from innervoice.wire.refusals import Refusal
@@ -224,7 +224,7 @@ class AnswerEncoder:
         """One body of this answer and of others to the same request, where the dialect has several choices."""
         return self._writer.joined([self.body, *(other.body for other in others)])
 
-    def feed(self, event: Event, settled: Place | None = None) -> bytes:
+    def feed(self, event: Event, settled: SettledPlace | None = None) -> bytes:
         """Writes an event. Everything from `settled` on is held back; without it everything is written."""
         if type(event) is Heartbeat and not self._is_over:
             return self.ping()
@@ -236,7 +236,7 @@ class AnswerEncoder:
         self._write_event(event, None)
         return self._writer.taken()
 
-    def _write_event(self, event: Event, settled: Place | None) -> None:
+    def _write_event(self, event: Event, settled: SettledPlace | None) -> None:
         if self._is_over:
             raise UsageError("the answer is over; an encoder writes one answer")
         if isinstance(event, _DELTAS) and self._goes_on(event, settled):
@@ -278,14 +278,14 @@ class AnswerEncoder:
             return self._framing(frames[0])
         return b"".join(map(self._framing, frames))
 
-    def _advance(self, bound: Place | None) -> None:
+    def _advance(self, bound: SettledPlace | None) -> None:
         """Writes everything that can be written, part by part; repeats it if the end of one lets others begin."""
         self._is_freed = True
         while self._is_freed:
             self._is_freed = False
             self._pass(bound)
 
-    def _pass(self, bound: Place | None) -> None:
+    def _pass(self, bound: SettledPlace | None) -> None:
         parts = self._folder.parts
         stop = len(parts) if bound is None else min(len(parts), bound.part + 1)
         for index in range(self._first, stop):
@@ -376,7 +376,7 @@ class AnswerEncoder:
         self._writer.begin(part.number, part.part)
 
     def _goes_on(
-        self, event: TextDelta | ThinkingDelta | ToolCallDelta, settled: Place | None
+        self, event: TextDelta | ThinkingDelta | ToolCallDelta, settled: SettledPlace | None
     ) -> bool:
         """Writes a piece that only continues the open part, as most do; returns False for others."""
         part, parts = self._current, self._folder.parts

@@ -27,7 +27,7 @@ from innervoice.canon.tools import Tool
 from innervoice.errors import UsageError
 from innervoice.frames.frame import Frame
 from innervoice.frames.lines import JsonArray
-from innervoice.inline.marks import Place
+from innervoice.inline.marks import SettledPlace
 from innervoice.wire.answer import AnswerHead, Seal
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.write import wholes
@@ -247,14 +247,14 @@ async def _encode_async(
         yield data
 
 
-def _bounds_of(events: list[Event] | tuple[Event, ...]) -> list[Place | None]:
+def _bounds_of(events: list[Event] | tuple[Event, ...]) -> list[SettledPlace | None]:
     """For each event of a whole list, the first part that a later `Recast` replaces."""
-    bounds: list[Place | None] = []
-    bound: Place | None = None
+    bounds: list[SettledPlace | None] = []
+    bound: SettledPlace | None = None
     for event in reversed(events):
         bounds.append(bound)
         if isinstance(event, Recast) and (bound is None or event.index < bound.part):
-            bound = Place(event.index, 0)
+            bound = SettledPlace(event.index, 0)
     return bounds[::-1]
 
 

@@ -20,7 +20,7 @@ from warnings import warn
 
 from innervoice.answering.encoder import AnswerEncoder
 from innervoice.answering.writing import encode_events
-from innervoice.bridges.carried_parts import CarryingWriter, ShownTurn, is_json
+from innervoice.bridges.carried_parts import CarriedTurn, CarryingWriter, is_json
 from innervoice.canon.events import Event
 from innervoice.canon.messages import Message, system, tool_result, user
 from innervoice.canon.parts import Media, Part, Text, Thinking, ToolCall
@@ -217,7 +217,7 @@ def read_messages(messages: Iterable[Any]) -> list[Message]:
     Adjacent assistant and reasoning messages are one turn. Activity messages are for the screen only, and are left out.
     """
     read: list[Message] = []
-    turn = ShownTurn()
+    turn = CarriedTurn()
     names: dict[str, str] = {}  # the front end's id of a call -> ours
     for message in messages:
         role = message.get("role") if isinstance(message, dict) else None
@@ -228,7 +228,7 @@ def read_messages(messages: Iterable[Any]) -> list[Message]:
             continue
         read += filter(None, [turn.message()])
         names |= turn.call_ids
-        turn = ShownTurn()
+        turn = CarriedTurn()
         match message:
             case {"role": "system" | "developer", "content": str(text)}:
                 read.append(system(text))
@@ -241,7 +241,7 @@ def read_messages(messages: Iterable[Any]) -> list[Message]:
     return [*read, *filter(None, [turn.message()])]
 
 
-def _add_to_turn(turn: ShownTurn, message: dict[str, Any]) -> None:
+def _add_to_turn(turn: CarriedTurn, message: dict[str, Any]) -> None:
     content, value = message.get("content") or "", message.get("encryptedValue")
     if message["role"] == "reasoning":
         turn.add(Thinking(content, "full" if content else "hidden"), value)

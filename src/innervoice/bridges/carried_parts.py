@@ -33,7 +33,7 @@ from innervoice.folding import content_of
 from innervoice.frames.frame import LIMIT
 from innervoice.wire.answer import AnswerHead, AnswerWriter
 
-__all__ = ["CarryingWriter", "ShownTurn", "carried", "is_json"]
+__all__ = ["CarriedTurn", "CarryingWriter", "carried", "is_json"]
 
 _MARK = "innervoice.1."
 
@@ -92,7 +92,7 @@ class CarryingWriter(AnswerWriter):
     def __init__(self) -> None:
         super().__init__(AnswerHead(token_hex(8)), Notebook())
         self._pieces: dict[int, list[str]] = {}
-        self._turn = ShownTurn()
+        self._turn = CarriedTurn()
 
     @abstractmethod
     def show(self, number: int, text: str) -> None:
@@ -148,7 +148,7 @@ def _is_same(part: Part, other: Part) -> bool:
 # ---- reading ---------------------------------------------------------------------------------------
 
 
-class ShownTurn:
+class CarriedTurn:
     """One turn of the model, from its visible content and the values carried with it."""
 
     def __init__(self) -> None:

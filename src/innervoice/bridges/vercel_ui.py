@@ -20,7 +20,7 @@ from warnings import warn
 
 from innervoice.answering.encoder import AnswerEncoder
 from innervoice.answering.writing import encode_events
-from innervoice.bridges.carried_parts import CarryingWriter, ShownTurn, carried, is_json
+from innervoice.bridges.carried_parts import CarriedTurn, CarryingWriter, carried, is_json
 from innervoice.canon.events import Event
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
@@ -224,7 +224,7 @@ def _read(message: Any) -> Iterator[Message]:
 
 def _turns(items: list[Any]) -> Iterator[Message]:
     """The turns of an assistant message, each followed by the results of its tools."""
-    turn, results = ShownTurn(), list[ToolResult]()
+    turn, results = CarriedTurn(), list[ToolResult]()
     for item in [*items, {"type": "step-start"}]:
         if not isinstance(item, dict):
             raise DecodeError("expected a part of a UI message, an object with a type")
@@ -234,7 +234,7 @@ def _turns(items: list[Any]) -> Iterator[Message]:
             for result in results:
                 call_id = turn.call_ids.get(result.call_id, result.call_id)
                 yield Message("tool", (result.replace(call_id=call_id),))
-            turn, results = ShownTurn(), []
+            turn, results = CarriedTurn(), []
         elif item.get("type") == _DATA:
             turn.add(None, item.get("data"))
         elif "toolCallId" in item:
@@ -266,7 +266,7 @@ def _shown(item: Any) -> Iterator[Part]:
             raise DecodeError("expected a part of a UI message, an object with a type")
 
 
-def _read_call(turn: ShownTurn, item: dict[str, Any]) -> Iterator[ToolResult]:
+def _read_call(turn: CarriedTurn, item: dict[str, Any]) -> Iterator[ToolResult]:
     """Adds a call to its turn and returns its result, if there is one."""
     if item.get("providerExecuted"):
         warn("a tool call that a provider ran itself was dropped", stacklevel=5)

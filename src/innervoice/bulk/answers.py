@@ -16,10 +16,10 @@ from innervoice.decoding import decode
 from innervoice.errors import DecodeError, InnervoiceError, ProviderError
 from innervoice.sessions.foreign import history_from
 
-__all__ = ["Answer", "answers_in"]
+__all__ = ["RowAnswer", "answers_in"]
 
 
-class Answer(NamedTuple):
+class RowAnswer(NamedTuple):
     """An answer of the model, as in the row."""
 
     row: int
@@ -47,14 +47,14 @@ class Answer(NamedTuple):
         return finish_reason_of(self.finish)
 
 
-def answers_in(table: Table, layout: Layout) -> Iterator[Answer]:
+def answers_in(table: Table, layout: Layout) -> Iterator[RowAnswer]:
     """The answers of all rows, in their order; a row without one yields one that says why."""
     read = _READERS[layout.kind]
     finishes = table.column(layout.finish) if layout.finish else None
     models = table.column(layout.model) if layout.model else None
     for row in range(len(table.numbers)):
         if row in table.unreadable:
-            yield Answer(row, trouble=table.unreadable[row])
+            yield RowAnswer(row, trouble=table.unreadable[row])
             continue
         model = models[row] if models else None
         context = _Context(
@@ -68,7 +68,7 @@ def answers_in(table: Table, layout: Layout) -> Iterator[Answer]:
             found = True
             yield answer
         if not found:
-            yield Answer(
+            yield RowAnswer(
                 row,
                 trouble="the row has no answer of a model",
                 prompt=context.prompt,
@@ -141,7 +141,7 @@ def _text_of(content: Any) -> str | None:
 # ---- a reader for each kind of layout ------------------------------------------------------------------
 
 
-def _of_messages(table: Table, layout: Layout, context: _Context) -> Iterator[Answer]:
+def _of_messages(table: Table, layout: Layout, context: _Context) -> Iterator[RowAnswer]:
     messages = as_messages(table.column(layout.columns[0])[context.row])
     prompt = list(context.prompt or [])
     turn = 0
@@ -152,9 +152,9 @@ def _of_messages(table: Table, layout: Layout, context: _Context) -> Iterator[An
         prompt.append(_shown(message))
 
 
-def _of_message(message: dict[str, Any], context: _Context, turn: int, prompt: Any) -> Answer:
+def _of_message(message: dict[str, Any], context: _Context, turn: int, prompt: Any) -> RowAnswer:
     content = _content(message)
-    known = Answer(
+    known = RowAnswer(
         context.row, turn, prompt=prompt, model=context.model, finish=context.finish_of(turn)
     )
     stored = stored_message(message)
@@ -167,7 +167,7 @@ def _of_message(message: dict[str, Any], context: _Context, turn: int, prompt: A
     return known._replace(text=text or "", reasoning=reasoning_field(message), calls=calls)
 
 
-def _of_blocks(message: dict[str, Any], known: Answer) -> Answer:
+def _of_blocks(message: dict[str, Any], known: RowAnswer) -> RowAnswer:
     """An answer whose content is blocks, in the form of an API."""
     try:
         read = history_from([{**message, "role": "assistant"}]).messages
@@ -179,10 +179,10 @@ def _of_blocks(message: dict[str, Any], known: Answer) -> Answer:
     )
 
 
-def _of_generations(table: Table, layout: Layout, context: _Context) -> Iterator[Answer]:
+def _of_generations(table: Table, layout: Layout, context: _Context) -> Iterator[RowAnswer]:
     texts = table.column(layout.columns[0])[context.row]
     for turn, text in enumerate(texts if isinstance(texts, (list, tuple)) else [texts]):
-        known = Answer(
+        known = RowAnswer(
             context.row,
             turn,
             prompt=context.prompt,
@@ -196,11 +196,11 @@ def _of_generations(table: Table, layout: Layout, context: _Context) -> Iterator
         )
 
 
-def _of_text(table: Table, layout: Layout, context: _Context) -> Iterator[Answer]:
+def _of_text(table: Table, layout: Layout, context: _Context) -> Iterator[RowAnswer]:
     for turn, name in enumerate(layout.columns):
         text = table.column(name)[context.row]
         if isinstance(text, str):
-            yield Answer(
+            yield RowAnswer(
                 context.row,
                 turn,
                 text=text,
@@ -210,13 +210,13 @@ def _of_text(table: Table, layout: Layout, context: _Context) -> Iterator[Answer
             )
 
 
-def _of_columns(table: Table, layout: Layout, context: _Context) -> Iterator[Answer]:
+def _of_columns(table: Table, layout: Layout, context: _Context) -> Iterator[RowAnswer]:
     for turn, (thought, said) in enumerate(zip(layout.reasoning, layout.columns, strict=True)):
         reasoning, text = (_joined(table.column(name)[context.row]) for name in (thought, said))
         if reasoning is None and text is None:
             continue
         model = context.model or (layout.models[turn] if layout.models else None)
-        yield Answer(
+        yield RowAnswer(
             context.row,
             turn,
             text or "",
@@ -234,13 +234,15 @@ def _joined(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _of_interactions(table: Table, layout: Layout, context: _Context) -> Iterator[Answer]:
+def _of_interactions(table: Table, layout: Layout, context: _Context) -> Iterator[RowAnswer]:
     prompt = list(context.prompt or [])
     interactions: Sequence[Any] = table.column(layout.columns[0])[context.row] or ()
     for turn, one in enumerate(interactions):
         pair = pair_in(list(one)) if isinstance(one, dict) else None
         if pair is None:
-            yield Answer(context.row, turn, trouble="expected an object with reasoning and answer")
+            yield RowAnswer(
+                context.row, turn, trouble="expected an object with reasoning and answer"
+            )
             continue
         asked = next(
             (
@@ -253,7 +255,7 @@ def _of_interactions(table: Table, layout: Layout, context: _Context) -> Iterato
         if asked is not None:
             prompt.append({"role": "user", "content": asked})
         reasoning, text = _joined(one[pair[0]]), _joined(one[pair[1]])
-        yield Answer(
+        yield RowAnswer(
             context.row,
             turn,
             text or "",
@@ -265,19 +267,19 @@ def _of_interactions(table: Table, layout: Layout, context: _Context) -> Iterato
         prompt.append({"role": "assistant", "content": text})
 
 
-def _of_answers(table: Table, layout: Layout, context: _Context) -> Iterator[Answer]:
+def _of_answers(table: Table, layout: Layout, context: _Context) -> Iterator[RowAnswer]:
     del layout
     row = {name: value for name, value in table.row(context.row).items() if value is not None}
     try:
         response = decode(row, inline="all")
     except ProviderError as error:
-        yield Answer(context.row, trouble=str(error), model=context.model, failed=True)
+        yield RowAnswer(context.row, trouble=str(error), model=context.model, failed=True)
         return
     except InnervoiceError as error:
-        yield Answer(context.row, trouble=str(error), model=context.model)
+        yield RowAnswer(context.row, trouble=str(error), model=context.model)
         return
     for turn, one in enumerate((response, *response.alternatives)):
-        yield Answer(
+        yield RowAnswer(
             context.row,
             turn,
             prompt=context.prompt,
@@ -287,17 +289,17 @@ def _of_answers(table: Table, layout: Layout, context: _Context) -> Iterator[Ans
         )
 
 
-def _of_rows(table: Table, layout: Layout, context: _Context) -> Iterator[Answer]:
+def _of_rows(table: Table, layout: Layout, context: _Context) -> Iterator[RowAnswer]:
     """Rows that were already split are not split again."""
     del table, layout
-    yield Answer(context.row, response=Response())
+    yield RowAnswer(context.row, response=Response())
 
 
-def _of_sessions(table: Table, layout: Layout, context: _Context) -> Iterator[Answer]:
+def _of_sessions(table: Table, layout: Layout, context: _Context) -> Iterator[RowAnswer]:
     del layout
     row = table.row(context.row)
     answer: Response = row["answer"]
-    yield Answer(
+    yield RowAnswer(
         context.row,
         row["turn"],
         prompt=row["prompt"],

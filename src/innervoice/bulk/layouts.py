@@ -15,7 +15,7 @@ from innervoice.canon.jsontext import load_json
 from innervoice.canon.value import Value
 from innervoice.errors import InnervoiceError, UsageError
 
-__all__ = ["ASSISTANTS", "KINDS", "Kind", "Layout", "as_messages", "find_layout", "pair_in"]
+__all__ = ["ASSISTANTS", "KINDS", "Layout", "LayoutKind", "as_messages", "find_layout", "pair_in"]
 
 
 class Layout(Value, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ class Layout(Value, frozen=True, kw_only=True):
         return f"{kind.meaning}: {said}{rest}" if said else kind.meaning
 
 
-class Kind(NamedTuple):
+class LayoutKind(NamedTuple):
     """One layout of rows with the output of a model."""
 
     meaning: str
@@ -381,15 +381,19 @@ _TAG = re.compile(
     r"(?i)</?(?:think|thinking|thought|reasoning)\b|<\|begin_of_thought\|>|\[THINK\]|<\|channel\|>|◁think▷"
 )
 
-KINDS: dict[str, Kind] = {
-    "rows": Kind("rows that were split before", _find_rows),
+KINDS: dict[str, LayoutKind] = {
+    "rows": LayoutKind("rows that were split before", _find_rows),
     # `sessions.py` makes these rows; no file contains them.
-    "sessions": Kind("sessions of a program, with a row for each answer", lambda _: None),
-    "answers": Kind("answers as APIs send them, on their own or in batch files", _find_answers),
-    "generations": Kind("a list of texts, each an answer to the same prompt", _find_generations),
-    "messages": Kind("messages of a conversation", _find_messages),
-    "interactions": Kind("a list of objects with reasoning and answer", _find_interactions),
-    "columns": Kind("reasoning and answer in columns of their own", _find_columns),
-    "text": Kind("a text with reasoning in it", _find_text),
+    "sessions": LayoutKind("sessions of a program, with a row for each answer", lambda _: None),
+    "answers": LayoutKind(
+        "answers as APIs send them, on their own or in batch files", _find_answers
+    ),
+    "generations": LayoutKind(
+        "a list of texts, each an answer to the same prompt", _find_generations
+    ),
+    "messages": LayoutKind("messages of a conversation", _find_messages),
+    "interactions": LayoutKind("a list of objects with reasoning and answer", _find_interactions),
+    "columns": LayoutKind("reasoning and answer in columns of their own", _find_columns),
+    "text": LayoutKind("a text with reasoning in it", _find_text),
 }
 """In the order in which they are tried: the most specific first."""

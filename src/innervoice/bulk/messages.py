@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from innervoice.bulk.answers import Answer
+    from innervoice.bulk.answers import RowAnswer
 
 _FIELDS = (*REASONING_FIELDS[1:], "thought", "think", "analysis")
 # AM-DeepSeek-R1-Distilled also has its answers split, next to the content.
@@ -169,7 +169,7 @@ def with_earlier_turns(
     return done
 
 
-def with_whole_prompts(answers: Sequence[Answer]) -> list[Answer]:
+def with_whole_prompts(answers: Sequence[RowAnswer]) -> list[RowAnswer]:
     """The answers of one conversation, each with the whole conversation before it instead of only the new messages."""
     said: list[dict[str, Any]] = []
     done = []

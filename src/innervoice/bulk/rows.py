@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from innervoice.bulk.answers import Answer, answers_in
+from innervoice.bulk.answers import RowAnswer, answers_in
 from innervoice.bulk.fast_split import TextSplitter
 from innervoice.bulk.layouts import Layout
 from innervoice.bulk.manifest import Trouble
@@ -139,7 +139,7 @@ class RowReader:
             ]
         return batch
 
-    def _split(self, answer: Answer) -> SplitText:
+    def _split(self, answer: RowAnswer) -> SplitText:
         if answer.trouble:
             return _FAILED if answer.failed else _NOTHING
         if answer.response is not None:
@@ -150,7 +150,7 @@ class RowReader:
             return self._with_calls(split, answer) if answer.calls else split
         return self._with_field(text, field, answer)
 
-    def _with_field(self, text: str, field: str, answer: Answer) -> SplitText:
+    def _with_field(self, text: str, field: str, answer: RowAnswer) -> SplitText:
         """An answer whose reasoning is in a separate field; its text may repeat it."""
         notes: tuple[str, ...] = ("field_thinking",)
         place: str | None = answer.place
@@ -171,14 +171,14 @@ class RowReader:
             notes = (*notes, "answer_in_reasoning")
         return SplitText(said, field, status, notes, place)
 
-    def _with_calls(self, split: SplitText, answer: Answer) -> SplitText:
+    def _with_calls(self, split: SplitText, answer: RowAnswer) -> SplitText:
         status = status_of(
             answer.finish_reason, answered=bool((split.answer or "").strip()), calls=True
         )
         notes = tuple(note for note in split.notes if note != "answer_in_reasoning")
         return split._replace(status=status, notes=notes)
 
-    def _parts(self, answer: Answer, split: SplitText) -> tuple[Part, ...]:
+    def _parts(self, answer: RowAnswer, split: SplitText) -> tuple[Part, ...]:
         if answer.trouble:
             return ()
         if answer.response is not None:
@@ -193,7 +193,7 @@ class RowReader:
         return (*parts, *said, *answer.calls)
 
 
-def _columns_of(response: Response, answer: Answer) -> SplitText:
+def _columns_of(response: Response, answer: RowAnswer) -> SplitText:
     """The columns of an answer in the form of an API."""
     notes = tuple(dict.fromkeys(note.code for note in response.notes))
     thinking = response.thinking
@@ -206,7 +206,7 @@ def _id(value: Any, table: Table, row: int) -> str:
     return table.place(row) if value is None else str(value)
 
 
-def _calls(answer: Answer) -> str | None:
+def _calls(answer: RowAnswer) -> str | None:
     return calls_text(answer.response.tool_calls if answer.response else answer.calls)
 
 

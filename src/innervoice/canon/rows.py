@@ -9,7 +9,7 @@ import msgspec
 from innervoice.canon.reasoning import Show
 from innervoice.canon.value import Value
 
-__all__ = ["Card", "Host", "ModelRow", "Place", "Row"]
+__all__ = ["Card", "Host", "HostPlace", "ModelRow", "Row"]
 
 
 class Row(Value, frozen=True, forbid_unknown_fields=True):
@@ -48,7 +48,7 @@ class Card(Row, frozen=True, kw_only=True):
         return (*self.tags, *self.markup)
 
 
-class Place(Row, frozen=True, kw_only=True):
+class HostPlace(Row, frozen=True, kw_only=True):
     """The base URL and the keys of a host for one dialect; None is as in the host's row."""
 
     base_url: str | None = None
@@ -126,7 +126,7 @@ class Host(Row, frozen=True, kw_only=True):
     """Dialects -> the value of {verb} in the path, for whole and for streamed answers, where it differs."""
     speaks: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Patterns of models -> the dialect that they speak at this host, where it is not `dialect`."""
-    places: dict[str, Place] = {}  # noqa: RUF012 - msgspec copies it
+    places: dict[str, HostPlace] = {}  # noqa: RUF012 - msgspec copies it
     """Dialects that it serves at another base URL, or with other keys."""
     envelope: str | None = None
     """The dialect whose errors and frames wrap its answers; each message of a stream is base64 in a `chunk`."""

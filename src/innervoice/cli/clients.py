@@ -12,14 +12,14 @@ from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 
-__all__ = ["Client", "Target", "clients", "nearest_clients"]
+__all__ = ["Client", "ClientTarget", "clients", "nearest_clients"]
 
 _PLACE = re.compile(r"\{(url|key|model|folder)\}")
 _LOOPBACK = "127.0.0.1,localhost,::1"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ClientTarget:
     """The gateway for a client, and the folder for the files of this run."""
 
     url: str
@@ -63,12 +63,12 @@ class Client:
         """The path of the program; None if it is not installed."""
         return shutil.which(self.program, path=environ.get("PATH"))
 
-    def command(self, target: Target) -> list[str]:
+    def command(self, target: ClientTarget) -> list[str]:
         """The arguments that go before the user's own."""
         given = [*self.arguments, *(self.model_arguments if target.model else ())]
         return [target.fill(argument) for argument in given]
 
-    def environment(self, target: Target, environ: Mapping[str, str]) -> dict[str, str]:
+    def environment(self, target: ClientTarget, environ: Mapping[str, str]) -> dict[str, str]:
         """The user's environment, pointed to the gateway."""
         found = {name: value for name, value in environ.items() if name not in self.unset}
         # Requests to this machine must not go through a proxy.
@@ -77,7 +77,7 @@ class Client:
         given = {**self.variables, **(self.model_variables if target.model else {})}
         return found | {name: target.fill(value) for name, value in given.items()}
 
-    def write_files(self, target: Target) -> None:
+    def write_files(self, target: ClientTarget) -> None:
         """Writes the files of this run, which may contain the key: readable only by this user."""
         for name, template in self.files.items():
             path = target.folder / name

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from click.shell_completion import CompletionItem
 
-from innervoice.cli.clients import Client, Target, clients, nearest_clients
+from innervoice.cli.clients import Client, ClientTarget, clients, nearest_clients
 from innervoice.errors import UsageError
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def command(
             gateway as (address, summary),
             tempfile.TemporaryDirectory(prefix="innervoice-") as folder,
         ):
-            target = Target(address, key or "any", Path(folder), model)
+            target = ClientTarget(address, key or "any", Path(folder), model)
             row.write_files(target)
             status = _run([program, *row.command(target), *arguments], row, target)
     except UsageError as error:
@@ -214,7 +214,7 @@ def _running(url: str) -> Iterator[tuple[str, Summary]]:
 # ---- the client ----------------------------------------------------------------------------------
 
 
-def _run(arguments: Sequence[str], client: Client, target: Target) -> int:
+def _run(arguments: Sequence[str], client: Client, target: ClientTarget) -> int:
     """Runs the client in this terminal; returns its exit status as a shell reports it."""
     with _signals() as forward_to:
         environment = client.environment(target, os.environ)

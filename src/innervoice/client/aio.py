@@ -28,7 +28,7 @@ from innervoice.client.settings import BODY_LIMIT, Settings
 from innervoice.client.text_stream import Kind, View
 from innervoice.client.thinking_limit import ThinkingLimit
 from innervoice.errors import InnervoiceError, UsageError
-from innervoice.inline.marks import UNSETTLED, Place
+from innervoice.inline.marks import UNSETTLED, SettledPlace
 
 if TYPE_CHECKING:
     from innervoice.client.conversation import AsyncConversation
@@ -190,7 +190,7 @@ class AsyncEvents:
         return self._exchange.response
 
     @property
-    def settled(self) -> Place | None:
+    def settled(self) -> SettledPlace | None:
         """The first place that is not settled after the event that was yielded last; None if everything is settled."""
         return (
             UNSETTLED if self._position.index < len(self._exchange.events) else self._exchange.bound

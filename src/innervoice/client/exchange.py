@@ -49,7 +49,7 @@ from innervoice.errors import (
     UsageError,
 )
 from innervoice.folding import fold
-from innervoice.inline.marks import Place
+from innervoice.inline.marks import SettledPlace
 from innervoice.planning.encode import encoded
 from innervoice.planning.recover import recover
 
@@ -232,7 +232,7 @@ class Exchange:
         return 1 + self._tries + self._recovered
 
     @property
-    def bound(self) -> Place | None:
+    def bound(self) -> SettledPlace | None:
         """The first place of the text that could still be recast."""
         return self._decoder.settled if self._decoder and not self.is_over else None
 

@@ -37,7 +37,7 @@ class LocalProtocolError(OSError):
     """HTTP does not allow some part of the request."""
 
 
-class _Place(NamedTuple):
+class _Host(NamedTuple):
     """Where a request goes."""
 
     host: str
@@ -50,7 +50,7 @@ class _Place(NamedTuple):
 
 
 class _Request(NamedTuple):
-    place: _Place
+    place: _Host
     data: bytes
     timeouts: Mapping[str, float | None]
 
@@ -131,7 +131,7 @@ class OverHttptools:
 
     # ---- connections ---------------------------------------------------------------------------
 
-    def _taken(self, place: _Place) -> _Connection | None:
+    def _taken(self, place: _Host) -> _Connection | None:
         """The most recently used connection to a place."""
         idle = self._idle.get(place[:3])
         while idle:
@@ -141,7 +141,7 @@ class OverHttptools:
             connection.close()
         return None
 
-    async def _connected(self, place: _Place, timeouts: Mapping[str, float | None]) -> _Connection:
+    async def _connected(self, place: _Host, timeouts: Mapping[str, float | None]) -> _Connection:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(timeouts.get("connect")):
@@ -300,7 +300,7 @@ class _Connection(asyncio.Protocol):
 
 
 @lru_cache(maxsize=1024)
-def _place(url: str) -> _Place:
+def _place(url: str) -> _Host:
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -319,7 +319,7 @@ def _place(url: str) -> _Place:
         named = name.encode("ascii")
     except UnicodeEncodeError:
         named, target = name.encode("idna"), target.encode("utf-8").decode("latin-1")
-    return _Place(host, port or (443 if is_secure else 80), is_secure, target, named)
+    return _Host(host, port or (443 if is_secure else 80), is_secure, target, named)
 
 
 def _not_sendable() -> LocalProtocolError:

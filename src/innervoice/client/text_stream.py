@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 from innervoice.canon.events import Event, Finish, Recast
 from innervoice.canon.parts import Part, Thinking, is_inline
 from innervoice.folding import FoldedPart, PartFolder, content_of
-from innervoice.inline.marks import Place
+from innervoice.inline.marks import SettledPlace
 
 __all__ = ["Kind", "View"]
 
@@ -77,7 +77,7 @@ class View:
         self._last = ""
         self._over = False
 
-    def feed(self, events: Iterable[Event], bound: Place | None = None) -> list[str]:
+    def feed(self, events: Iterable[Event], bound: SettledPlace | None = None) -> list[str]:
         """The pieces that these events add, up to a bound."""
         for event in events:
             match event:
@@ -104,7 +104,7 @@ class View:
 
     # ---- yielding ------------------------------------------------------------------------------
 
-    def _pieces(self, bound: Place | None) -> Iterable[str]:
+    def _pieces(self, bound: SettledPlace | None) -> Iterable[str]:
         while self._position < len(self._folder.parts):
             viewed = self._folder.parts[self._position]
             last = bound is not None and self._position >= bound[0]

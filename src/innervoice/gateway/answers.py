@@ -37,13 +37,13 @@ from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal
 
-__all__ = ["Answer", "answer_for", "silent_ping"]
+__all__ = ["ClientAnswer", "answer_for", "silent_ping"]
 
 _NUMBER = re.compile(rb'"sequence_number":\s*(\d+)')
 _SSE = "text/event-stream"
 
 
-class Answer(Protocol):
+class ClientAnswer(Protocol):
     """The answer in the client's dialect, in pieces."""
 
     media_type: str
@@ -83,7 +83,7 @@ def silent_ping(media_type: str, dialect: str) -> bytes:
 
 def answer_for(
     passage: AnyPassage, attempt: Attempt, exchange: GatewayExchange, estimate: int
-) -> Answer:
+) -> ClientAnswer:
     """Chooses how the answer of an exchange is sent back."""
     if attempt.is_bytes:
         exchange.tap = bytearray()

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from innervoice.gateway.answers import Answer
+from innervoice.gateway.answers import ClientAnswer
 from innervoice.gateway.report import Report
 
 __all__ = ["ClientStream", "Pings", "Receive", "Send", "TimeLimits", "Watched", "reply"]
@@ -47,7 +47,7 @@ class ClientStream:
         """The head was sent, with a piece of the answer or with a keep-alive."""
         self.has_said = False
         """A piece of the answer was sent."""
-        self.answer: Answer | None = None
+        self.answer: ClientAnswer | None = None
         """The answer whose keep-alives are sent."""
         self.headers: dict[str, str] = {}
         self.expired: str | None = None

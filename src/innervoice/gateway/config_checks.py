@@ -15,7 +15,7 @@ from innervoice.canon.request import check_base_url
 from innervoice.catalog.lookup import host_of
 from innervoice.catalog.makers import maker_of
 from innervoice.gateway.config_reading import (
-    Kind,
+    MemberKind,
     Problems,
     did_you_mean,
     number,
@@ -39,15 +39,15 @@ LOOPBACK = "127.0.0.1"
 """Where the gateway listens by default."""
 
 _SHORTEST_GATEWAY_KEY = 32
-_ANY = Kind("a value", lambda _: True)
+_ANY = MemberKind("a value", lambda _: True)
 _SECONDS = number("a number of seconds above 0", least=0.001, most=1e9)
 _STORE = r"(?:env:|file:|sqlite:|rediss?://|valkeys?://|postgres(?:ql)?://).+|ram"
 
 _TOP = {
-    "server": Kind("a table [server]", lambda value: isinstance(value, dict)),
-    "models": Kind("a list of tables [[models]]", lambda value: isinstance(value, list)),
-    "upstreams": Kind("tables [upstreams.NAME]", lambda value: isinstance(value, dict)),
-    "keys": Kind("a table [keys]", lambda value: isinstance(value, dict)),
+    "server": MemberKind("a table [server]", lambda value: isinstance(value, dict)),
+    "models": MemberKind("a list of tables [[models]]", lambda value: isinstance(value, list)),
+    "upstreams": MemberKind("tables [upstreams.NAME]", lambda value: isinstance(value, dict)),
+    "keys": MemberKind("a table [keys]", lambda value: isinstance(value, dict)),
 }
 _SERVER = {
     "host": text("a host name or an address, such as '127.0.0.1'", r"[A-Za-z0-9._:-]+"),
@@ -73,7 +73,7 @@ _SERVER = {
 }
 _MODEL = {
     "name": text("a name", r"[^\s\x00-\x1f](?:[^\x00-\x1f]{0,254}[^\s\x00-\x1f])?"),
-    "to": Kind(
+    "to": MemberKind(
         "'provider/model' or a list of these",
         lambda value: isinstance(value, str) or (isinstance(value, list) and bool(value)),
     ),

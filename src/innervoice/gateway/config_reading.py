@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-__all__ = ["Kind", "Problems", "did_you_mean", "is_shown", "number", "shown", "text", "word"]
+__all__ = ["MemberKind", "Problems", "did_you_mean", "is_shown", "number", "shown", "text", "word"]
 
 
-class Kind(NamedTuple):
+class MemberKind(NamedTuple):
     """What a member must be: in words, and as a test."""
 
     expected: str
@@ -24,21 +24,25 @@ class Kind(NamedTuple):
     """The allowed words, if there are few."""
 
 
-def text(expected: str = "a text", pattern: str = r".+") -> Kind:
+def text(expected: str = "a text", pattern: str = r".+") -> MemberKind:
     """A text that matches a pattern."""
     compiled = re.compile(pattern)
-    return Kind(expected, lambda value: isinstance(value, str) and bool(compiled.fullmatch(value)))
+    return MemberKind(
+        expected, lambda value: isinstance(value, str) and bool(compiled.fullmatch(value))
+    )
 
 
-def word(*words: str) -> Kind:
+def word(*words: str) -> MemberKind:
     """One of a few words."""
-    return Kind(f"one of {', '.join(words)}", lambda value: value in words, words)
+    return MemberKind(f"one of {', '.join(words)}", lambda value: value in words, words)
 
 
-def number(expected: str, *, least: float, most: float = float("inf"), whole: bool = False) -> Kind:
+def number(
+    expected: str, *, least: float, most: float = float("inf"), whole: bool = False
+) -> MemberKind:
     """A number in a range."""
     kinds = int if whole else (int, float)
-    return Kind(
+    return MemberKind(
         expected,
         lambda value: (
             isinstance(value, kinds) and not isinstance(value, bool) and least <= value <= most
@@ -57,7 +61,7 @@ class Problems:
         self.found.append(f"{place}: {problem}" if place else problem)
 
     def members(
-        self, value: Any, place: str, kinds: Mapping[str, Kind], required: Iterable[str] = ()
+        self, value: Any, place: str, kinds: Mapping[str, MemberKind], required: Iterable[str] = ()
     ) -> dict[str, Any]:
         """The valid members of a table."""
         if not isinstance(value, dict):

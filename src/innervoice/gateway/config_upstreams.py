@@ -12,7 +12,7 @@ from innervoice.catalog.lookup import all_hosts, host_of
 from innervoice.client.auth import key_headers
 from innervoice.errors import UsageError
 from innervoice.gateway.config_reading import (
-    Kind,
+    MemberKind,
     Problems,
     did_you_mean,
     is_shown,
@@ -40,14 +40,14 @@ SHORTEST_KEY = 16
 """How many characters a caller's key needs where other machines can reach the gateway."""
 
 _UPSTREAM = {
-    "keys": Kind(
+    "keys": MemberKind(
         "a list of references, such as ['env:NAME']",
         lambda value: isinstance(value, list) and bool(value),
     ),
     "base_url": text("a URL, such as 'https://host/v1'"),
     "provider": text("a provider's name"),
     "dialect": word(*DIALECTS),
-    "headers": Kind("a table of headers", lambda value: isinstance(value, dict)),
+    "headers": MemberKind("a table of headers", lambda value: isinstance(value, dict)),
 }
 
 _UPSTREAM_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

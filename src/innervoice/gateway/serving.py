@@ -27,7 +27,7 @@ from innervoice.errors import (
     TimedOutError,
     TransportError,
 )
-from innervoice.gateway.answers import Answer, answer_for
+from innervoice.gateway.answers import ClientAnswer, answer_for
 from innervoice.gateway.client_stream import ClientStream, Send
 from innervoice.gateway.exchange import GatewayExchange
 from innervoice.gateway.headers import AFFINITY, passed_back, passed_on
@@ -178,7 +178,7 @@ class Serving:
         return state is not None and state.refused(error)
 
     async def _keep(
-        self, step: Step, response: Response, answer: Answer | None, *, has_left: bool = False
+        self, step: Step, response: Response, answer: ClientAnswer | None, *, has_left: bool = False
     ) -> None:
         """Remembers the turn and, in APIs that do so, stores the response that the client got; the end of the answer waits for both."""
         state = self._passages.state
@@ -194,7 +194,7 @@ class Serving:
             state.keep(step.attempt, response, body, self._key),
         )
 
-    async def _pass_on(self, exchange: GatewayExchange, answer: Answer) -> None:
+    async def _pass_on(self, exchange: GatewayExchange, answer: ClientAnswer) -> None:
         """Sends what can be sent before the end; raises if the answer is cut off or takes too long."""
         stream = self._stream
         try:
@@ -213,7 +213,7 @@ class Serving:
             late = TimedOutError(stream.expired)
             raise late.with_facts(provider=self._report.provider) from None
 
-    async def _stop(self, answer: Answer) -> None:
+    async def _stop(self, answer: ClientAnswer) -> None:
         """The server stops, or the client has disconnected: an answer that has begun gets a valid end, which a disconnected client does not read."""
         if self._stream.has_begun:
             self._report.status = 200

@@ -28,7 +28,7 @@ from innervoice.canon.views import BLANKS, is_blank
 from innervoice.inline.code import CodeTracker
 from innervoice.inline.draft import Draft, DraftKind, as_text, as_thinking, ended_at
 from innervoice.inline.formats import Format
-from innervoice.inline.marks import Mark, Opening, Place, Prefix
+from innervoice.inline.marks import Mark, Opening, Prefix, SettledPlace
 from innervoice.inline.vocabulary import Vocabulary
 
 __all__ = ["MOST_SWALLOWED", "ORPHAN_MINIMUM", "Composer", "MarkerActions"]
@@ -96,14 +96,14 @@ class MarkerActions:
             self._code = CodeTracker(at_line_start=self._starts_line)
         return self._code
 
-    def settled(self, pending_at: int | None) -> Place | None:
+    def settled(self, pending_at: int | None) -> SettledPlace | None:
         """The first place that is not settled; `pending_at` is the position of an undecided marker in the open part."""
         is_json = self.left_alone and self.channel is None
         is_certain = self.opening is not None and self.opening.is_certain and not self._head_only
         if not (self.split or self.elsewhere or is_json or is_certain):
-            return Place(0, 0)
+            return SettledPlace(0, 0)
         if self.swallowed:
-            return Place(self.last, 0)
+            return SettledPlace(self.last, 0)
         draft = self.composer.draft
         if draft is None:
             return None
@@ -111,12 +111,12 @@ class MarkerActions:
         if draft.kind != "text":
             stop = self.opening.stop if self.opening else None
             certain = stop[0] if stop else characters
-            return Place(draft.index, certain if is_certain else 0)
+            return SettledPlace(draft.index, certain if is_certain else 0)
         if pending_at is not None:
             characters = min(characters, pending_at)
         if self.stutter:
             characters = max(0, characters - _STUTTER_LONGEST)
-        return Place(draft.index, characters)
+        return SettledPlace(draft.index, characters)
 
     def withdraw_prefix(self) -> None:
         """A reasoning field has text, so the guesses about this text, by the card or by us, are off (S5)."""

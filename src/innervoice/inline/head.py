@@ -14,7 +14,7 @@ from innervoice.canon.notes import Notebook
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, Thinking
 from innervoice.canon.views import BLANKS
-from innervoice.inline.marks import Place
+from innervoice.inline.marks import SettledPlace
 from innervoice.inline.search import TextSearch
 from innervoice.inline.stage import InlineStage
 from innervoice.inline.vocabulary import vocabulary
@@ -37,7 +37,7 @@ class HeadStage(InlineStage):
         self._origin, self._notebook = origin, notebook
 
     @property
-    def settled(self) -> Place | None:
+    def settled(self) -> SettledPlace | None:
         """The first place that is not settled among all parts; None if all output so far is settled."""
         return super().settled if self._is_set_up and not self.untouched else None
 

@@ -27,7 +27,7 @@ from innervoice.canon.response import FinishReason
 from innervoice.errors import UsageError
 from innervoice.inline.actions import MarkerActions
 from innervoice.inline.code import closing_run
-from innervoice.inline.marks import Mark, Pending, Place, Prefix, mark_of
+from innervoice.inline.marks import Mark, Pending, Prefix, SettledPlace, mark_of
 from innervoice.inline.pattern import LONGEST_MARKER, LONGEST_TAG
 from innervoice.inline.vocabulary import Vocabulary
 
@@ -98,7 +98,7 @@ class SplitMachine:
         return self._actions.blank
 
     @property
-    def settled(self) -> Place | None:
+    def settled(self) -> SettledPlace | None:
         """The first place that is not settled, see `Place`; None if all output so far is settled."""
         if self.finished:
             return None

@@ -11,13 +11,13 @@ from innervoice.inline.draft import DraftKind
 from innervoice.inline.formats import Format
 from innervoice.inline.vocabulary import Token, Vocabulary
 
-__all__ = ["UNSETTLED", "Mark", "Opening", "Pending", "Place", "Prefix", "mark_of"]
+__all__ = ["UNSETTLED", "Mark", "Opening", "Pending", "Prefix", "SettledPlace", "mark_of"]
 
 Prefix: TypeAlias = Literal["no", "told", "card"]
 """Whether the text starts inside thinking, and according to whom: the caller, or the model's card."""
 
 
-class Place(NamedTuple):
+class SettledPlace(NamedTuple):
     """A place among parts: the characters before it in its part, and all earlier parts, are in front of it.
 
     `settled` is the first place that is not settled. The characters in front of it keep their kind (text or thinking) and
@@ -39,7 +39,7 @@ class Place(NamedTuple):
     characters: int
 
 
-UNSETTLED = Place(0, 0)
+UNSETTLED = SettledPlace(0, 0)
 """Nothing new is settled."""
 _TAG_OPEN, _TAG_CLOSE = Token("open"), Token("close")
 

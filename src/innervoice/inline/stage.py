@@ -27,7 +27,7 @@ from innervoice.canon.response import FinishReason
 from innervoice.canon.views import is_blank
 from innervoice.folding import FoldedPart, PartFolder, beginning, content_of
 from innervoice.inline.machine import SplitMachine
-from innervoice.inline.marks import Place
+from innervoice.inline.marks import SettledPlace
 from innervoice.inline.search import TextSearch
 
 __all__ = ["InlineStage"]
@@ -75,13 +75,13 @@ class InlineStage:
         return tuple([staged.now() for staged in self._parts])
 
     @property
-    def settled(self) -> Place | None:
+    def settled(self) -> SettledPlace | None:
         """The first place that is not settled among all parts; None if all output so far is settled."""
-        first: Place | None = None
+        first: SettledPlace | None = None
         for wire, splitter in self._splitters.items():
             parts, place = self._groups[wire].parts, splitter.settled
             if place and place.part < len(parts):
-                place = Place(parts[place.part].index, place.characters)
+                place = SettledPlace(parts[place.part].index, place.characters)
                 first = min(first, place) if first else place
         return first
 

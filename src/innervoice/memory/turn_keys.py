@@ -32,8 +32,8 @@ from innervoice.canon.request import Request
 __all__ = [
     "CROWD",
     "ConversationDigest",
-    "ShownTurn",
     "TurnKeys",
+    "VisibleTurn",
     "conversation_start",
     "keys_of_turns",
     "shown",
@@ -67,7 +67,7 @@ class TurnKeys(NamedTuple):
         return [key for key in self if key is not None]
 
 
-class ShownTurn(NamedTuple):
+class VisibleTurn(NamedTuple):
     """The part of a turn that every program keeps."""
 
     text: str
@@ -90,7 +90,7 @@ class ConversationDigest:
         """The digest of the system prompt, once it was requested."""
         self._before = self._digest(b"start")
         """All but the last turns, and the text since then."""
-        self._turns: list[ShownTurn] = []
+        self._turns: list[VisibleTurn] = []
         self._results: dict[tuple[str, str], None] = {}  # Gemini CLI sends some twice
         self._texts: list[str] = []
         self._question = b""
@@ -198,12 +198,12 @@ class ConversationDigest:
         return made.digest()
 
 
-_last_shown: dict[int, tuple[tuple[Part, ...], ShownTurn]] = {}
+_last_shown: dict[int, tuple[tuple[Part, ...], VisibleTurn]] = {}
 """The parts of the last messages, by identity, and what they show: it is asked for several times, and costs more than all else."""
 _MOST_SHOWN = 16
 
 
-def shown_turn(message: Message) -> ShownTurn:
+def shown_turn(message: Message) -> VisibleTurn:
     """The words and the calls of a turn, without the ids of the calls."""
     parts = message.parts  # of an answer, each message that it gives has the same
     known = _last_shown.get(id(parts))
@@ -212,7 +212,7 @@ def shown_turn(message: Message) -> ShownTurn:
     text = _plain(_TAGGED.sub("", message.text))
     given = message.tool_calls
     calls = [(call.name, _sorted_json(call.arguments)) for call in given]
-    made = ShownTurn(text, calls, dump_json([text, calls]), [call.id for call in given])
+    made = VisibleTurn(text, calls, dump_json([text, calls]), [call.id for call in given])
     if len(_last_shown) >= _MOST_SHOWN:
         _last_shown.clear()  # at once, for other threads
     _last_shown[id(parts)] = (parts, made)

@@ -256,7 +256,7 @@ def fit_media(
     """The messages with files that the dialect accepts; raises `RuleError` for others."""
     if not any(map(_holds_files, messages)):
         return messages
-    fitter = _Fitter(dialect, notebook)
+    fitter = _MediaFitter(dialect, notebook)
     fitted: list[Message] = []
     for message in messages:
         if message.role == "assistant":
@@ -278,7 +278,7 @@ def _holds_files(message: Message) -> bool:
     return any(isinstance(part, Media) for part in chain(message.parts, inner))
 
 
-class _Fitter:
+class _MediaFitter:
     def __init__(self, dialect: Dialect, notebook: Notebook) -> None:
         self._dialect = dialect.name
         self._media = dialect.files

@@ -43,7 +43,7 @@ def fit_received(
     asked: Request, extra: ReceivedMembers, target: Target, notebook: Notebook
 ) -> Received:
     """The request without members that only another dialect, or another host, understands."""
-    fitter = _Fitter(asked, extra, target, notebook)
+    fitter = _ReceivedFitter(asked, extra, target, notebook)
     return fitter.at_home() if extra.dialect == target.dialect else Received(fitter.abroad())
 
 
@@ -53,7 +53,7 @@ def takes_free_form(target: Target) -> bool:
     return "*" in hosts or (target.host is not None and target.host.id in hosts)
 
 
-class _Fitter:
+class _ReceivedFitter:
     def __init__(
         self, asked: Request, extra: ReceivedMembers, target: Target, notebook: Notebook
     ) -> None:

@@ -11,7 +11,7 @@ from innervoice.catalog.lookup import family_of
 from innervoice.decoding import read_answer
 from innervoice.sessions.transcripts import SessionFile, SessionTurn, thread_of
 from innervoice.sources.conversation import Mark, Turn
-from innervoice.sources.session_index import Lane
+from innervoice.sources.session_index import SessionThread
 from innervoice.sources.turns import seconds_of
 from innervoice.wire.anthropic import DIALECT as MESSAGES
 from innervoice.wire.json_access import as_dict, as_list, as_text
@@ -22,7 +22,9 @@ _INTERRUPTED = "[Request interrupted by user"
 _PARENTS = ("parentUuid", "logicalParentUuid")
 
 
-def turns_of(turns: list[SessionTurn], session: SessionFile, lane: Lane) -> tuple[Turn, ...]:
+def turns_of(
+    turns: list[SessionTurn], session: SessionFile, lane: SessionThread
+) -> tuple[Turn, ...]:
     """The turns of a thread, with the errors that were shown between them."""
     entries = [as_dict(line.entry) for line in session.lines]
     left = _abandoned(turns, entries) if not lane.name else set()
@@ -116,7 +118,7 @@ def _seconds(own: list[dict[str, Any]], times: _Times, before: SessionTurn | Non
     return round(end - start, 3)
 
 
-def _errors(entries: list[dict[str, Any]], lane: Lane) -> list[tuple[int, Turn]]:
+def _errors(entries: list[dict[str, Any]], lane: SessionThread) -> list[tuple[int, Turn]]:
     """The errors of the API that the user saw instead of an answer."""
     chains: dict[Any, str] = {}
     made: list[tuple[int, Turn]] = []

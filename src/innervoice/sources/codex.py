@@ -22,7 +22,7 @@ from innervoice.sources.beginning import first_dicts
 from innervoice.sources.conversation import Conversation, Mark, Turn
 from innervoice.sources.json_lines import members_at
 from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
-from innervoice.sources.session_index import IN_PIECES, Lane, SessionIndex
+from innervoice.sources.session_index import IN_PIECES, SessionIndex, SessionThread
 from innervoice.sources.turns import seconds_of, title_of, with_title
 from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
 from innervoice.wire.serve import setting_of
@@ -159,7 +159,7 @@ def _is_injected(messages: tuple[Message, ...]) -> bool:
 # ---- reading --------------------------------------------------------------------------------------------
 
 
-def _read(content: bytes, lane: Lane, settings: _Settings) -> Conversation:
+def _read(content: bytes, lane: SessionThread, settings: _Settings) -> Conversation:
     head = settings.lines()
     first_line = lane.line - len(head)
     session = read_session(b"".join(head) + content)

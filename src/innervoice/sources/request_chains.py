@@ -36,7 +36,7 @@ _LOOKED_AT = 64
 """How many messages at the end may be new; with more, a request is written as a whole."""
 
 
-class _Place(NamedTuple):
+class _Beginning(NamedTuple):
     """A known beginning: the request that it belongs to, and the number of its messages."""
 
     id: str
@@ -72,7 +72,7 @@ class RequestChains:
     """The requests in one file. Raises ValueError, and any error of a dialect's reader, for a body that cannot be read."""
 
     def __init__(self) -> None:
-        self._places: Bounded[bytes, _Place] = Bounded(_MOST)
+        self._places: Bounded[bytes, _Beginning] = Bounded(_MOST)
         self._settings: Bounded[str, bytes] = Bounded(_MOST)
         self._answers: Bounded[str, _Answer] = Bounded(_MOST)
         self._responses: Bounded[str, str] = Bounded(_MOST)
@@ -127,7 +127,9 @@ class RequestChains:
             digests.append(made.copy().digest())
         return digests
 
-    def _base(self, digests: list[bytes], members: Mapping[str, Any]) -> tuple[_Place | None, int]:
+    def _base(
+        self, digests: list[bytes], members: Mapping[str, Any]
+    ) -> tuple[_Beginning | None, int]:
         """The longest known beginning, and how many items it has."""
         for number in range(len(digests), max(0, len(digests) - _LOOKED_AT), -1):
             if place := self._places.get(digests[number - 1]):
@@ -136,12 +138,12 @@ class RequestChains:
         known = self._responses.get(previous) if isinstance(previous, str) else None
         if known is None:
             return None, 0
-        return _Place(known, self._counts.get(known, 0), is_all=True, is_stored=True), 0
+        return _Beginning(known, self._counts.get(known, 0), is_all=True, is_stored=True), 0
 
     def _changed_settings(
         self,
         id: str,  # noqa: A002
-        base: _Place | None,
+        base: _Beginning | None,
         members: Mapping[str, Any],
     ) -> bool:
         made = blake2b(digest_size=_SIZE)
@@ -159,12 +161,12 @@ class RequestChains:
             return
         if len(digests) - start == new:  # each item is a message
             for number in range(max(start, len(digests) - _LOOKED_AT), len(digests) - 1):
-                place = _Place(id, kept + number - start + 1, is_all=False)
+                place = _Beginning(id, kept + number - start + 1, is_all=False)
                 self._places[digests[number]] = place
-        self._places[digests[-1]] = _Place(id, kept + new, is_all=True)
+        self._places[digests[-1]] = _Beginning(id, kept + new, is_all=True)
 
     def _with_answer(
-        self, base: _Place | None, new: tuple[Message, ...]
+        self, base: _Beginning | None, new: tuple[Message, ...]
     ) -> tuple[bool, tuple[Message, ...]]:
         """Whether the answer to the base comes next, as the client got it, and what follows it."""
         answer = self._answers.get(base.id) if base and base.is_all else None

@@ -15,7 +15,7 @@ from innervoice.sources.conversation import Conversation, Mark, Turn
 from innervoice.sources.request_growth import parts_so_far
 from innervoice.sources.request_records import with_fillers
 
-__all__ = ["Lane", "LoggedRecord", "answer_from", "conversation_of", "first_words"]
+__all__ = ["LoggedRecord", "LoggedThread", "answer_from", "conversation_of", "first_words"]
 
 _TITLE = 200
 _SETTINGS = (
@@ -37,7 +37,7 @@ class LoggedRecord(NamedTuple):
     end: dict[str, Any] | None
 
 
-class Lane(NamedTuple):
+class LoggedThread(NamedTuple):
     """The requests of a conversation, in the order in which they arrived."""
 
     id: str
@@ -58,7 +58,7 @@ def first_words(new: Any) -> str:
     return ""
 
 
-def conversation_of(lane: Lane) -> Conversation:
+def conversation_of(lane: LoggedThread) -> Conversation:
     """The conversation; raises `DecodeError` for records that cannot be read."""
     by_id = {record.id: record for record in lane.records}
     path: list[LoggedRecord] = []

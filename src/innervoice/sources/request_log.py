@@ -15,7 +15,12 @@ from innervoice.canon.jsontext import load_json
 from innervoice.errors import DecodeError
 from innervoice.sources.conversation import Conversation
 from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
-from innervoice.sources.request_lanes import Lane, LoggedRecord, conversation_of, first_words
+from innervoice.sources.request_lanes import (
+    LoggedRecord,
+    LoggedThread,
+    conversation_of,
+    first_words,
+)
 from innervoice.sources.request_log_writer import FORMAT
 
 __all__ = ["READER"]
@@ -25,7 +30,7 @@ _MOST_TROUBLES = 100
 _SHAPE = 'The texts of some or all requests: only their shape was logged (log = "shape"); each dot stands for one character.'
 
 
-class _Place(NamedTuple):
+class _LinePlace(NamedTuple):
     start: int
     end: int
     line: int
@@ -36,7 +41,7 @@ class _Found:
     """A request of the file, not yet read."""
 
     id: str
-    place: _Place
+    place: _LinePlace
     at: float | None
     asked: str
     title: str
@@ -44,8 +49,8 @@ class _Found:
     session: str | None
     level: str
     has_tools: bool = False
-    growth: list[_Place] = field(default_factory=list)
-    end: _Place | None = None
+    growth: list[_LinePlace] = field(default_factory=list)
+    end: _LinePlace | None = None
     is_moved: bool = False
 
 
@@ -62,7 +67,7 @@ def _open(data: Data) -> Opened:
         if entry.id not in lanes:
             raise DecodeError(f"there is no conversation {entry.id!r} in this log")
         records = [_record(data, scan.found[name]) for name in lanes[entry.id]]
-        return conversation_of(Lane(entry.id, entry.title, entry.parent, records))
+        return conversation_of(LoggedThread(entry.id, entry.title, entry.parent, records))
 
     return Opened(entries, read, scan.troubles, (_SHAPE,) if "shape" in levels else ())
 
@@ -74,7 +79,7 @@ class _Scan:
         self.found: dict[str, _Found] = {}
         self.troubles: list[Trouble] = []
         for number, (position, line) in enumerate(data.lines(), 1):
-            place = _Place(position, position + len(line), number)
+            place = _LinePlace(position, position + len(line), number)
             if not line.endswith(b"\n"):
                 self._trouble(
                     number, "the line has no end: it is being written, or the file was cut"
@@ -87,7 +92,7 @@ class _Scan:
         if len(self.troubles) < _MOST_TROUBLES:
             self.troubles.append(Trouble(line, why))
 
-    def _add(self, line: bytes, place: _Place) -> None:
+    def _add(self, line: bytes, place: _LinePlace) -> None:
         if head := _HEAD.match(line):
             self._belongs(head[1].decode(), head[2].decode("utf-8", "replace"), place)
             return
@@ -109,7 +114,7 @@ class _Scan:
             case _:
                 self._trouble(place.line, "expected a record of a log of requests")
 
-    def _request(self, name: str, record: dict[str, Any], place: _Place) -> _Found:
+    def _request(self, name: str, record: dict[str, Any], place: _LinePlace) -> _Found:
         base = record.get("base")
         if base is not None and (not isinstance(base, str) or base not in self.found):
             self._trouble(place.line, "it continues a request that is not in this file")
@@ -129,7 +134,7 @@ class _Scan:
             isinstance(settings, dict) and bool(settings.get("tools")),
         )
 
-    def _belongs(self, kind: str, name: str, place: _Place) -> None:
+    def _belongs(self, kind: str, name: str, place: _LinePlace) -> None:
         found = self.found.get(name)
         if found is None:
             self._trouble(place.line, f"the request {name[:80]!r} is not in this file")
@@ -209,7 +214,7 @@ def _steps(record: dict[str, Any]) -> Iterator[Any]:
     yield from steps if isinstance(steps, list) else ()
 
 
-def _loaded(data: Data, place: _Place) -> dict[str, Any]:
+def _loaded(data: Data, place: _LinePlace) -> dict[str, Any]:
     try:
         record = load_json(data.piece(place.start, place.end))
     except ValueError as error:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from innervoice.sources.reader import Data, Entry, Trouble
 
-__all__ = ["IN_PIECES", "MAIN", "Lane", "SessionIndex"]
+__all__ = ["IN_PIECES", "MAIN", "SessionIndex", "SessionThread"]
 
 MAIN = "main"
 LARGE = 32 << 20
@@ -15,7 +15,7 @@ _PIECE = 4 << 20
 IN_PIECES = "The file is large and shown in pieces, each of which begins with a user turn; what spans two pieces, such as an abandoned branch, is not detected."
 
 
-class Lane(NamedTuple):
+class SessionThread(NamedTuple):
     """Where the conversation of an entry is: a name in a piece of the file, which ends at `end`."""
 
     name: str
@@ -36,7 +36,7 @@ class SessionIndex:
 
     def __init__(self, data: Data) -> None:
         self.troubles: list[Trouble] = []
-        self.lanes: dict[str, Lane] = {}
+        self.lanes: dict[str, SessionThread] = {}
         """By the ids of the entries."""
         self._is_large = data.size > LARGE
         self._pieces = [_Piece(0, 1)]
@@ -87,7 +87,7 @@ class SessionIndex:
             first = "" if "" in piece.lanes else next(iter(piece.lanes), "")
             for name in sorted(piece.lanes, key=lambda name: name != first):
                 given = (MAIN if name == first else name) + tail
-                self.lanes[given] = Lane(name, piece.start, end, piece.line)
+                self.lanes[given] = SessionThread(name, piece.start, end, piece.line)
                 known = piece.lanes[name]
                 called = (title if name == first else "") or known.title
                 made.append(

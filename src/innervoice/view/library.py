@@ -21,7 +21,7 @@ from innervoice.sources.opening import Source, open_source
 from innervoice.sources.reader import Entry
 from innervoice.view.ids import entry_id, full_id, split_id
 from innervoice.view.places import PIPED, Listing, Places, Stamp, item_of
-from innervoice.view.row_types import Fact, Head, Lane, Row, SourceItem, SourceList
+from innervoice.view.row_types import Fact, Head, Row, SourceItem, SourceList, ThreadRow
 from innervoice.view.rows import head_facts, rows_of
 from innervoice.view.wording import fact, moment
 
@@ -235,13 +235,13 @@ def _troubles(source: Source, *, is_growing: bool) -> list[str]:
     return [*troubles, f"and {more:,} more"] if more else troubles
 
 
-def _lanes(source_id: str, entries: Sequence[Entry], shown: Entry) -> list[Lane]:
+def _lanes(source_id: str, entries: Sequence[Entry], shown: Entry) -> list[ThreadRow]:
     """The conversations of a source; if there are very many, those around the one that is shown."""
     place = next(number for number, entry in enumerate(entries) if entry is shown)
     start = max(0, min(place - _LANES // 2, len(entries) - _LANES))
     by_id = {entry.id: full_id(source_id, entry) for entry in entries[start : start + _LANES]}
     return [
-        Lane(
+        ThreadRow(
             id=by_id[entry.id],
             title=one_line(entry.title or entry.id),
             parent=by_id.get(entry.parent) if entry.parent else None,

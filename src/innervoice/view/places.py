@@ -23,7 +23,7 @@ from innervoice.view.ids import full_id
 from innervoice.view.row_types import SourceItem, SourceList
 from innervoice.view.wording import fact, moment, size
 
-__all__ = ["PIPED", "Listing", "Place", "Places", "Stamp", "item_of", "stamp_of"]
+__all__ = ["PIPED", "Listing", "Places", "Stamp", "ViewedFile", "item_of", "stamp_of"]
 
 PIPED = "stdin"
 """The id of standard input."""
@@ -38,7 +38,7 @@ Stamp: TypeAlias = tuple[tuple[int, int, int], ...]
 """Differs if a file was changed: time, size and inode."""
 
 
-class Place(NamedTuple):
+class ViewedFile(NamedTuple):
     """A given file, or a file in a given folder."""
 
     id: str
@@ -67,7 +67,7 @@ class Places:
     def __init__(self, paths: Sequence[Path]) -> None:
         self._roots = [Path(path) for path in paths]
         self._lock = Lock()
-        self._by_id: dict[str, Place] = {}
+        self._by_id: dict[str, ViewedFile] = {}
         self._readers: dict[Path, tuple[tuple[int, int], Reader | None]] = {}
         self.unknown = 0
         """How many files have an unknown format."""
@@ -100,17 +100,17 @@ class Places:
         self._due = monotonic() + _REST * (monotonic() - began)
         return is_new
 
-    def all(self) -> list[Place]:
+    def all(self) -> list[ViewedFile]:
         """Every file, newest first."""
         with self._lock:
             return [*self._by_id.values()]
 
-    def get(self, id: str) -> Place | None:  # noqa: A002 - the plain word
+    def get(self, id: str) -> ViewedFile | None:  # noqa: A002 - the plain word
         """The file of an id."""
         with self._lock:
             return self._by_id.get(id)
 
-    def _place(self, path: Path) -> Place | None:
+    def _place(self, path: Path) -> ViewedFile | None:
         root = next(root for root in self._roots if path == root or path.is_relative_to(root))
         try:
             status = path.stat()
@@ -119,7 +119,7 @@ class Places:
             OSError
         ):  # it was removed meanwhile, or cannot be read, which is reported when it is opened
             return None
-        return Place(
+        return ViewedFile(
             id=sha256(os.fsencode(path.absolute())).hexdigest()[:_ID_LENGTH],
             path=path,
             root=root,
@@ -194,7 +194,7 @@ class Listing:
         """Some items, newest first; files that could not be read come last."""
         words = query.lower().split()
         deadline = monotonic() + (_PATIENCE_OF_SEARCH if words else _PATIENCE)
-        found: list[SourceItem | Place] = []
+        found: list[SourceItem | ViewedFile] = []
         pending = 0
         for place in self._places.all():
             # A page needs the texts of its own items, a search those of all; the others are counted.
@@ -208,7 +208,7 @@ class Listing:
         if not words:
             found += [_trouble(why) for why in self._places.troubles]
         items = [
-            _unexamined(item) if isinstance(item, Place) else item
+            _unexamined(item) if isinstance(item, ViewedFile) else item
             for item in found[start : start + limit]
         ]
         following = start + limit if len(found) > start + limit else None
@@ -218,21 +218,21 @@ class Listing:
             listed["pending"] = pending
         return listed
 
-    def _known(self, place: Place) -> SourceItem | None:
+    def _known(self, place: ViewedFile) -> SourceItem | None:
         examined = self._examined.get(place.id)
         if examined is None:
             return None
         is_same = (examined.changed, examined.size) == (place.changed, place.size)
         return examined.item if is_same or monotonic() < examined.rest_until else None
 
-    def _examine(self, place: Place) -> SourceItem:
+    def _examine(self, place: ViewedFile) -> SourceItem:
         began = monotonic()
         item = self._look_at(place)
         rest_until = began + (monotonic() - began) * _REST_OF_LIST
         self._examined[place.id] = _Examined(place.changed, place.size, item, rest_until)
         return item
 
-    def _look_at(self, place: Place) -> SourceItem:
+    def _look_at(self, place: ViewedFile) -> SourceItem:
         item = _unexamined(place)
         item["first"] = ""
         try:
@@ -272,7 +272,7 @@ def item_of(id: str, shown: str, source: Source, changed: float | None) -> Sourc
     return item
 
 
-def _unexamined(place: Place) -> SourceItem:
+def _unexamined(place: ViewedFile) -> SourceItem:
     """The facts about a file without opening it; its main conversation has no name yet."""
     return SourceItem(
         id=place.id,

@@ -22,8 +22,24 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 __all__ = [
-    "About", "Badge", "DiffLine", "DiffView", "Empty", "Fact", "Growth", "Head", "Hit", "Lane", "PlanMark", "PlanView", "Row", "Rows",
-    "SearchResult", "SourceItem", "SourceList", "Whole",
+    "About",
+    "Badge",
+    "DiffLine",
+    "DiffView",
+    "Empty",
+    "Fact",
+    "Growth",
+    "Head",
+    "Hit",
+    "PlanMark",
+    "PlanView",
+    "Row",
+    "Rows",
+    "SearchResult",
+    "SourceItem",
+    "SourceList",
+    "ThreadRow",
+    "Whole",
 ]  # fmt: skip
 
 RowKind: TypeAlias = Literal[
@@ -128,7 +144,7 @@ class Growth(TypedDict):
     """The same members as in the row, where they changed."""
 
 
-class Lane(TypedDict):
+class ThreadRow(TypedDict):
     """A conversation of a source."""
 
     id: str
@@ -143,7 +159,7 @@ class Head(TypedDict):
     id: str
     title: str
     source: SourceItem
-    lanes: list[Lane]
+    lanes: list[ThreadRow]
     lanes_total: NotRequired[int]
     """How many there are in total, if `lanes` has only some, around this one."""
     facts: list[Fact]

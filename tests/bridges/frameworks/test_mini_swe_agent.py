@@ -9,7 +9,7 @@ import pytest
 
 import innervoice.bridges.litellm as ours
 from bridges.frameworks.recorder import MODELS, is_kept_alone, needs
-from innervoice.cli.clients import Target, clients
+from innervoice.cli.clients import ClientTarget, clients
 
 needs("mini-swe-agent")
 # The program and its packages warn of things that are none of ours.
@@ -126,7 +126,7 @@ def mini(emulated, tmp_path):
     work.mkdir()
     program.write_text(PROGRAM)
     row = clients()["mini-swe-agent"]
-    target = Target(emulator.base_url(MODELS["gpt"]).removesuffix("/v1"), "any", tmp_path, "gpt-5.6")  # fmt: skip
+    target = ClientTarget(emulator.base_url(MODELS["gpt"]).removesuffix("/v1"), "any", tmp_path, "gpt-5.6")  # fmt: skip
 
     def run_mini(task, *options):
         command = [sys.executable, program, *row.command(target), "-t", task, "--yolo", "--exit-immediately", *options]  # fmt: skip

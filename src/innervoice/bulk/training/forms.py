@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from innervoice.bulk.history_rules import Call, Turn
 from innervoice.bulk.leak import final_answer
 from innervoice.bulk.schema import Column
-from innervoice.bulk.training.targets import Family, FormName, Target
+from innervoice.bulk.training.targets import Family, FormName, TrainingTarget
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall, ToolResult
@@ -32,7 +32,7 @@ class Extras(NamedTuple):
 class Writing(NamedTuple):
     """How an example is written."""
 
-    target: Target
+    target: TrainingTarget
     family: Family
     unrolled: bool = False
     """Whether only the last answer is trained."""

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 from innervoice.bulk.history_rules import HistoryRule
 from innervoice.errors import UsageError
 
-__all__ = ["FAMILIES", "TARGETS", "Family", "FormName", "Target", "family_of", "target_of"]
+__all__ = ["FAMILIES", "TARGETS", "Family", "FormName", "TrainingTarget", "family_of", "target_of"]
 
 _T = TypeVar("_T")
 FormName: TypeAlias = Literal[
@@ -45,7 +45,7 @@ class Family(NamedTuple):
     """Whether the template reads only the first tool call of a message, and not both a text and reasoning next to it."""
 
 
-class Target(NamedTuple):
+class TrainingTarget(NamedTuple):
     """What a trainer reads."""
 
     name: str
@@ -95,20 +95,20 @@ _FAMILIES = (
 _ANY = Family(name="any", field="reasoning_content", keeps="all", source="the field of most hosts")
 
 _TARGETS = (
-    Target("messages", "messages", "messages with the reasoning in a field of its own"),
-    Target("sharegpt", "sharegpt", "conversations with from and value, the reasoning in tags"),
-    Target("prompt_completion", "prompt_completion", "the messages before an answer, and the answer"),
-    Target("text", "text", "the messages before an answer, and the answer as one text with tags"),
-    Target("columns", "columns", "the messages before an answer, its reasoning and its answer"),
-    Target("json", "json", "the JSON of innervoice: messages with all their parts"),
-    Target(
+    TrainingTarget("messages", "messages", "messages with the reasoning in a field of its own"),
+    TrainingTarget("sharegpt", "sharegpt", "conversations with from and value, the reasoning in tags"),
+    TrainingTarget("prompt_completion", "prompt_completion", "the messages before an answer, and the answer"),
+    TrainingTarget("text", "text", "the messages before an answer, and the answer as one text with tags"),
+    TrainingTarget("columns", "columns", "the messages before an answer, its reasoning and its answer"),
+    TrainingTarget("json", "json", "the JSON of innervoice: messages with all their parts"),
+    TrainingTarget(
         "trl",
         "messages",
         "TRL: messages, or prompt and completion if unrolled, since only the completion is trained",
         unrolled="prompt_completion",
         settings=("load with `dataset.with_transform(remove_none_values)` of TRL if rows differ in their members",),
     ),
-    Target(
+    TrainingTarget(
         "axolotl",
         "messages",
         "Axolotl, type chat_template",
@@ -116,14 +116,14 @@ _TARGETS = (
         settings=("type: chat_template", "field_messages: messages", "field_thinking: {field}", "template_thinking_key: {field}"),
         unrolled_settings=("message_field_training: train",),
     ),
-    Target(
+    TrainingTarget(
         "llama-factory",
         "sharegpt",
         "LLaMA-Factory, formatting sharegpt, tags as its template has them",
         settings=("formatting: sharegpt", "columns: messages = conversations, system = system, tools = tools", "template: {template}", "enable_thinking: true"),
         unrolled_settings=("mask_history: true",),
     ),
-    Target(
+    TrainingTarget(
         "verl",
         "verl",
         "verl for reinforcement learning: prompt, ground truth and what the teacher wrote",
@@ -133,10 +133,10 @@ _TARGETS = (
 )  # fmt: skip
 
 FAMILIES: dict[str, Family] = {family.name: family for family in _FAMILIES}
-TARGETS: dict[str, Target] = {target.name: target for target in _TARGETS}
+TARGETS: dict[str, TrainingTarget] = {target.name: target for target in _TARGETS}
 
 
-def target_of(name: str) -> Target:
+def target_of(name: str) -> TrainingTarget:
     """The target of this name; raises UsageError with all names for another one."""
     return _found(TARGETS, name, "target")
 
