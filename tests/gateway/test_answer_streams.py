@@ -10,8 +10,14 @@ import innervoice as iv
 from gateway.harness import BEHIND, HOMES, URLS, Served, body_of, read
 from gateway.upstreams import Answer, BrokenError, Scripted, Wait, frames
 from innervoice.emulator.core import Emulator
+from innervoice.errors import TimedOutError
 from innervoice.frames.sniff import AnyFraming
-from innervoice.gateway.config import GatewayConfig, ServerSettings
+from innervoice.gateway.config import (
+    GatewayConfig,
+    NamedModel,
+    ReasoningLimit,
+    ServerSettings,
+)
 from innervoice.wire.dialects import DIALECTS, dialect_named
 
 ASKED = "What is 15 * 23?"
@@ -33,8 +39,8 @@ def recorded(dialect) -> bytes:
     return reply.body
 
 
-def config(**server):
-    return GatewayConfig(server=ServerSettings(**server))
+def config(models=(), **server):
+    return GatewayConfig(server=ServerSettings(**server), models=models)
 
 
 def serve(http, **server):
@@ -167,3 +173,42 @@ def test_whole_and_streamed_answers_have_the_same_notes(stream):
     codes = {note.code for note in served.reports[-1].notes}
     assert {"part_without_place", "tokens_estimated"} <= codes
     assert read(reply, "openai-chat").usage.output_tokens
+
+
+@pytest.mark.parametrize(
+    ("asked", "sent", "is_noted"),
+    [("low", "low", False), ("high", "high", False), ("max", "high", True)],
+)
+def test_the_limit_of_an_effort(asked, sent, is_noted):
+    """An effort up to the limit goes on as it is; only one above it is limited, and noted."""
+    limited = NamedModel(
+        name="agent", to=(BEHIND["anthropic"],), reasoning=ReasoningLimit(at_most="high")
+    )
+    http = Scripted(Answer(recorded("anthropic")))
+    served = serve(http, models=(limited,))
+    path, body = body_of("anthropic", "agent", [iv.user(ASKED)], stream=True, reasoning=asked)
+    served.ask("POST", path, body)
+
+    assert sent == json.loads(http.requests[-1]["body"])["output_config"]["effort"]
+    codes = {note.code for note in served.reports[-1].notes}
+    assert is_noted == ("effort_limited" in codes)
+
+
+@pytest.mark.parametrize(
+    ("error", "calls"),
+    [
+        (TimedOutError("5 s", "connect"), 2),
+        (TimedOutError("300 s", "idle"), 1),
+        (TimedOutError("600 s", "first byte"), 1),
+    ],
+)
+def test_only_a_connection_that_was_never_there_goes_elsewhere(error, calls):
+    """A model that thinks for too long would be paid twice if another were asked as well."""
+    http = Scripted(error, Answer(recorded("openai-chat")))
+    route = NamedModel(name="agent", to=(BEHIND["anthropic"], BEHIND["openai-chat"]))
+    served = serve(http, models=(route,), retries=0)
+    path, body = body_of("anthropic", "agent", [iv.user(ASKED)], stream=True)
+    reply = served.ask("POST", path, body)
+
+    assert calls == len(http.requests)
+    assert (200 if calls == 2 else 504) == reply.status

@@ -221,3 +221,21 @@ def test_it_is_bounded_in_bytes_and_time():
     now[0] += 10_000
     ask(Client(served, "openai-chat", BEHIND["gemini"], loses=True), "What is 2 + 2?")
     assert 1 == len(grown)
+
+
+@pytest.mark.parametrize(("seconds", "goes_on"), [(899, True), (901, False)])
+def test_what_was_sent_long_ago_is_read_again(seconds, goes_on):
+    """A quarter of an hour after the last step, nothing is taken from the process: the store may have forgotten the turn."""
+    now = [0.0]
+    served = watched()
+    served.gateway.grown = Watched(now=lambda: now[0])
+    client = Client(served, "openai-chat", BEHIND["gemini"], loses=True)
+    ask(client, QUESTION)
+    before = len(served.gateway.grown.ways)
+    now[0] += seconds
+
+    client.history.append(iv.user("What is 2 + 2?"))
+    asyncio.run(client.turn())
+
+    assert goes_on == (len(served.gateway.grown.ways) > before)
+    assert {200} == set(served.upstream.statuses)

@@ -28,7 +28,7 @@ def app_of(shelf, **settings):
 
 
 def call(app, path="/", *, method="GET", query="", headers=None, server=("127.0.0.1", 8809)):
-    """One request with these headers and no others."""
+    """One request with these headers and no others; a list has a name several times."""
     sent = []
 
     async def receive():
@@ -37,7 +37,10 @@ def call(app, path="/", *, method="GET", query="", headers=None, server=("127.0.
     async def send(message):
         sent.append(message)
 
-    raw = [(name.encode(), value.encode()) for name, value in (headers or {}).items()]
+    raw = [
+        (name.encode(), value.encode())
+        for name, value in (headers.items() if isinstance(headers, dict) else headers or ())
+    ]
     scope = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http"}  # fmt: skip
     scope |= {"path": path, "raw_path": path.encode(), "query_string": query.encode(), "root_path": "", "headers": raw, "server": server, "client": ("127.0.0.1", 1)}  # fmt: skip
     asyncio.run(app(scope, receive, send))

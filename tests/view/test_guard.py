@@ -49,6 +49,14 @@ def test_only_its_own_names(app, host, path):
     assert HOSTS[host] == (answer.status != 403)
 
 
+@pytest.mark.parametrize("other", [OWN, "evil.example"])
+def test_a_request_with_two_hosts(app, other):
+    """A proxy may look at one of them, and the viewer at the other."""
+    for hosts in ((OWN, other), (other, OWN)):
+        headers = [*(("host", host) for host in hosts), ("cookie", COOKIE)]
+        assert 403 == call(app, "/api/about", headers=headers).status
+
+
 def test_a_request_without_a_host(app):
     assert 403 == call(app, "/api/about", headers={"cookie": COOKIE}).status
 
