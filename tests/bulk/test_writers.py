@@ -198,6 +198,16 @@ def test_a_turn_that_the_filter_rejects_keeps_its_conversation_out():
     assert [5] == unrolled[""]["n"]
 
 
+def test_a_rejected_conversation_does_not_keep_the_next_one_out():
+    batch = {name: values * 4 for name, values in LAST.items()}
+    batch.update(last=[False, True, False, True], turn=[0, 1, 0, 1], n=[1, 5, 6, 7])
+
+    divided = Divider(parse_filter("n > 2"), recipe("messages"))(batch)
+
+    assert [7] == [n for n, last in zip(divided[""]["n"], divided[""]["last"], strict=True) if last]
+    assert [1, 5] == divided["rejected"]["n"]
+
+
 def test_what_runs_in_other_processes_can_be_pickled():
     divider = Divider(parse_filter("len(answer) > 0"), recipe("trl", "qwen3"))
     again = pickle.loads(pickle.dumps((divider, examples_form(divider.recipe), to("trl"))))
