@@ -180,6 +180,7 @@ async def opened(served, key, answer):
     path, body = body_of("anthropic", BEHIND["anthropic"], [iv.user("hi")], stream=True)
     gone = asyncio.Event()
     headers = {"authorization": f"Bearer {key}"}
+    answer.waits.clear()  # set by an earlier request
     asking = asyncio.ensure_future(served.call("POST", path, body, headers, leaves=gone))
     await asyncio.wait_for(answer.waits.wait(), 5)
     return asking, gone

@@ -64,7 +64,7 @@ def not_found(dialect):
 
 # Kind -> (what is refused in a dialect, the status, what the text says).
 KINDS = {
-    "bad JSON": (lambda _: raised(checked_body, b'{"model": "a",\n}'), 400, "line 2 column 1"),
+    "bad JSON": (lambda _: raised(checked_body, b'{"model":\n"a" 1}'), 400, "line 2 column 5"),
     "no object": (lambda _: raised(checked_body, b"[1]"), 400, "a JSON object, not a list"),
     "too large": (lambda _: raised(checked_body, b" " * 1001), 413, "1000 bytes"),
     "too deep": (lambda _: raised(checked_body, b'{"a":[[[[[[]]]]]]}'), 400, "5 levels deep"),

@@ -96,7 +96,12 @@ class Screen:
         self._ended.set()
         if self._ticker.ident is not None:
             self._ticker.join()
-        self._live.stop()
+        try:
+            self._live.stop()
+        except (
+            IndexError
+        ):  # Ctrl+C came while rich started: it removes a hook that it has not added yet
+            self._console.show_cursor()
         passages = list(self._transcript.passages(self._next))
         lines = [line for passage in passages for line in self._printed(passage)]
         about = closing_lines(self._transcript, self._show, reported_tokens=self._reported_tokens)
