@@ -17,8 +17,9 @@ from innervoice.bulk.stats import stats
 from innervoice.bulk.streaming import split_batch
 from innervoice.bulk.training.examples import to
 from innervoice.errors import UsageError
+from innervoice.plugins import plugin, plugin_names
 
-__all__ = ["MAPS", "split", "steps_for", "steps_named"]
+__all__ = ["MAPS", "split", "step_names", "steps_for", "steps_named"]
 
 
 def split(
@@ -53,13 +54,18 @@ MAPS: dict[str, Callable[..., Step]] = {
 _ALONE = tuple(name for name in MAPS if name not in ("split", "to"))
 
 
+def step_names() -> list[str]:
+    """The names of the steps that need no argument, those of other packages included."""
+    return [*_ALONE, *(name for name in plugin_names("bulk_steps") if name not in MAPS)]
+
+
 def steps_named(names: Iterable[str]) -> list[Step]:
     """The steps of these names, each once, in the order of the names."""
     steps = []
     for name in dict.fromkeys(names):
-        if name not in _ALONE:
-            raise UsageError(f"unknown step {name!r}; there are: {', '.join(_ALONE)}")
-        steps.append(MAPS[name]())
+        if name not in step_names():
+            raise UsageError(f"unknown step {name!r}; there are: {', '.join(step_names())}")
+        steps.append((MAPS.get(name) or plugin("bulk_steps", name))())
     return steps
 
 

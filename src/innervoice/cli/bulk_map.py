@@ -11,7 +11,7 @@ import click
 from innervoice.bulk.dividing import REJECTED, Divider
 from innervoice.bulk.filtering import Filter, parse_filter
 from innervoice.bulk.finding import Finding, find
-from innervoice.bulk.maps import MAPS, steps_for, steps_named
+from innervoice.bulk.maps import step_names, steps_for, steps_named
 from innervoice.bulk.options import ReadOptions
 from innervoice.bulk.rows import schema_columns
 from innervoice.bulk.running import Result, run
@@ -30,7 +30,7 @@ __all__ = ["command", "divided_settings", "map_options", "steps_and_filter", "su
 
 F = TypeVar("F", bound=Callable[..., Any])
 _REDACT = "redact"
-_NAMES = [*(name for name in MAPS if name not in ("split", "to")), _REDACT]
+_NAMES = [*step_names(), _REDACT]
 
 _EPILOG = """\
 \b

@@ -12,6 +12,8 @@ from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 
+from innervoice.plugins import plugin, plugin_names
+
 __all__ = ["Client", "ClientTarget", "clients", "nearest_clients"]
 
 _PLACE = re.compile(r"\{(url|key|model|folder)\}")
@@ -90,8 +92,11 @@ class Client:
 def clients() -> Mapping[str, Client]:
     """Every row, by its id."""
     text = Path(__file__).with_name("clients.toml").read_text("utf-8")
-    rows = tomllib.loads(text)["client"]
-    return {row["id"]: _client(row) for row in rows}
+    rows = {row["id"]: row for row in tomllib.loads(text)["client"]}
+    for name in plugin_names("clients"):
+        for row in plugin("clients", name):
+            rows.setdefault(row["id"], row)
+    return {id_: _client(row) for id_, row in rows.items()}
 
 
 def _client(row: Mapping[str, object]) -> Client:

@@ -13,6 +13,7 @@ import sys
 
 import click
 
+from innervoice.errors import UsageError
 from innervoice.show.visible import visible
 
 __all__ = ["INTERRUPTED", "run"]
@@ -66,6 +67,8 @@ def _status(command: click.Command) -> int:
         error.show(shown)
         click.echo(visible(shown.getvalue()), err=True, nl=False)
         return error.exit_code
+    except UsageError as error:  # such as a plugin that cannot be loaded
+        return _failed(str(error))
     except (click.Abort, KeyboardInterrupt):
         for stream in (sys.stdout, sys.stderr):
             if stream.isatty():

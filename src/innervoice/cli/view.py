@@ -170,9 +170,9 @@ def _joined(paths: list[Path]) -> str:
 
 
 def _formats() -> str:
-    from innervoice.sources.opening import READERS
+    from innervoice.sources.opening import reader_names
 
-    names = [import_module(f"innervoice.sources.{name}").READER.name for name in READERS]
+    names = reader_names()
     return f"It knows {', '.join(names)}."
 
 

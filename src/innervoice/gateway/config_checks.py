@@ -6,6 +6,7 @@ Each problem has its place (`models[2].to[0]`), what was expected and what was r
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Mapping
 from typing import Any, get_args
 from urllib.parse import urlsplit
@@ -32,6 +33,7 @@ from innervoice.gateway.config_upstreams import (
 )
 from innervoice.gateway.names import MODEL_NAME, is_safe, split_name
 from innervoice.gateway.secrets import is_reference
+from innervoice.plugins import plugin_names
 
 __all__ = ["LOOPBACK", "checked_tables", "exposure_problem"]
 
@@ -41,7 +43,14 @@ LOOPBACK = "127.0.0.1"
 _SHORTEST_GATEWAY_KEY = 32
 _ANY = MemberKind("a value", lambda _: True)
 _SECONDS = number("a number of seconds above 0", least=0.001, most=1e9)
-_STORE = r"(?:env:|file:|sqlite:|rediss?://|valkeys?://|postgres(?:ql)?://).+|ram"
+_STORE = re.compile(r"(?:env:|file:|sqlite:|rediss?://|valkeys?://|postgres(?:ql)?://).+|ram")
+
+
+def _is_store(value: str) -> bool:
+    """Whether a text is the address of a store, ours or one of another package."""
+    scheme, colon, rest = value.partition(":")
+    return bool(_STORE.fullmatch(value) or (colon and rest and scheme in plugin_names("stores")))
+
 
 _TOP = {
     "server": MemberKind("a table [server]", lambda value: isinstance(value, dict)),
@@ -53,7 +62,10 @@ _SERVER = {
     "host": text("a host name or an address, such as '127.0.0.1'", r"[A-Za-z0-9._:-]+"),
     "key": text("a reference, 'env:NAME' or 'file:PATH'"),
     "port": number("a port from 0 to 65535", least=0, most=65535, whole=True),
-    "store": text("'ram', 'sqlite:FILE', 'redis://...', 'postgresql://...' or a reference", _STORE),
+    "store": MemberKind(
+        "'ram', 'sqlite:FILE', 'redis://...', 'postgresql://...' or a reference",
+        lambda value: isinstance(value, str) and _is_store(value),
+    ),
     "remember": word("off", "ram", "seals", "full"),
     "keep_days": number("a number of days above 0", least=0.001, most=36_500),
     "keep_most_days": number("a number of days above 0", least=0.001, most=36_500),

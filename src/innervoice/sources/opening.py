@@ -8,13 +8,14 @@ from importlib import import_module
 from pathlib import Path
 
 from innervoice.errors import DecodeError
+from innervoice.plugins import plugin, plugin_names
 from innervoice.sources.beginning import first_values
 from innervoice.sources.conversation import Conversation
 from innervoice.sources.finding import FoundPaths
 from innervoice.sources.reader import NO_HINTS, Data, Entry, Hints, Opened, Reader, Trouble
 from innervoice.wire.json_access import members_of
 
-__all__ = ["READERS", "Source", "open_source", "paths_in", "reader_of"]
+__all__ = ["READERS", "Source", "open_source", "paths_in", "reader_names", "reader_of"]
 
 READERS: tuple[str, ...] = (
     "request_log",
@@ -125,13 +126,20 @@ def paths_in(paths: Iterable[Path]) -> FoundPaths:
     return FoundPaths(paths, reader_of)
 
 
+def reader_names() -> list[str]:
+    """The formats, in words."""
+    return [reader.name for reader in _readers()]
+
+
 def _reader_of(data: Data, beginning: bytes) -> Reader | None:
     return next((reader for reader in _readers() if reader.recognizes(data, beginning)), None)
 
 
 @cache
 def _readers() -> tuple[Reader, ...]:
-    return tuple(import_module(f"innervoice.sources.{name}").READER for name in READERS)
+    """The readers of other packages first: they are for one format each."""
+    others = [plugin("sources", name) for name in plugin_names("sources")]
+    return (*others, *(import_module(f"innervoice.sources.{name}").READER for name in READERS))
 
 
 def _kind_of(beginning: bytes) -> str:

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from innervoice.errors import UsageError
 from innervoice.memory.stores.ram import RamStore
 from innervoice.memory.stores.store import Retention, Store
+from innervoice.plugins import plugin, plugin_names
 
 __all__ = ["open_store"]
 
@@ -16,7 +17,7 @@ _POSTGRES = ("postgres", "postgresql")
 
 
 def open_store(url: str, retention: Retention) -> Store:
-    """Opens `ram`, `sqlite:FILE`, or a server at `redis://`, `rediss://`, `valkey://`, `valkeys://` or `postgres://`.
+    """Opens `ram`, `sqlite:FILE`, a server at `redis://`, `rediss://`, `valkey://`, `valkeys://` or `postgres://`, or a store of another package.
 
     A server that does not respond is noticed when the store is used; an invalid URL, or a missing package, is a `UsageError`.
     """
@@ -27,6 +28,9 @@ def open_store(url: str, retention: Retention) -> Store:
         return _sqlite(rest, retention)
     if colon and rest.startswith("//") and scheme in (*_REDIS, *_POSTGRES):
         return _on_server(scheme, url, retention)
+    if colon and scheme in plugin_names("stores"):
+        store: Store = plugin("stores", scheme)(url, retention)
+        return store
     raise UsageError(
         # The rest of the URL may contain a password.
         "expected a store as ram, sqlite:FILE, redis://HOST, rediss://HOST, valkey://HOST, valkeys://HOST or postgres://HOST/DATABASE, "
