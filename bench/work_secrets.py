@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 from time import process_time
 
-from innervoice.show.secrets import redacted
+from innervoice.privacy.secrets import redacted
 
 # Beginnings of secrets, and runs that nearly are some.
 PIECES = (

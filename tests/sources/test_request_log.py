@@ -20,7 +20,6 @@ from innervoice.emulator.embedded import emulated_client
 from innervoice.emulator.request_log import EmulatorLog
 from innervoice.errors import DecodeError
 from innervoice.gateway.journal import json_line
-from innervoice.show.secrets import redacted
 from innervoice.sources.log_files import LogBounds
 from innervoice.sources.opening import open_source
 from innervoice.sources.request_log_writer import Asked, RequestLog
@@ -30,7 +29,7 @@ SEAL = "RXJyb3I6IG5vdGhpbmcgdG8gc2VlIGhlcmUsIG1vdmUgYWxvbmcu" * 3
 
 
 def logged(place, **options):
-    return RequestLog(place, by="test", redact=redacted, **options)
+    return RequestLog(place, by="test", **options)
 
 
 def files_in(folder):

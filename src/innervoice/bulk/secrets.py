@@ -1,6 +1,6 @@
 """Keys, tokens and passwords in prompts, reasoning and answers: where they are, and, on request, rows without them.
 
-The patterns of secrets are those of `show/secrets.py`. Only their places are kept, never the secrets themselves.
+The patterns of secrets are those of `privacy/secrets.py`. Only their places are kept, never the secrets themselves.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from innervoice.bulk.needs import column, rows_in
 from innervoice.bulk.schema import Batch, Column, Step
-from innervoice.show.secrets import redacted, secrets_in
+from innervoice.privacy.secrets import redacted, secrets_in
 
 __all__ = ["secrets"]
 

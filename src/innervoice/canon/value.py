@@ -2,16 +2,21 @@
 
 A value is frozen, equal to another with the same content, and prints only what differs from its
 defaults. A field named in `hidden` may hold a seal (a signature, an encrypted payload, the wire
-block around it): it is printed by its size, never by its content (invariant I11).
+block around it): it is printed by its size, never by its content (invariant I11). Names, ids and errors
+are printed without what looks like a key or a seal.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import msgspec
 
 __all__ = ["Value"]
+
+_WORDS = frozenset({"text", "content", "arguments", "system"})
+"""Fields with words of people, models and tools, which are printed as they are."""
 
 
 # A value cannot contain itself, so the garbage collector need not look for cycles through them.
@@ -30,9 +35,16 @@ class Value(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
             value = getattr(self, field.name)
             if value == field.default:
                 continue
-            text = size_of(value) if field.name in self.hidden else repr(value)
-            shown.append(f"{field.name}={text}")
+            shown.append(f"{field.name}={self._shown(field.name, value)}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _shown(self, name: str, value: Any) -> str:
+        if name in self.hidden:
+            return size_of(value)
+        if name not in _WORDS and isinstance(value, (str, dict, list)):
+            # An id may carry a seal, and a name or an error a key.
+            value = import_module("innervoice.privacy.redactor").shown_field(name, value)
+        return repr(value)
 
 
 def size_of(value: Any) -> str:

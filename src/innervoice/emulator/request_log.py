@@ -14,7 +14,6 @@ from innervoice.canon.response import Failure, Response
 from innervoice.decoder import StreamDecoder
 from innervoice.emulator.routes import Route
 from innervoice.errors import InnervoiceError
-from innervoice.show.secrets import redacted
 from innervoice.sources.request_log_writer import Asked, LoggedRequest, RequestLog, session_of
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ class EmulatorLog:
     """Follows the replies of an emulator."""
 
     def __init__(self, place: Path, **options: Any) -> None:
-        self._log = RequestLog(place, by="emulator", redact=redacted, **options)
+        self._log = RequestLog(place, by="emulator", **options)
 
     def followed(
         self, route: Route, model: str, headers: Mapping[str, str], body: bytes, reply: Reply

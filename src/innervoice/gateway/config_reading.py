@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-__all__ = ["MemberKind", "Problems", "did_you_mean", "is_shown", "number", "shown", "text", "word"]
+from innervoice.privacy.secrets import may_be_secret
+
+__all__ = ["MemberKind", "Problems", "did_you_mean", "number", "shown", "text", "word"]
 
 
 class MemberKind(NamedTuple):
@@ -92,23 +94,12 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-_SECRET = re.compile(
-    r"(?i:bearer |basic )|(?:sk|pk|rk|xai|gsk|hf|ghp|github_pat|pplx|nvapi|r8|fw|csk|iv)[-_]|AIza|AKIA|ya29\.|eyJ"
-)
-_LONG = re.compile(r"[A-Za-z0-9+=]{24,}")
-
-
-def is_shown(value: str) -> bool:
-    """Whether a text may be shown: it does not look like a secret."""
-    return not (_SECRET.match(value) or _LONG.search(value) or "@" in value)
-
-
 def shown(value: Any) -> str:
     """A value for an error message: texts and numbers as they are, but nothing that may be a secret."""
     match value:
         case str():
             short = value if len(value) <= 60 else value[:60] + "..."
-            return repr(short) if is_shown(value) else f"a text of {len(value)} characters"
+            return repr(short) if not may_be_secret(value) else f"a text of {len(value)} characters"
         case bool():
             return "true" if value else "false"
         case int() | float():
@@ -120,6 +111,6 @@ def shown(value: Any) -> str:
 
 
 def _below(place: str, name: str) -> str:
-    plain = re.fullmatch(r"[\w-]{1,40}", name) and is_shown(name)
+    plain = re.fullmatch(r"[\w-]{1,40}", name) and not may_be_secret(name)
     member = name if plain else shown(name)
     return f"{place}.{member}" if place else member

@@ -15,12 +15,12 @@ from innervoice.gateway.config_reading import (
     MemberKind,
     Problems,
     did_you_mean,
-    is_shown,
     shown,
     text,
     word,
 )
 from innervoice.gateway.secrets import is_reference, secret
+from innervoice.privacy.secrets import CREDENTIALS, may_be_secret
 from innervoice.wire.dialects import DIALECTS
 
 __all__ = [
@@ -54,7 +54,7 @@ _UPSTREAM_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _TENANT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e]*")
-_SECRET_NAME = re.compile(r"key|token|secret|password|auth|cookie|credential", re.IGNORECASE)
+_SECRET_NAME = re.compile(rf"key|auth|{CREDENTIALS}", re.IGNORECASE)
 _BODY_HEADERS = ("host", "content-length", "transfer-encoding", "connection", "content-type")
 
 
@@ -185,7 +185,7 @@ def check_upstream_names(upstreams: Mapping[str, Any], problems: Problems) -> No
 
 def is_owner(name: str) -> bool:
     """Whether a name is valid for a caller."""
-    return bool(_TENANT.fullmatch(name)) and is_shown(name.replace("@", ""))
+    return bool(_TENANT.fullmatch(name)) and not may_be_secret(name.replace("@", ""))
 
 
 def check_keys(

@@ -23,7 +23,7 @@ from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.notes import SENTENCES, Note
 from innervoice.gateway.report import Report
 from innervoice.planning.decisions import Decision
-from innervoice.show.secrets import redacted
+from innervoice.privacy.secrets import redacted
 
 __all__ = ["Journal", "explain", "forget", "json_line", "terminal_line"]
 

@@ -16,7 +16,6 @@ from innervoice.gateway.exchange import GatewayExchange
 from innervoice.gateway.headers import STORE
 from innervoice.gateway.journal import explain
 from innervoice.gateway.report import Report
-from innervoice.show.secrets import redacted
 from innervoice.sources.log_files import LogBounds
 from innervoice.sources.request_log_writer import Asked, LoggedRequest, RequestLog, session_of
 from innervoice.sources.request_records import Level
@@ -81,7 +80,7 @@ class GatewayLog:
     ) -> None:
         self.level = level
         self.folder = folder
-        self._log = RequestLog(folder, by="gateway", redact=redacted, bounds=bounds, say=say)
+        self._log = RequestLog(folder, by="gateway", bounds=bounds, say=say)
         self._open: set[FollowedRequest] = set()
         self._timer: asyncio.TimerHandle | None = None
 

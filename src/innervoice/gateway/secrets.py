@@ -10,7 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from innervoice.errors import UsageError
-from innervoice.gateway.config_reading import is_shown
+from innervoice.privacy.secrets import may_be_secret
 
 __all__ = ["is_reference", "key_bytes_of", "secret", "text_or_secret"]
 
@@ -45,7 +45,7 @@ def _variable(name: str, environ: Mapping[str, str]) -> str:
     if name in environ:
         return environ[name].strip()
     # Someone may have written the key itself after `env:`.
-    if not _VARIABLE.fullmatch(name) or not is_shown(name):
+    if not _VARIABLE.fullmatch(name) or may_be_secret(name):
         raise UsageError("expected the name of an environment variable after 'env:'")
     raise UsageError(f"the environment variable {name} is not set")
 
@@ -57,7 +57,7 @@ def _content(path: Path) -> str:
         reason = error.strerror or type(error).__name__
     except ValueError:
         reason = "it is not text"
-    where = f"the file {path}" if is_shown(path.name) else "the file after 'file:'"
+    where = "the file after 'file:'" if may_be_secret(path.name) else f"the file {path}"
     raise UsageError(f"{where} cannot be read: {reason}")
 
 

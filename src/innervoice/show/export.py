@@ -10,6 +10,7 @@ import json
 from typing import Any, assert_never
 
 from innervoice.canon.response import Response
+from innervoice.privacy.redactor import Redactor, identifier
 from innervoice.show.policy import (
     Answer,
     Block,
@@ -29,6 +30,7 @@ __all__ = ["export", "export_json"]
 
 # These occur only inside JSON strings; escaped, a JSON parser reads the same characters.
 _ESCAPES = {code: f"\\u{code:04x}" for code in [*DANGEROUS, *range(0xD800, 0xE000)]}
+_SCREEN = Redactor("screen")
 _ABOUT_THINKING = {"stopped_inside_thinking": "empty"}
 
 
@@ -58,12 +60,18 @@ def _response(response: Response, show: Policy) -> dict[str, Any]:
     status = response.status
     error = response.error
     about = {
-        "provider": response.provider,
-        "model": response.model,
-        "id": response.id,
+        "provider": _name(response.provider),
+        "model": _name(response.model),
+        "id": identifier(response.id) if response.id else response.id,
         "status": _ABOUT_THINKING.get(status, status) if show == "none" else status,
         "finish_reason": response.finish_reason,
-        "error": _present({"type": error.type, "code": error.code, "message": error.message})
+        "error": _present(
+            {
+                "type": _name(error.type),
+                "code": _name(error.code),
+                "message": _name(error.message),
+            }
+        )
         if error
         else None,
         "usage": _present(
@@ -116,6 +124,10 @@ def _part(item: Item) -> dict[str, Any]:
             return {"type": "remark", "text": item.text}
         case _:
             assert_never(item)
+
+
+def _name(value: Any) -> Any:
+    return _SCREEN.name(value) if isinstance(value, str) else value
 
 
 def _present(members: dict[str, Any]) -> dict[str, Any]:

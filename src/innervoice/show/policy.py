@@ -8,7 +8,7 @@ Every renderer and the logs use the same policies:
   none      nothing about reasoning at all
 
 With the first three, unreadable reasoning (redacted, encrypted, or only counted in the usage) is one line.
-Adjacent reasoning parts are one thought. Seals are never shown.
+Adjacent reasoning parts are one thought. Seals are never shown, and names and errors without keys (`privacy/redactor.py`).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from innervoice.canon.usage import Usage
 from innervoice.canon.value import Value
 from innervoice.canon.views import answer_of, thinking_of
 from innervoice.errors import UsageError
+from innervoice.privacy.redactor import Redactor
 
 __all__ = [
     "Answer",
@@ -46,6 +47,7 @@ __all__ = [
 Policy: TypeAlias = Literal["full", "summary", "length", "none"]
 Showable: TypeAlias = Response | Message | Sequence[Response | Message]
 
+_SCREEN = Redactor("screen")
 _OPENING = 160
 # A sentence has at least a few words: "1." and "e.g." do not end one.
 _SENTENCE = re.compile(r".{20,}?(?:[.!?…](?=\s)|[。！？])")
@@ -297,7 +299,9 @@ class _Calls:
 
     def add(self, part: ToolCall) -> ShownCall:
         self._made += 1
-        call = self._by_id[part.id] = ShownCall(self._made, part.name, part.arguments)
+        call = self._by_id[part.id] = ShownCall(
+            self._made, _SCREEN.name(part.name), _SCREEN.text(part.arguments)
+        )
         return call
 
     def get(self, call_id: str) -> ShownCall | None:
@@ -317,9 +321,9 @@ def _other(part: Part, calls: _Calls) -> Item:
 def _block_kind(part: Part) -> str:
     match part:
         case Media():
-            return part.mime or "media"
+            return _SCREEN.name(part.mime or "media")
         case Opaque(value={"type": str(kind)}):
-            return kind
+            return _SCREEN.name(kind)
         case _:
             return "block"
 
@@ -335,7 +339,7 @@ def _result_text(result: ToolResult) -> str:
 def _remark(response: Response, items: tuple[Item, ...], show: Policy) -> Remark | None:
     if response.error is not None:
         message = response.error.message or response.error.type
-        return Remark(f"interrupted: {message}" if message else "interrupted")
+        return Remark(f"interrupted: {_SCREEN.name(message)}" if message else "interrupted")
     if any(not isinstance(item, Thought) for item in items):
         return None
     status = response.status

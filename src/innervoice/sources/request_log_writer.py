@@ -20,10 +20,11 @@ from typing import Any, NamedTuple
 from innervoice.canon.events import Event
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.response import Response
+from innervoice.privacy.redactor import short_hash
 from innervoice.sources.log_files import LogBounds, LogFiles
 from innervoice.sources.request_chains import RequestChains
 from innervoice.sources.request_growth import GrowthWriter
-from innervoice.sources.request_records import Keeper, Level, short_hash
+from innervoice.sources.request_records import Keeper, Level
 
 __all__ = ["AFFINITY", "FORMAT", "Asked", "LoggedRequest", "RequestLog", "session_of"]
 
@@ -93,14 +94,13 @@ class LoggedRequest:
 
 
 class RequestLog:
-    """The log of one process. `redact` removes keys from texts, `say` is called if the log cannot be written."""
+    """The log of one process. `say` is called if the log cannot be written."""
 
     def __init__(
         self,
         place: Path,
         *,
         by: str,
-        redact: Callable[[str], str],
         bounds: LogBounds | None = None,
         say: Callable[[str], None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
@@ -108,8 +108,8 @@ class RequestLog:
         self._files = LogFiles(place, bounds)
         self._by, self._say, self._clock = by, say, clock
         self._keepers: dict[Level, Keeper] = {
-            "shape": Keeper("shape", redact),
-            "full": Keeper("full", redact),
+            "shape": Keeper("shape"),
+            "full": Keeper("full"),
         }
         self._chains = RequestChains()
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()

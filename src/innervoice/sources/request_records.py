@@ -11,9 +11,7 @@ Members that are not named here are left out: a member that a newer version adds
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from hashlib import blake2b
+from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 from innervoice.canon.blobs import seal_placeholder
@@ -23,26 +21,19 @@ from innervoice.canon.parts import Part
 from innervoice.canon.request import Request
 from innervoice.canon.response import Response
 from innervoice.canon.storage import plain_form
+from innervoice.privacy.redactor import Redactor, identifier, plain_word, short_hash
+from innervoice.privacy.secrets import redacted_name
 
-__all__ = ["MOST_FILLED", "Keeper", "Level", "filler", "short_hash", "with_fillers"]
+__all__ = ["MOST_FILLED", "Keeper", "Level", "filler", "with_fillers"]
 
 Level: TypeAlias = Literal["shape", "full"]
 
-_SIMPLE = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
-_SEALED = re.compile(r"signature|encrypted|redacted|token|secret|password|credential|api_?key", re.IGNORECASE)  # fmt: skip
-"""Names of members that hold private data."""
-_UNBROKEN = re.compile(r"\S{65,}")
-"""Longer than words are: encoded data."""
 _WORD = 40
+_NAME = 200
 _NOT_KEPT = "[not kept] "
 MOST_FILLED = 1_000_000
 _TEXTS = frozenset({"text", "arguments", "content", "system", "description"})
 """Members in which a number of characters may stand for a text."""
-
-
-def short_hash(text: str) -> str:
-    """What tells one text from another, but does not reveal its content."""
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
 def filler(count: int) -> str:
@@ -69,11 +60,11 @@ def with_fillers(value: Any) -> Any:
 
 
 class Keeper:
-    """Makes plain forms at one level; `redact` removes keys from a text."""
+    """Makes plain forms at one level."""
 
-    def __init__(self, level: Level, redact: Callable[[str], str]) -> None:
+    def __init__(self, level: Level) -> None:
         self.level: Level = level
-        self._redact = redact
+        self._redactor = Redactor("log")
         self._is_full = level == "full"
 
     # ---- messages and answers ------------------------------------------------------------------
@@ -95,9 +86,9 @@ class Keeper:
         made |= _named(given, "ended", "finish_reason")
         for name in ("provider", "model", "wire_finish_reason"):
             if isinstance(given.get(name), str):
-                made[name] = self._redact(given[name][:200])
+                made[name] = self._redactor.name(given[name], _NAME)
         if isinstance(given.get("id"), str):
-            made["id"] = _id(given["id"])
+            made["id"] = identifier(given["id"])
         if parts := given.get("parts"):
             made["parts"] = [self._part(part) for part in parts]
         if usage := given.get("usage"):
@@ -113,9 +104,9 @@ class Keeper:
         return made
 
     def _failure(self, error: Mapping[str, Any]) -> dict[str, Any]:
-        made = {name: _short(error[name]) for name in ("type", "code") if error.get(name)}
+        made = {name: self._word(error[name]) for name in ("type", "code") if error.get(name)}
         if self._is_full and isinstance(error.get("message"), str):
-            made["message"] = self._redact(error["message"])
+            made["message"] = self._redactor.name(error["message"])
         return made
 
     def _reasoning(self, report: Mapping[str, Any]) -> dict[str, Any]:
@@ -131,7 +122,7 @@ class Keeper:
     def _note(self, note: Mapping[str, Any]) -> dict[str, Any]:
         made = _named(note, "code", "count")
         if self._is_full and isinstance(note.get("detail"), str):
-            made["detail"] = self._redact(note["detail"])
+            made["detail"] = self._redactor.name(note["detail"])
         return made
 
     # ---- parts ---------------------------------------------------------------------------------
@@ -143,11 +134,11 @@ class Keeper:
             case "text" | "thinking":
                 made["text"] = self.text(part.get("text", ""))
             case "tool_call":
-                made["id"] = _id(part["id"])
-                made["name"] = self._redact(part["name"][:200])
+                made["id"] = identifier(part["id"])
+                made["name"] = self._redactor.name(part["name"], _NAME)
                 made["arguments"] = self.text(part.get("arguments", ""))
             case "tool_result":
-                made["call_id"] = _id(part["call_id"])
+                made["call_id"] = identifier(part["call_id"])
                 made["content"] = self._content(part.get("content", ""))
             case "media":
                 made |= self._media(part)
@@ -159,7 +150,7 @@ class Keeper:
 
     def text(self, text: str) -> str | int:
         """What is kept of a text of people, models or tools."""
-        return self._redact(text) if self._is_full else len(text)
+        return self._redactor.text(text) if self._is_full else len(text)
 
     def _content(self, content: Any) -> Any:
         if isinstance(content, str):
@@ -168,16 +159,15 @@ class Keeper:
 
     def _media(self, part: Mapping[str, Any]) -> dict[str, Any]:
         data, url, name = part.get("data"), part.get("url"), part.get("name")
-        made = _named(part, "mime")
+        made = {"mime": self._word(part["mime"])} if part.get("mime") else {}
         told = []
         if self._is_full and isinstance(name, str):
-            told.append(self._redact(name))
+            told.append(self._redactor.name(name))
         if isinstance(data, str):
             told.append(f"{len(data) * 3 // 4:,} bytes")
         if isinstance(url, str):
-            # The query string of a URL may contain credentials.
-            address = self._redact(url.partition("?")[0])
-            told.append(address if self._is_full and not url.startswith("data:") else "by its URL")
+            is_shown = self._is_full and not url.startswith("data:")
+            told.append(self._redactor.address(url) if is_shown else "by its URL")
         return {**made, "name": ", ".join(told)} if told else made
 
     def _origin(self, origin: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,31 +175,23 @@ class Keeper:
         made = _named(origin, "invented")
         for name in ("provider", "model", "dialect", "scope"):
             if isinstance(origin.get(name), str):
-                made[name] = self._redact(origin[name][:200])
+                made[name] = self._redactor.name(origin[name], _NAME)
         for name in ("item", "led_by"):
             if isinstance(origin.get(name), str):
                 made[name] = f"#{short_hash(origin[name])}"
         if origin.get("markup") is not None:
             markup = origin["markup"] if self._is_full else ()
-            made["markup"] = [[place, self._redact(text)] for place, text in markup]
+            made["markup"] = [[place, self._redactor.text(text)] for place, text in markup]
         if seals := _placeholders(origin.get("block"), origin.get("seals", ())):
             made["block"], made["seals"] = seals
         return made
 
     def _foreign(self, value: Any, name: str = "") -> Any:
         """Another program's JSON: without anything that looks sealed; in shape, only its type."""
-        if not self._is_full:
-            kind = value.get("type") if isinstance(value, dict) else None
-            return {"type": kind} if isinstance(kind, str) and _SIMPLE.fullmatch(kind) else {}
-        if isinstance(value, dict):
-            return {self._redact(str(key)): self._foreign(item, key) for key, item in value.items()}
-        if isinstance(value, list):
-            return [self._foreign(item, name) for item in value]
-        if not isinstance(value, str):
-            return value
-        if value and (_SEALED.search(name) or name == "data" or _UNBROKEN.search(value)):
-            return f"[{len(value)} characters]"
-        return self._redact(value)
+        if self._is_full:
+            return self._redactor.foreign(value, name)
+        kind = plain_word(value.get("type")) if isinstance(value, dict) else None
+        return {"type": kind} if kind else {}
 
     # ---- requests ------------------------------------------------------------------------------
 
@@ -218,13 +200,13 @@ class Keeper:
         names = ("parallel_tool_calls", "max_tokens", "temperature", "top_p", "stream", "dialect")
         plain = plain_form(request.replace(messages=()))
         made = _named(plain, *names)
-        made["model"] = self._redact(request.model[:200])
+        made["model"] = self._redactor.name(request.model, _NAME)
         if request.reasoning is not None:
             made["reasoning"] = plain["reasoning"]
         if request.system is not None:
             made["system"] = self.text(request.system)
         if isinstance(request.tool_choice, str):
-            made["tool_choice"] = _short(request.tool_choice)
+            made["tool_choice"] = self._word(request.tool_choice)
         if self._is_full:
             made |= {
                 name: self._foreign(plain[name], name)
@@ -236,17 +218,20 @@ class Keeper:
         return made
 
     def _tool(self, tool: Mapping[str, Any]) -> dict[str, Any]:
-        made: dict[str, Any] = {"name": self._redact(str(tool.get("name", ""))[:200])}
+        made: dict[str, Any] = {"name": self._redactor.name(str(tool.get("name", "")), _NAME)}
         if self._is_full:
             if isinstance(tool.get("description"), str):
-                made["description"] = self._redact(tool["description"])
+                made["description"] = self._redactor.text(tool["description"])
             if tool.get("parameters") is not None:
                 made["parameters"] = self._foreign(tool["parameters"])
         return made
 
     def name(self, name: str) -> str:
         """A model name that a caller wrote."""
-        return self._redact(name[:200])
+        return self._redactor.name(name, _NAME)
+
+    def _word(self, value: Any) -> Any:
+        return self._redactor.name(value, _WORD) if isinstance(value, str) else value
 
     def report(self, report: dict[str, Any]) -> dict[str, Any]:
         """What is kept of a report, which holds no text anyway: in shape, notes have no details."""
@@ -275,19 +260,10 @@ def _known(value: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _id(text: str) -> str:
-    """An id by which calls and results are matched; some programs put seals into it."""
-    return text if _SIMPLE.fullmatch(text) else f"id-{short_hash(text)}"
-
-
-def _short(value: Any) -> Any:
-    return value[:_WORD] if isinstance(value, str) else value
-
-
 def _numbers(value: Any) -> Any:
     """Counts, and their names."""
     if isinstance(value, dict):
-        kept = {str(name)[:_WORD]: _numbers(item) for name, item in value.items()}
+        kept = {redacted_name(str(name))[:_WORD]: _numbers(item) for name, item in value.items()}
         return {name: item for name, item in kept.items() if item is not None}
     return value if isinstance(value, (int, float)) else None
 

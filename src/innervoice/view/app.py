@@ -18,6 +18,7 @@ from starlette.routing import Route
 from innervoice.canon.jsontext import dump_json
 from innervoice.catalog.lookup import all_hosts, all_model_rows
 from innervoice.errors import DecodeError, InnervoiceError
+from innervoice.privacy.secrets import redacted_name
 from innervoice.show.policy import counted
 from innervoice.show.visible import one_line
 from innervoice.sources.conversation import Conversation
@@ -236,7 +237,7 @@ def _turn(text: str) -> tuple[str, int]:
 
 def _status(status: int) -> Callable[[Request, Exception], Response]:
     def respond(_: Request, error: Exception) -> Response:
-        return _error(status, str(error))
+        return _error(status, redacted_name(str(error)))
 
     return respond
 

@@ -19,10 +19,10 @@ from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.canon.storage import to_json
 from innervoice.errors import UsageError
+from innervoice.privacy.redactor import Redactor, identifier, plain_word
 from innervoice.show import render_markdown
 from innervoice.show.markdown import literal
 from innervoice.show.policy import Policy, check_policy, thought_about
-from innervoice.show.secrets import redacted
 from innervoice.sources.conversation import Turn
 from innervoice.view.assets import PAGE, asset
 from innervoice.view.library import Shelf
@@ -56,6 +56,7 @@ _TYPES: dict[Form, str] = {
     "markdown": "text/markdown; charset=utf-8",
     "json": "application/json",
 }
+_SHARED = Redactor("share")
 _ODD = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -109,7 +110,7 @@ def export_file(shelf: Shelf, id: str, form: str, show: str) -> ExportedFile:  #
         case _:
             raise UsageError(f"form must be one of {', '.join(get_args(Form))}, not {form!r}")
     ending = next(ending for ending, made in _ENDINGS.items() if made == form)
-    name = _ODD.sub("-", redacted(title)).strip("-").lower()[:60].strip("-") or "conversation"
+    name = _ODD.sub("-", _SHARED.name(title)).strip("-").lower()[:60].strip("-") or "conversation"
     return ExportedFile(name + ending, _TYPES[form], data)
 
 
@@ -304,7 +305,7 @@ def _without_secrets(value: Json) -> Json:
     made: Any = value
     match value:
         case str():
-            made = redacted(value)
+            made = _SHARED.text(value)
         case list():
             made = [_without_secrets(item) for item in value]
         case dict():
@@ -331,7 +332,7 @@ def messages_for_file(messages: Iterable[Message], show: Policy) -> list[Message
 
 
 def _with_numbered_calls(messages: list[Message]) -> list[Message]:
-    """The messages with calls and results that are matched by numbers: some programs put seals into ids."""
+    """The messages with calls and results that are matched by numbers: nobody needs the ids of another's account."""
     numbers: dict[str, str] = {}
 
     def numbered(part: Part) -> Part:
@@ -360,7 +361,7 @@ def turn_for_file(turn: Turn) -> Response | Message:
         return turn.message.replace(parts=parts, origin=None)
     error = turn.answer.error
     if error is not None and error.message:
-        error = error.replace(message=redacted(error.message))
+        error = error.replace(message=_SHARED.name(error.message))
     return turn.answer.replace(parts=parts, error=error, alternatives=(), origin=None)
 
 
@@ -379,27 +380,41 @@ def _part(part: Any, show: Policy) -> Part:
             thoughts = thought_about([part], show)
             text = part.text if show == "full" else "".join(thought.text for thought in thoughts)
             form = part.form if text or not part.text else "hidden"
-            made: Part = part.replace(text=redacted(text), form=form, origin=_origin(part.origin))
+            made: Part = part.replace(
+                text=_SHARED.text(text), form=form, origin=_origin(part.origin)
+            )
         case Text():
-            made = part.replace(text=redacted(part.text), origin=_origin(part.origin))
+            made = part.replace(text=_SHARED.text(part.text), origin=_origin(part.origin))
         case ToolCall():
             made = part.replace(
-                name=redacted(part.name),
-                arguments=redacted(part.arguments),
+                id=identifier(part.id),
+                name=_SHARED.name(part.name),
+                arguments=_SHARED.text(part.arguments),
                 origin=_origin(part.origin),
             )
         case ToolResult(content=str(content)):
-            made = part.replace(content=redacted(content), origin=_origin(part.origin))
+            made = part.replace(
+                call_id=identifier(part.call_id),
+                content=_SHARED.text(content),
+                origin=_origin(part.origin),
+            )
         case ToolResult(content=content):
             inner = tuple(_part(item, show) for item in content)
-            made = part.replace(content=inner, origin=_origin(part.origin))
+            made = part.replace(
+                call_id=identifier(part.call_id), content=inner, origin=_origin(part.origin)
+            )
         case Media():
-            url = None if part.url is None else redacted(part.url)
-            name = None if part.name is None else redacted(part.name)
-            made = part.replace(url=url, name=name, origin=_origin(part.origin))
+            # A URL that holds its data is a file, like `data`.
+            is_file = part.url is None or part.url.startswith("data:")
+            made = part.replace(
+                mime=_name(part.mime),
+                url=part.url if is_file else _SHARED.address(part.url or ""),
+                name=_name(part.name),
+                origin=_origin(part.origin),
+            )
         case Opaque():
-            kind = part.value.get("type") if isinstance(part.value, dict) else None
-            named = {"type": kind} if isinstance(kind, str) else {}
+            kind = plain_word(part.value.get("type")) if isinstance(part.value, dict) else None
+            named = {"type": kind} if kind else {}
             made = Opaque({**named, "innervoice": _LEFT_OUT}, complete=part.complete)
     return made
 
@@ -408,7 +423,13 @@ def _origin(origin: Origin | None) -> Origin | None:
     """The origin, in names alone; markup has characters of the text and positions, which change where something was removed."""
     if origin is None:
         return None
-    return Origin(provider=origin.provider, model=origin.model, dialect=origin.dialect)
+    return Origin(
+        provider=_name(origin.provider), model=_name(origin.model), dialect=_name(origin.dialect)
+    )
+
+
+def _name(text: str | None) -> str | None:
+    return None if text is None else _SHARED.name(text)
 
 
 # ---- The modules of the page -> one script, for a file that loads nothing.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from hashlib import sha256
 
+from innervoice.privacy.redactor import identifier
 from innervoice.sources.reader import Entry
 
 __all__ = ["entry_id", "full_id", "split_id"]
@@ -19,7 +20,7 @@ def full_id(source_id: str, entry: Entry) -> str:
 
 def entry_id(entry: Entry) -> str:
     """The second half: the source's own id if it is safe, otherwise a hash of it."""
-    if _PLAIN.fullmatch(entry.id):
+    if _PLAIN.fullmatch(entry.id) and identifier(entry.id) == entry.id:
         return entry.id
     return "~" + sha256(entry.id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

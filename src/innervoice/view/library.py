@@ -15,6 +15,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.errors import InnervoiceError, UsageError
+from innervoice.privacy.secrets import redacted_name
 from innervoice.show.visible import one_line, visible
 from innervoice.sources.conversation import Conversation
 from innervoice.sources.opening import Source, open_source
@@ -142,7 +143,7 @@ class Shelf:
             conversation = self.conversation(id)
             head = Head(
                 id=full_id(source_id, entry),
-                title=one_line(conversation.title or entry.title or entry.id),
+                title=one_line(conversation.title or entry.title or redacted_name(entry.id)),
                 source=self._item(source_id),
                 lanes=_lanes(source_id, source.entries, entry),
                 facts=head_facts(conversation),
@@ -243,7 +244,7 @@ def _lanes(source_id: str, entries: Sequence[Entry], shown: Entry) -> list[Threa
     return [
         ThreadRow(
             id=by_id[entry.id],
-            title=one_line(entry.title or entry.id),
+            title=one_line(entry.title or redacted_name(entry.id)),
             parent=by_id.get(entry.parent) if entry.parent else None,
             facts=_lane_facts(entry),
         )

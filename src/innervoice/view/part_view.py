@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Thinking, ToolCall, ToolResult
+from innervoice.privacy.redactor import Redactor
 from innervoice.show.lines import line_of
 from innervoice.show.policy import Answer, Block, Item, Result, ShownCall, Thought, counted, view_of
-from innervoice.show.secrets import redacted
 from innervoice.show.visible import one_line, visible
 from innervoice.view.row_types import Fact
 from innervoice.view.wording import fact, size
@@ -26,12 +26,14 @@ __all__ = [
     "indented",
     "is_reasoning",
     "media_facts",
+    "name_line",
     "opening_of",
     "part_text",
     "result_facts",
     "shown_item",
 ]
 
+_SCREEN = Redactor("screen")
 _FIRST = 160
 _LONGEST_READ = 20_000
 """Characters of arguments that are read for a title."""
@@ -96,7 +98,12 @@ def block_title(item: Item | None) -> str:
 
 def call_title(call: ToolCall) -> str:
     """A call in the usual notation: `read_file(path="a.py")`."""
-    return f"{one_line(call.name, 60)}({one_line(_arguments(call.arguments), 80)})"
+    return f"{name_line(call.name, 60)}({one_line(_arguments(call.arguments), 80)})"
+
+
+def name_line(name: str, limit: int) -> str:
+    """A name that a model or a file gave, on one line."""
+    return one_line(_SCREEN.name(name[:4000]), limit)
 
 
 def _arguments(text: str) -> str:
@@ -133,7 +140,7 @@ def media_facts(part: Media) -> Iterator[Fact]:
     if part.data:
         yield fact(size(len(part.data) * 3 // 4))
     if part.url and not part.url.startswith("data:"):
-        yield fact("by URL", redacted(part.url[:1000]))
+        yield fact("by URL", _SCREEN.address(part.url[:4000]))
 
 
 def image_of(part: Part) -> str | None:

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import NamedTuple, TypeAlias
 
 from innervoice.errors import InnervoiceError
+from innervoice.privacy.secrets import redacted_name
 from innervoice.show.policy import counted
 from innervoice.show.visible import one_line
 from innervoice.sources.finding import FoundPaths
@@ -238,7 +239,7 @@ class Listing:
         try:
             source = self._open_source(place.id)
         except InnervoiceError as error:
-            return item | {"problem": one_line(str(error), 500)}
+            return item | {"problem": one_line(redacted_name(str(error)), 500)}
         except OSError as error:
             return item | {"problem": f"It cannot be read: {error.strerror or error}."}
         return item_of(place.id, place.shown, source, place.changed)

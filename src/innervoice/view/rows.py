@@ -30,7 +30,6 @@ from innervoice.show.policy import (
     counted,
     view_of,
 )
-from innervoice.show.visible import one_line
 from innervoice.sources.conversation import Conversation, Turn
 from innervoice.view.emptiness import why_empty, why_no_thought
 from innervoice.view.part_view import (
@@ -40,6 +39,7 @@ from innervoice.view.part_view import (
     image_of,
     is_reasoning,
     media_facts,
+    name_line,
     opening_of,
     part_text,
     result_facts,
@@ -211,9 +211,9 @@ class _Timeline:
             case ToolResult():
                 call = self._calls.get(part.call_id)
                 word = "error from" if part.error else "result of"
-                return "result", f"{word} {(one_line(call.name, 80) if call else '') or 'a call'}"
+                return "result", f"{word} {(name_line(call.name, 80) if call else '') or 'a call'}"
             case Media():
-                return "media", one_line(part.name or part.mime or "media", 80)
+                return "media", name_line(part.name or part.mime or "media", 80)
             case Opaque():
                 return "opaque", block_title(item)
 

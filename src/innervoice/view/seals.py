@@ -18,14 +18,14 @@ from innervoice.errors import InnervoiceError
 from innervoice.planning.decisions import Decision
 from innervoice.planning.plan import planned
 from innervoice.planning.recover import recover
-from innervoice.show.secrets import redacted
+from innervoice.privacy.redactor import Redactor, sealed_values
 from innervoice.show.visible import one_line
 from innervoice.sources.conversation import Conversation
 from innervoice.view.row_types import Badge
 from innervoice.view.sending import Sent, model_of, next_sent, request_for, sent_before
 from innervoice.view.wording import size
 
-__all__ = ["Seals", "sealed_values"]
+__all__ = ["Seals"]
 
 
 class _Writer(NamedTuple):
@@ -51,17 +51,6 @@ class _Checked(NamedTuple):
     first_dead: int | None
 
 
-def sealed_values(part: Part) -> Iterator[tuple[str, Any]]:
-    """The seals of a part: their paths in its wire block, and their values."""
-    origin = part.origin
-    for path in origin.seals if origin else ():
-        value: Any = origin.block if origin else None
-        for name in path.split("."):
-            value = value.get(name) if isinstance(value, dict) else None
-        if value:
-            yield path, value
-
-
 class Seals:
     """The badges of one conversation; each writer's plan is made once, on first use."""
 
@@ -85,7 +74,9 @@ class Seals:
         data = "".join(seal.hash for seal in known).encode()
         writer = _writer(part.origin)
         state, why = self._state(turn, position, part, writer)
-        who = one_line(f"by {writer.provider or writer.model or 'an unknown provider'}", 60)
+        who = one_line(
+            f"by {_SCREEN.name(writer.provider or writer.model or 'an unknown provider')}", 60
+        )
         return [
             {
                 "state": state,
@@ -223,7 +214,7 @@ class Seals:
         # Each costs a plan; a refusal long ago adds nothing to later ones.
         for number, text in told[-_MOST_REFUSALS:]:
             for refused in self._turns_refused(number, text):
-                yield refused, one_line(redacted(text[:1000]), 200)
+                yield refused, one_line(_SCREEN.name(text[:4000]), 200)
 
     def _turns_refused(self, turn: int, refusal: str) -> Iterator[int]:
         """The turns that a request must leave out after a refusal."""
@@ -246,6 +237,7 @@ class Seals:
                 yield number
 
 
+_SCREEN = Redactor("screen")
 _RECOVERED = "recovered_after_refusal"
 _MOST_REFUSALS = 20
 _UNBOUND = "It is bound to everything before it; the source does not say what that was when it was written."

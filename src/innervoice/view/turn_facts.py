@@ -7,7 +7,6 @@ from typing import Literal
 
 from innervoice.canon.notes import SENTENCES
 from innervoice.canon.response import Response, Status
-from innervoice.show.secrets import redacted
 from innervoice.sources.conversation import Mark, Turn
 from innervoice.view.row_types import Fact
 from innervoice.view.totals import Prices, token_facts
@@ -88,8 +87,7 @@ def turn_notes(turn: Turn) -> list[Fact]:
     return [
         fact(
             note.code + (f" ×{note.count}" if note.count > 1 else ""),
-            SENTENCES.get(note.code, "")
-            + (f" ({redacted(note.detail[:400])})" if note.detail else ""),
+            SENTENCES.get(note.code, "") + (f" ({note.detail[:4000]})" if note.detail else ""),
         )
         for note in (turn.answer.notes if turn.answer else ())
     ]

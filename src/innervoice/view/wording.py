@@ -4,33 +4,35 @@ from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Literal
 
+from innervoice.privacy.redactor import Redactor, size
 from innervoice.show.visible import one_line
 from innervoice.view.row_types import Fact
 
 __all__ = ["dollars", "duration", "fact", "moment", "share", "size"]
 
 _WHY = 600
+_LOOKED_AT = 8 * _WHY
+"""How many characters of a text are examined; the rest could not be shown."""
+_SCREEN = Redactor("screen")
+
+
+@lru_cache(maxsize=4096)
+def _line(text: str, limit: int) -> str:
+    # The same few facts stand at most rows.
+    return one_line(_SCREEN.name(text[:_LOOKED_AT]), limit)
 
 
 def fact(label: str, why: str = "", tone: Literal["good", "warn", "bad"] | None = None) -> Fact:
-    """A label with its sentence, both on one line and sanitized."""
-    made: Fact = {"label": one_line(label, 120)}
+    """A label with its sentence, both on one line, sanitized, and without what is private."""
+    made: Fact = {"label": _line(label, 120)}
     if why:
-        made["why"] = one_line(why, _WHY)
+        made["why"] = _line(why, _WHY)
     if tone:
         made["tone"] = tone
     return made
-
-
-def size(count: int) -> str:
-    """A number of bytes."""
-    if count < 1000:
-        return f"{count} byte{'' if count == 1 else 's'}"
-    if count < 1_000_000:
-        return f"{count / 1000:.3g} kB" if count < 99_950 else f"{count / 1000:.0f} kB"
-    return f"{count / 1_000_000:.1f} MB"
 
 
 def duration(seconds: float) -> str:

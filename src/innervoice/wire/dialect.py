@@ -184,6 +184,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     """The same of a frame that ends a stream in another way."""
     closing: bytes = b""
     """The frame that clients wait for behind the end of an answer."""
+    seals: tuple[str, ...] = ()
+    """The members of its blocks that hold seals, at whatever depth; `id` and `data` do so in some blocks only."""
     id_start: str = ""
     """What a server's ids of answers begin with."""
     inline_reasoning: bool = False

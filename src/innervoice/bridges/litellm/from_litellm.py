@@ -21,6 +21,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.errors import UsageError
+from innervoice.privacy.redactor import SEAL_IN_ID
 from innervoice.wire.anthropic.write import write_part
 from innervoice.wire.chat.serve import read_request
 from innervoice.wire.json_access import as_dict, as_list
@@ -40,8 +41,6 @@ _SPOKEN = (
     "prefix",
 )
 """Members of an assistant message that OpenAI's chat format also has."""
-_THOUGHT = "__thought__"
-"""litellm appends the signature of a tool call to its id, after this separator."""
 _CHAT = ("openai-chat", "mistral")
 """Dialects that accept OpenAI's content blocks unchanged."""
 _DATA_URL = re.compile(r"data:([^;,]*)[^,]*;base64,(.*)", re.DOTALL)
@@ -90,7 +89,7 @@ def _message(message: Any, dialect: str) -> Message:
         return _turn(message, dialect)
     known = {name: value for name, value in message.items() if name != "cache_control"}
     if isinstance(known.get("tool_call_id"), str):
-        known["tool_call_id"] = known["tool_call_id"].partition(_THOUGHT)[0]
+        known["tool_call_id"] = known["tool_call_id"].partition(SEAL_IN_ID)[0]
     read = _as_chat(known)
     if dialect in _CHAT:
         return read
@@ -277,7 +276,7 @@ def _bare_call(call: dict[str, Any]) -> dict[str, Any]:
     left_out = ("provider_specific_fields", "index")
     bare = {name: value for name, value in call.items() if name not in left_out}
     if isinstance(bare.get("id"), str):
-        bare["id"] = bare["id"].partition(_THOUGHT)[0]
+        bare["id"] = bare["id"].partition(SEAL_IN_ID)[0]
     return bare
 
 
@@ -287,7 +286,7 @@ def _signature_of(call: dict[str, Any], dialect: str) -> str | None:
         # Gemini's own OpenAI-compatible API has it here, and so do the programs that were written for it.
         google = as_dict(as_dict(call.get("extra_content")).get("google"))
         signature = google.get("thought_signature")
-    hidden = str(call.get("id") or "").partition(_THOUGHT)[2]
+    hidden = str(call.get("id") or "").partition(SEAL_IN_ID)[2]
     return signature if isinstance(signature, str) else hidden or None
 
 

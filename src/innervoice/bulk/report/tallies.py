@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from innervoice.bulk.needs import rows_in
 from innervoice.bulk.schema import Batch
-from innervoice.show.secrets import redacted
+from innervoice.privacy.secrets import redacted
 from innervoice.show.visible import visible
 
 __all__ = [

@@ -87,6 +87,7 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
+    seals=("signature", "data"),
     code=Code(
         reader="read:AnthropicReader",
         answer_writer="answer:AnthropicWriter",

@@ -57,6 +57,7 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     turn_of=turn_of,
     thinks_visibly=True,
+    seals=("signature", "data", "thought_signature"),
     code=Code(
         reader="read:ChatReader",
         answer_writer="answer:ChatWriter",

@@ -73,6 +73,7 @@ DIALECT = Dialect(
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
     last_mark=b"messageStop",
+    seals=("signature", "redactedContent"),
     code=Code(
         reader="read:ConverseReader",
         answer_writer="answer:ConverseWriter",

@@ -73,6 +73,7 @@ DIALECT = Dialect(
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
     last_mark=b'"finishReason"',
+    seals=("thoughtSignature",),
     code=Code(
         reader="read:GeminiReader",
         answer_writer="answer:GeminiWriter",

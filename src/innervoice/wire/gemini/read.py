@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.usage import Usage
+from innervoice.wire.gemini import DIALECT
 from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text
 from innervoice.wire.protocol import Context, Reader, Slot
 
@@ -26,7 +27,7 @@ __all__ = ["SOURCES", "GeminiReader", "wire_chunk", "wire_part"]
 
 _MEMBERS = {"candidates", "usageMetadata", "modelVersion", "responseId", "promptFeedback"}
 _PART_MEMBERS = {"text", "thought", "thoughtSignature", "functionCall", "inlineData"}
-_SEAL = ("thoughtSignature",)
+_SEAL = DIALECT.seals
 _PLAIN = {"text", "thought"}
 _EMPTY = {"text": ""}
 _TRIVIAL = {"text": {"text"}, "thinking": _PLAIN}

@@ -65,6 +65,7 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
+    seals=("signature", "continuation_token"),
     code=Code(
         reader="read:InteractionsReader",
         answer_writer="answer:InteractionsWriter",

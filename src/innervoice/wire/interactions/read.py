@@ -25,7 +25,6 @@ from innervoice.wire.protocol import Context, Reader, Slot
 __all__ = ["InteractionsReader"]
 
 _RUNNING = ("in_progress", "queued")
-_SEALS = ("signature",)
 _PLAIN = {"type", "text"}
 _CONTINUATION = "continuation_token"
 
@@ -162,7 +161,7 @@ class InteractionsReader(Reader):
         self.whole(thought, Thinking("", thought.form, complete=False, origin=begun))
 
     def _thought(self, block: dict[str, Any], text: str, *, complete: bool) -> Thinking:
-        seals = _SEALS if complete and block.get("signature") else ()
+        seals = ("signature",) if complete and block.get("signature") else ()
         origin = self.origin(block, seals)
         return Thinking(text, "summary" if text else "hidden", complete, origin)
 

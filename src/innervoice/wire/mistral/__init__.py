@@ -41,6 +41,7 @@ DIALECT = Dialect(
     thinks_visibly=True,
     closing=b"data: [DONE]\n\n",
     last_mark=b"[DONE]",
+    seals=("signature",),
     code=Code(
         reader="read:MistralReader",
         answer_writer="answer:MistralWriter",

@@ -68,6 +68,7 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
+    seals=("id", "encrypted_content"),
     code=Code(
         reader="read:ResponsesReader",
         answer_writer="answer:ResponsesWriter",

@@ -13,13 +13,13 @@ from typing import Any
 from innervoice.canon.parts import Form, Opaque, Part, Text, Thinking, ToolCall
 from innervoice.wire.json_access import arguments_of, as_dict, as_list, as_text
 from innervoice.wire.protocol import Reader, Slot
+from innervoice.wire.responses import DIALECT
 
 __all__ = ["Item", "Leaders", "text_of"]
 
 _KINDS = {"reasoning": "thinking", "message": "text"}
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 _CALL = {"id", "type", "status", "call_id", "name", *_CALLS.values()}  # what every call has
-_SEALS = ("id", "encrypted_content")
 # Where an item keeps its entries, the part they are, and the member with the text.
 _SUMMARY, _CONTENT = "summary", "content"
 
@@ -248,7 +248,7 @@ class Item:
     ) -> Thinking:
         item = self.item
         sealed = complete and first and self.type == "reasoning"
-        seals = tuple([member for member in _SEALS if item.get(member)]) if sealed else ()
+        seals = tuple([member for member in DIALECT.seals if item.get(member)]) if sealed else ()
         origin = reader.origin(item if first else None, seals, item=self.name)
         return Thinking(text, form if text else "hidden", complete, origin)
 

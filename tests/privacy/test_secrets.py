@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innervoice.show.secrets import redacted, secrets_in
+from innervoice.privacy.secrets import redacted, secrets_in
 from show.hostile import hostile
 
 MIXED = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7"

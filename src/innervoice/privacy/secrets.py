@@ -1,7 +1,7 @@
 """Finds what looks like a key, a token or a seal in a text, and removes it.
 
-One list for everything that shows other people's texts: exports of the viewer, the log lines and explanations of the gateway. Each pattern starts at the
-beginning of a word and never backtracks; so any text is searched in time proportional to its length.
+One list for everything that shows other people's texts. Each pattern starts at the beginning of a word and never backtracks; so any text
+is searched in time proportional to its length. Whole values are shown by `redactor.py`, which uses this list for their texts.
 """
 
 from __future__ import annotations
@@ -10,7 +10,22 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-__all__ = ["Secret", "redacted", "secrets_in"]
+__all__ = [
+    "CREDENTIALS",
+    "SEALS",
+    "Secret",
+    "may_be_secret",
+    "redacted",
+    "redacted_name",
+    "secrets_in",
+]
+
+CREDENTIALS = (
+    r"(?:api|access|private)[_-]?key|secret|token|passw(?:or)?d|credentials?|authorization|cookie"
+)
+"""Words in the names of members that hold what opens an account."""
+SEALS = r"signature|encrypted|redacted"
+"""Words in the names of members that hold what only a provider can read."""
 
 _BODY = r"[A-Za-z0-9_.~-]"
 _WORD_START = r"(?<![A-Za-z0-9_-])"
@@ -29,8 +44,7 @@ _VALUE = re.compile(
     r"""(?P<name>[:=][ \t]{0,3}(?:\\?["'])?)(?P<value>[A-Za-z0-9+/_.~%$!-]{8,}=*)"""
 )
 _NAME = re.compile(
-    r"""(?:api[_-]?key|access[_-]?key|secret|token|password|passwd|credentials?|signature|encrypted_content)\\?["']?[ \t]{0,3}\Z""",
-    re.IGNORECASE,
+    rf"""(?:{CREDENTIALS}|(?:{SEALS})(?:_?content|_?data)?)\\?["']?[ \t]{{0,3}}\Z""", re.IGNORECASE
 )
 _LONGEST_NAME = 40
 _SCHEME = re.compile(
@@ -38,6 +52,9 @@ _SCHEME = re.compile(
     re.IGNORECASE,
 )
 _IN_URL = re.compile(r"(?P<name>://[^\s/:@?#]{0,100}:)(?P<value>[^\s/:@]{3,200})(?=@)")
+
+_BEGINNING = re.compile(rf"(?i:bearer |basic )|(?:{_SURE}|{_LIKELY})")
+_LONG_SETTING = re.compile(r"[A-Za-z0-9+=]{24,}")
 
 _RUN = re.compile(r"[A-Za-z0-9+/=_.~-]{12,}")
 _LONG = re.compile(r"[A-Za-z0-9+]{32,}")
@@ -100,6 +117,16 @@ def redacted(text: str, *, wary: bool = False) -> str:
     return _RUN.sub(_unless_plain, text) if wary else text
 
 
+def redacted_name(text: str) -> str:
+    """The same for a name or a message: there, a run of letters and digits that no word has is a seal as well."""
+    return _RUN.sub(_unless_words, redacted(text))
+
+
+def may_be_secret(text: str) -> bool:
+    """Whether a setting may be a secret: it begins like a key, or is longer than names are."""
+    return bool(_BEGINNING.match(text) or _LONG_SETTING.search(text) or "@" in text)
+
+
 def _placeholder(length: int) -> str:
     return f"[redacted, {length} characters]"
 
@@ -126,10 +153,17 @@ def _is_value(value: str) -> bool:
 def _unless_plain(found: re.Match[str]) -> str:
     """Whether a run of characters is not a name: it is too long for a word, or too mixed for words."""
     run = found[0]
-    is_secret = _LONG.search(run) or any(
-        map(_is_mixed, (*_LONG_WITH_SLASHES.findall(run), *_LONG_WITH_ALL.findall(run)))
-    )
-    return _placeholder(len(run)) if is_secret else run
+    return _placeholder(len(run)) if _LONG.search(run) or _is_coded(run) else run
+
+
+def _unless_words(found: re.Match[str]) -> str:
+    run = found[0]
+    return _placeholder(len(run)) if _is_coded(run) else run
+
+
+def _is_coded(run: str) -> bool:
+    """Whether a part of a run is too long and too mixed for words."""
+    return any(map(_is_mixed, (*_LONG_WITH_SLASHES.findall(run), *_LONG_WITH_ALL.findall(run))))
 
 
 def _is_mixed(text: str) -> bool:
@@ -150,7 +184,18 @@ _PATTERNS: tuple[_Pattern, ...] = (
         _VALUE,
         "value",
         _is_named,
-        ("key", "secret", "token", "passw", "credential", "signature", "encrypted_content"),
+        (
+            "key",
+            "secret",
+            "token",
+            "passw",
+            "credential",
+            "authorization",
+            "cookie",
+            "signature",
+            "encrypted",
+            "redacted",
+        ),
     ),
     _Pattern("password in a URL", _IN_URL, "value", _has_value, ("://",)),
     _Pattern("seal", _SEAL, 0, lambda found: _is_mixed(found[0])),
