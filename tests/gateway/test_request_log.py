@@ -13,8 +13,8 @@ from gateway.harness import BEHIND, QUESTION, Client, Served, body_of
 from gateway.upstreams import Answer, Scripted, Wait
 from innervoice.gateway.config import GatewayConfig, ServerSettings
 from innervoice.gateway.request_log import GatewayLog
-from innervoice.sources.log_files import LogBounds
 from innervoice.sources.opening import open_source
+from innervoice.sources.request_log.files import LogBounds
 
 SOURCE = str(Path(iv.__file__).parent)
 

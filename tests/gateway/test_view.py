@@ -15,7 +15,7 @@ from innervoice.gateway.request_log import GatewayLog
 from innervoice.gateway.viewing import is_view
 from innervoice.memory.sealed_store import SealedStore
 from innervoice.memory.stores.ram import RamStore
-from innervoice.sources.log_files import LogBounds
+from innervoice.sources.request_log.files import LogBounds
 
 GATEWAY_KEY = b"g" * 32
 HERE = {"host": "127.0.0.1:8807"}

@@ -20,9 +20,9 @@ from innervoice.emulator.embedded import emulated_client
 from innervoice.emulator.request_log import EmulatorLog
 from innervoice.errors import DecodeError
 from innervoice.gateway.journal import json_line
-from innervoice.sources.log_files import LogBounds
 from innervoice.sources.opening import open_source
-from innervoice.sources.request_log_writer import Asked, RequestLog
+from innervoice.sources.request_log.files import LogBounds
+from innervoice.sources.request_log.write import Asked, RequestLog
 
 KEY = "sk-ant-api03-Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MA"
 SEAL = "RXJyb3I6IG5vdGhpbmcgdG8gc2VlIGhlcmUsIG1vdmUgYWxvbmcu" * 3

@@ -37,7 +37,7 @@ OTHER_MEANINGS = {
     "emulator/chat.py": {"anthropic"},
     "sessions/langchain.py": {"gemini"},
     # types of messages, and the AI SDK's names of providers
-    "sources/gemini_turns.py": {"gemini"},
+    "sources/gemini_cli.py": {"gemini"},
     "sources/opencode_turns.py": {"anthropic"},
     # inline formats, called after the model family that writes them
     "inline/formats.py": {"cohere", "mistral"},

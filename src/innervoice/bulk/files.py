@@ -6,13 +6,14 @@ import glob
 import gzip
 import os
 import re
+import sys
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from innervoice.bulk.standard_input import standard_input
 from innervoice.errors import UsageError
 
 __all__ = [
@@ -20,9 +21,11 @@ __all__ = [
     "FORMATS",
     "STANDARD_INPUT",
     "InputFile",
+    "RepeatedInput",
     "input_files",
     "is_address",
     "open_file",
+    "standard_input",
     "with_arrow",
 ]
 
@@ -186,3 +189,65 @@ def with_arrow(what: str) -> Any:
         return import_module("pyarrow")
     except ModuleNotFoundError:
         raise UsageError(f'{what} needs pyarrow: pip install "innervoice[bulk]"') from None
+
+
+# Standard input, which can be read again from the start as long as little of it was read: first for a sample, then
+# for good.
+
+
+_MOST = 128_000_000
+
+
+class RepeatedInput:
+    """Lines of a stream; lines that were read are kept until there are too many, or the last pass begins."""
+
+    def __init__(self, stream: BinaryIO, most: int = _MOST) -> None:
+        self._stream = stream
+        self._most = most
+        self._kept: deque[bytes] | None = deque()
+        self._size = 0
+        self._again: Iterator[bytes] = iter(())
+
+    def restart(self) -> None:
+        """Begins again with the first line."""
+        if self._kept is None:
+            raise UsageError("standard input can be read only once; write it to a file")
+        self._again = iter(list(self._kept))
+
+    def release(self) -> None:
+        """Begins the last pass, which keeps nothing any more."""
+        self.restart()
+        kept, self._kept = self._kept or deque(), None
+        self._again = iter(lambda: kept.popleft() if kept else b"", b"")
+
+    def readline(self) -> bytes:
+        """The next line; empty at the end."""
+        for line in self._again:
+            return line
+        line = self._stream.readline()
+        if self._kept is not None and line:
+            self._kept.append(line)
+            self._size += len(line)
+            if self._size > self._most:
+                self._kept = None
+        return line
+
+    def close(self) -> None:
+        """Does nothing: standard input is not ours to close."""
+
+
+_own: list[RepeatedInput] = []
+
+
+def standard_input(*, is_last: bool = False) -> RepeatedInput:
+    """Standard input from its first line; `is_last` says that it will not be requested again."""
+    if not _own:
+        if sys.stdin is None:
+            raise UsageError("standard input is closed; name a file")
+        _own.append(RepeatedInput(sys.stdin.buffer))
+    stream = _own[0]
+    if is_last:
+        stream.release()
+    else:
+        stream.restart()
+    return stream

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -10,15 +12,18 @@ from innervoice.bulk.answers import answers_in
 from innervoice.bulk.fast_split import TextSplitter
 from innervoice.bulk.files import STANDARD_INPUT, InputFile, input_files
 from innervoice.bulk.layouts import Layout, find_layout
-from innervoice.bulk.markup import FoundMarkup, find_markup
 from innervoice.bulk.options import SAMPLE_ROWS, ReadOptions
 from innervoice.bulk.reading import sample_of
 from innervoice.bulk.rows import kept_names
 from innervoice.bulk.sessions import as_sessions
 from innervoice.bulk.table import Table
+from innervoice.canon.parts import Thinking
 from innervoice.errors import UsageError
+from innervoice.inline.formats import DEFAULT_TAGS, ROWS, Format
+from innervoice.inline.machine import SplitMachine
+from innervoice.inline.vocabulary import vocabulary
 
-__all__ = ["Finding", "find"]
+__all__ = ["Finding", "FoundMarkup", "find", "find_markup"]
 
 
 class Finding(NamedTuple):
@@ -102,3 +107,110 @@ def find_in(
         found = found._replace(rows=dict.fromkeys(options.markup, 0))
     fields = sum(bool(answer.reasoning) for answer in answers)
     return Finding(files, layout, found, len(sample), columns, kept, fields)
+
+
+# Which markup occurs in the texts of a sample: only that is searched for, because all of it would cost three times as
+# much and find too much.
+#
+# The usual tags are always on. A format with special tokens is on if it marks complete reasoning in one text. Tags that are plain words
+# (`<plan>`) must begin a text, in one of twenty; wrappers of answers (`<answer>`) must be around at least half of them.
+
+
+_LONGEST = 32_000  # characters of a text that are examined
+_TEXTS_FOR_WORDS = 20
+_WRAPPERS = tuple(
+    row.name for row in ROWS.values() if row.wrappers and not (row.opens or row.heads or row.closes)
+)
+
+
+class FoundMarkup(NamedTuple):
+    """The markup in a sample of texts."""
+
+    texts: int
+    tags: dict[str, int]
+    """The usual tags, and in how many texts each is the first."""
+    rows: dict[str, int]
+    """The rows of `inline/formats.py` that are switched on, and in how many texts each marks reasoning."""
+
+    def __str__(self) -> str:
+        """In words, for people."""
+        found = {**{f"<{name}>": count for name, count in self.tags.items()}, **self.rows}
+        if not found:
+            return "none in the texts"
+        return ", ".join(
+            f"{name} ({count:,} of {self.texts:,} texts)" for name, count in found.items()
+        )
+
+
+def find_markup(texts: Iterable[str]) -> FoundMarkup:
+    """The markup of these texts."""
+    looked_at = [
+        text if len(text) <= _LONGEST else text[: _LONGEST - 4_000] + text[-4_000:]
+        for text in texts
+    ]
+    usual = vocabulary(DEFAULT_TAGS)
+    tags = Counter(found["name"].lower() for text in looked_at if (found := usual.find(text, 0)))
+    rows = {name: count for name, row in ROWS.items() if (count := _count(row, looked_at))}
+    return FoundMarkup(len(looked_at), dict(tags.most_common()), rows)
+
+
+def _count(row: Format, texts: Sequence[str]) -> int:
+    """In how many texts a row marks reasoning; 0 if that is not enough to switch it on."""
+    needles = _needles(row)
+    suspects = [
+        text for text in texts if any(rare in text and needle in text for rare, needle in needles)
+    ]
+    if row.name in _WRAPPERS:
+        count = sum(_is_wrapped(row, text) for text in suspects)
+        return count if 2 * count >= len(texts) else 0
+    if row.tags:
+        count = sum(_begins_with_tag(row, text) for text in suspects)
+        return count if count * _TEXTS_FOR_WORDS >= len(texts) else 0
+    return sum(_marks_reasoning(row, text) for text in suspects)
+
+
+def _needles(row: Format) -> list[tuple[str, str]]:
+    """Strings of which a text with this markup contains some, each with a rare character of it: searching for that first is many times as fast."""
+    if row.tags:
+        return [("<", "<")]
+    markers = [*row.opens, *row.headers, *row.wrappers, *row.heads, *row.closes]
+    if row.bare_header:
+        # What is left between two channels without their tokens.
+        markers += ["assistantfinal", "assistantanalysis", "assistantcommentary"]
+    literals = {max(_HOLE.split(marker), key=len) for marker in markers}
+    return [
+        (next((one for one in _RARE if one in literal), literal[0]), literal)
+        for literal in literals
+    ]
+
+
+_HOLE = re.compile(r"\{\w+\}")
+_RARE = "◁▷|[_"
+
+
+def _is_wrapped(row: Format, text: str) -> bool:
+    """Whether the answer is between the wrappers."""
+    opener, closer = row.wrappers[:2]
+    _, found, behind = text.partition(opener)
+    before = text[: len(text) - len(behind) - len(opener)].rstrip() if found else "-"
+    return (not before or before.endswith(">")) and behind.rstrip().endswith(closer)
+
+
+def _begins_with_tag(row: Format, text: str) -> bool:
+    found = vocabulary(row.tags).find(text.lstrip()[:512], 0)
+    return found is not None and not found.start() and found["name"].lower() not in DEFAULT_TAGS
+
+
+def _marks_reasoning(row: Format, text: str) -> bool:
+    words = vocabulary((), (row.name,))
+    first = words.find(text, 0)
+    if first is None:
+        return False
+    if not (row.opens or row.heads or row.headers):
+        return True  # a closer that no other text has
+    machine = SplitMachine(words)
+    machine.feed(text)
+    machine.finish()
+    if any(note.code == "orphan_closer" for note in machine.notebook.notes()) and not row.channel:
+        return False
+    return any(isinstance(part, Thinking) and part.complete for part in machine.parts)

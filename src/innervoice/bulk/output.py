@@ -16,18 +16,18 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from innervoice.bulk import manifest as records
 from innervoice.bulk import swapping
 from innervoice.bulk.files import InputFile
-from innervoice.bulk.joining import join_parts
 from innervoice.bulk.schema import REJECTED
-from innervoice.bulk.writing import OUTPUTS, output_format
+from innervoice.bulk.writing import OUTPUTS, PartFile, Written, hashed_copy, output_format
 from innervoice.errors import UsageError
 
-__all__ = ["Output"]
+__all__ = ["Output", "join_parts"]
 
 _ENDINGS = {
     "jsonl": ".jsonl",
@@ -357,3 +357,43 @@ def _has_size(path: Path, size: int) -> bool:
 
 def _not_ours(path: Path, expected: str) -> str:
     return f"{path} exists and is not the result of such a run: expected {expected}; choose another path, or move it away"
+
+
+# ---- Part files -> one file, in their order: lines one after the other, row groups copied batch by batch.
+
+
+def join_parts(sources: list[Path], target: Path, ending: str) -> Written:
+    """Joins parts under the name of the target, completely or not at all."""
+    if ending.startswith(".jsonl"):
+        # Concatenated compressed files are a compressed file.
+        return hashed_copy(sources, target)
+    return _join_tables(sources, target, ending)
+
+
+def _join_tables(sources: list[Path], target: Path, ending: str) -> Written:
+    from innervoice.bulk.arrow import batch_of  # noqa: PLC0415 - only for files of Arrow
+
+    schema = (
+        _opened(sources[0], ending).schema_arrow
+        if ending == ".parquet"
+        else _opened(sources[0], ending).schema
+    )
+    with PartFile(target, ending, schema) as file:
+        for source in sources:
+            opened = _opened(source, ending)
+            batches: Any = (
+                opened.iter_batches(batch_size=512, use_threads=False)
+                if ending == ".parquet"
+                else map(opened.get_batch, range(opened.num_record_batches))
+            )
+            for batch in batches:
+                file.write(batch_of(batch))
+        written = file.finish()
+        file.publish()
+    return written
+
+
+def _opened(path: Path, ending: str) -> Any:
+    if ending == ".parquet":
+        return import_module("pyarrow.parquet").ParquetFile(path, pre_buffer=False)
+    return import_module("pyarrow.ipc").open_file(path)

@@ -6,27 +6,31 @@ the result has the same bytes. A part is complete when `.parts` has its counts a
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from innervoice.bulk import manifest as records
-from innervoice.bulk.files import STANDARD_INPUT
+from innervoice.bulk.arrow_files import schema_in
+from innervoice.bulk.files import STANDARD_INPUT, with_arrow
 from innervoice.bulk.finding import Finding, find
 from innervoice.bulk.manifest import Counts
-from innervoice.bulk.options import ReadOptions
+from innervoice.bulk.options import SAMPLE_ROWS, ReadOptions
 from innervoice.bulk.output import Output
 from innervoice.bulk.overlaps import check_apart
 from innervoice.bulk.piece import Piece
-from innervoice.bulk.pool import Reports, in_processes
 from innervoice.bulk.progress import Progress
-from innervoice.bulk.reading import PIECE_BYTES, pieces_of, tables_of
+from innervoice.bulk.reading import PIECE_BYTES, pieces_of, sample_of, tables_of
 from innervoice.bulk.rows import RowReader, schema_columns
 from innervoice.bulk.schema import COLUMNS, Batch, Column, Step
 from innervoice.bulk.writing import PartFile
+from innervoice.errors import UsageError
 
-__all__ = ["Form", "Job", "Result", "run"]
+__all__ = ["Form", "Job", "Reports", "Result", "in_processes", "kept_types", "run"]
 
 
 class Form(NamedTuple):
@@ -151,7 +155,7 @@ def _plan(
 
 def _schema(job: Job) -> Any:
     from innervoice.bulk.arrow import schema_of  # noqa: PLC0415 - only for files with a schema
-    from innervoice.bulk.kept_types import kept_types  # noqa: PLC0415
+    from innervoice.bulk.running import kept_types  # noqa: PLC0415
 
     if job.form:
         return schema_of(job.form.columns)
@@ -223,3 +227,153 @@ def _open(job: Job, name: str, number: int) -> PartFile:
         schema = _schema(job._replace(form=None))
         schema = schema.append(schema_of({name: Column("string", "")}).field(name))
     return PartFile(job.output.part_path(name, number), job.output.ending, schema)
+
+
+# The Arrow types of the columns that are passed on: those of the file, or for JSON types that fit the values of a
+# sample.
+
+
+def kept_types(finding: Finding) -> dict[str, Any]:
+    """The type of each column that is passed on, by its new name.
+
+    A JSON column with values of several types, or with objects, becomes a column of JSON text.
+    """
+    arrow = with_arrow("a file with a schema")
+    schema = schema_in(finding.files[0])
+    if schema is not None:
+        return {
+            new: schema.field(old).type for old, new in finding.kept.items() if old in schema.names
+        }
+    sample = sample_of(finding.files, SAMPLE_ROWS)
+    values = {
+        new: [row.get(old) for row in sample if row.get(old) is not None]
+        for old, new in finding.kept.items()
+    }
+    return {name: _type(own, arrow) for name, own in values.items()}
+
+
+def _type(values: list[Any], arrow: Any) -> Any:
+    kinds = {type(value) for value in values}
+    for fitting, name in ((({bool}), "bool"), ({int}, "int64"), ({int, float}, "double")):
+        if kinds and kinds <= fitting:
+            return arrow.type_for_alias(name)
+    return arrow.string()
+
+
+# ---- A pool of processes that are started anew, each with the job; they report rows and bytes while they work.
+
+
+_AHEAD = 2  # pieces that wait for each process
+
+
+class Reports:
+    """Counts what is done: rows, and bytes of the files. All processes share the numbers."""
+
+    def __init__(self, numbers: Any = None) -> None:
+        self.numbers = [0, 0] if numbers is None else numbers
+        self._done = 0
+
+    def add(self, rows: int, size: int) -> None:
+        """Adds rows that were written, and their bytes of the file."""
+        self._add(rows, size)
+        self._done += size
+
+    def finish(self, piece: Piece) -> None:
+        """Completes a piece, with all its bytes."""
+        self._add(0, piece.size - self._done)
+        self._done = 0
+
+    def _add(self, rows: int, size: int) -> None:
+        lock = getattr(self.numbers, "get_lock", None)
+        if lock is None:
+            self.numbers[0] += rows
+            self.numbers[1] += size
+            return
+        with lock():
+            self.numbers[0] += rows
+            self.numbers[1] += size
+
+    @property
+    def rows(self) -> int:
+        """The rows so far."""
+        return int(self.numbers[0])
+
+    @property
+    def size(self) -> int:
+        """The bytes so far."""
+        return int(self.numbers[1])
+
+
+_own: dict[str, Any] = {}
+
+
+def _set_up(work: Callable[..., Any], job: Any, numbers: Any) -> None:
+    _own.update(work=work, job=job, reports=Reports(numbers))
+
+
+def _do(number: int, piece: Piece) -> Any:
+    return _own["work"](_own["job"], number, piece, _own["reports"])
+
+
+def in_processes(
+    work: Callable[..., Any],
+    job: Any,
+    pieces: Iterator[tuple[int, Piece]],
+    processes: int,
+    progress: Progress,
+) -> Iterator[Any]:
+    """Does the work on all pieces, in this process or in others; yields the results as they arrive."""
+    if processes < 1:
+        raise UsageError(f"expected at least one process, not {processes}")
+    if processes == 1:
+        reports = Reports()
+        for number, piece in pieces:
+            yield work(job, number, piece, _Shown(reports, progress))
+        progress.show(reports.rows, reports.size, final=True)
+        return
+    context = multiprocessing.get_context("spawn")
+    numbers = context.Array("q", 2)
+    pool = ProcessPoolExecutor(processes, context, _set_up, (work, job, numbers))
+    try:
+        yield from _results(pool, pieces, processes * _AHEAD, Reports(numbers), progress)
+    except BrokenProcessPool:
+        raise UsageError(
+            "a process ended without an error, perhaps because memory ran out; complete parts are kept: run the same command again to continue"
+        ) from None
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _results(
+    pool: ProcessPoolExecutor,
+    pieces: Iterator[tuple[int, Piece]],
+    most: int,
+    reports: Reports,
+    progress: Progress,
+) -> Iterator[Any]:
+    waiting: set[Future[Any]] = set()
+    more = True
+    while more or waiting:
+        while more and len(waiting) < most:
+            entry = next(pieces, None)
+            if entry is None:
+                more = False
+            else:
+                waiting.add(pool.submit(_do, *entry))
+        done, waiting = wait(waiting, timeout=0.25, return_when=FIRST_COMPLETED)
+        for future in done:
+            yield future.result()
+        progress.show(reports.rows, reports.size)
+    progress.show(reports.rows, reports.size, final=True)
+
+
+class _Shown(Reports):
+    """Reports of this process, shown as they arrive."""
+
+    def __init__(self, reports: Reports, progress: Progress) -> None:
+        super().__init__(reports.numbers)
+        self._progress = progress
+
+    def _add(self, rows: int, size: int) -> None:
+        super()._add(rows, size)
+        self._progress.show(self.rows, self.size)

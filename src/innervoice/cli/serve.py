@@ -253,7 +253,7 @@ class ServedGateway:
         if self.log_folder is None:
             return None
         from innervoice.gateway.request_log import GatewayLog
-        from innervoice.sources.log_files import LogBounds
+        from innervoice.sources.request_log.files import LogBounds
 
         server = self.config.server
         bounds = LogBounds(most_bytes=server.log_bytes, seconds=server.keep_days * 86_400.0)

@@ -21,8 +21,6 @@ from innervoice.emulator.brain import AnswerDraft, think
 from innervoice.emulator.call import EmulatedCall, ServerMemory, tokens, tools_of
 from innervoice.emulator.callable_tools import callable_tools, too_long
 from innervoice.emulator.desk import Desk, desk_of
-from innervoice.emulator.forms import in_form
-from innervoice.emulator.listings import asked, count_of
 from innervoice.emulator.routes import Route, near_dialect, route_of
 from innervoice.emulator.script import draft_of, script_from
 from innervoice.emulator.seals import Sealer, digest
@@ -38,8 +36,20 @@ from innervoice.wire.rules import is_forced
 
 if TYPE_CHECKING:
     from innervoice.emulator.request_log import EmulatorLog
+import re
+from collections.abc import Sequence
+from functools import cache
 
-__all__ = ["Emulator", "Reply"]
+from innervoice.canon.request import Request, Tool
+from innervoice.catalog.lookup import all_model_rows
+from innervoice.emulator.brain import DraftedCall
+from innervoice.emulator.instances import instance_of
+from innervoice.wire.dialects import DIALECTS
+from innervoice.wire.json_access import as_list, parsed
+from innervoice.wire.serve import ModelFacts
+from innervoice.wire.write import json_schema
+
+__all__ = ["Emulator", "Reply", "asked", "count_of", "in_form"]
 
 _KEYS = ("x-api-key", "api-key", "x-goog-api-key", "authorization")
 
@@ -346,3 +356,112 @@ def _account(headers: dict[str, str], path: str) -> str:
         given = given.partition("Credential=")[2].partition("/")[0]
     key = given.removeprefix("Bearer ").strip() or path.partition("key=")[2].partition("&")[0]
     return digest(key)
+
+
+# A draft of an answer -> the same in the form that the request asks for: JSON of a schema, or the call of a tool.
+#
+# The request may ask in its response format, or in its system prompt, in the words that innervoice uses where an API has no such format.
+
+
+_BY_TOOL = re.compile(r"by calling the tool ([\w-]+)")
+_BY_SCHEMA = re.compile(r"matches this JSON schema, and nothing else:\n(.+)\Z", re.DOTALL)
+
+
+def in_form(draft: AnswerDraft, request: Request, tools: Sequence[Tool]) -> AnswerDraft:
+    """The draft in the requested form."""
+    if draft.calls:
+        return draft.replace(calls=tuple(_filled(call, tools) for call in draft.calls))
+    if not draft.text:
+        return draft
+    texts = [message.text for message in request.messages if message.role == "system"]
+    system = "\n\n".join([request.system or "", *texts])
+    named = _BY_TOOL.search(system)
+    if named and any(tool.name == named[1] for tool in tools):
+        value = instance_of(_schema_of(named[1], tools), draft.text)
+        return draft.replace(text="", calls=((named[1], as_dict(value)),))
+    schema = json_schema(request.response_format)
+    written = _BY_SCHEMA.search(system)
+    if schema is None and written:
+        schema = ("answer", parsed(written[1]))
+    if schema is not None:
+        return draft.replace(text=dump_json(instance_of(schema[1], draft.text)).decode())
+    if as_dict(request.response_format).get("type") == "json_object":
+        return draft.replace(text=dump_json({"answer": draft.text}).decode())
+    return draft
+
+
+def _schema_of(name: str, tools: Sequence[Tool]) -> dict[str, Any]:
+    return as_dict(next((tool.parameters for tool in tools if tool.name == name), None))
+
+
+def _filled(call: DraftedCall, tools: Sequence[Tool]) -> DraftedCall:
+    """A call with a value for every member that the schema requires, and for members that are objects or lists of them."""
+    name, values = call
+    if isinstance(values, str):
+        return call
+    schema = _schema_of(name, tools)
+    properties, demanded = as_dict(schema.get("properties")), as_list(schema.get("required"))
+    nested = [member for member in values if _is_nested(as_dict(properties.get(member)))]
+    missing = [member for member in demanded if isinstance(member, str) and member not in values]
+    if not missing and not nested:
+        return call
+    whole = as_dict(instance_of(schema))
+    return name, {**values, **{key: whole[key] for key in (*missing, *nested) if key in whole}}
+
+
+def _is_nested(schema: dict[str, Any]) -> bool:
+    items = as_dict(schema.get("items"))
+    return any(part.get("type") == "object" or "$ref" in part for part in (schema, items))
+
+
+# What clients request from a provider besides answers: lists of models, token counts, and whether a server is there.
+#
+# Each response has the dialect of its path. Counts are the emulator's own: a token is four characters.
+
+
+_HELLO = re.compile(r"(?:/[\w.-]+)*/api/hello")
+_MODELS = re.compile(r"(?:/[\w.-]+)*/(?:models|api/tags)")
+
+
+def asked(path: str) -> dict[str, Any] | None:
+    """The reply to a request without a body; None for other paths.
+
+    Claude Code requests `/api/hello` at its start, to check whether a server is there.
+    """
+    if _HELLO.fullmatch(path):
+        return {}
+    return _models(path) if _MODELS.fullmatch(path) else None
+
+
+def count_of(path: str, body: Any) -> dict[str, Any] | None:
+    """The token count of a request; None for other paths."""
+    for dialect in map(dialect_named, DIALECTS):
+        if dialect.counts and any(pattern.fullmatch(path) for pattern in _counting(dialect.name)):
+            return {dialect.counts: tokens(str(body))}
+    return None
+
+
+@cache
+def _counting(dialect: str) -> tuple[re.Pattern[str], ...]:
+    """The paths at which a dialect counts tokens, after any base URL."""
+    asked_for = dialect_named(dialect).endpoints.items()
+    paths = (row.partition(" ")[2] for row, verb in asked_for if verb == "count")
+    return tuple(
+        re.compile(r"(?:/[\w.-]+)*" + re.escape(path).replace(r"\{model\}", "[^/]+"))
+        for path in paths
+    )
+
+
+def _models(path: str) -> dict[str, Any]:
+    """The models of a provider, as its own API lists them."""
+    dialect = dialect_named(near_dialect(path))
+    host = host_of(path.split("/")[1]) or host_of(dialect.home)
+    owner = host.id if host else dialect.home
+    rows = (row for row in all_model_rows() if owner in row.hosts and not row.guess)
+    # A pattern for dated names is not a name itself: claude-sonnet-4-5-20*.
+    matches = (match for row in rows for match in row.match if not match.endswith("-20*"))
+    names = {match.rstrip("*").rstrip("-") for match in matches}
+    names = {
+        name for name in names if name and "*" not in name and (not host or is_served(name, host))
+    }
+    return dialect.listing.model_list([ModelFacts(name, owner) for name in sorted(names)])

@@ -14,7 +14,7 @@ from innervoice.canon.response import Failure, Response
 from innervoice.decoder import StreamDecoder
 from innervoice.emulator.routes import Route
 from innervoice.errors import InnervoiceError
-from innervoice.sources.request_log_writer import Asked, LoggedRequest, RequestLog, session_of
+from innervoice.sources.request_log.write import Asked, LoggedRequest, RequestLog, session_of
 
 if TYPE_CHECKING:
     from innervoice.emulator.core import Reply

@@ -7,7 +7,7 @@ from typing import Any
 
 from innervoice.canon.notes import Notebook
 from innervoice.canon.target import Target
-from innervoice.sources.request_log_writer import AFFINITY
+from innervoice.sources.request_log.write import AFFINITY
 from innervoice.wire.controls import is_claude
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict, as_list

@@ -1,4 +1,4 @@
-"""Keeps requests of the gateway for the viewer: passes them to the log (`sources/request_log_writer.py`), which has its own thread.
+"""Keeps requests of the gateway for the viewer: passes them to the log (`sources/request_log/write.py`), which has its own thread.
 
 A request costs three hand-overs, however long its answer is: while answers arrive, one timer checks all of them and passes on what is
 new. The shape is updated once a second, texts ten times.
@@ -16,9 +16,9 @@ from innervoice.gateway.exchange import GatewayExchange
 from innervoice.gateway.headers import STORE
 from innervoice.gateway.journal import explain
 from innervoice.gateway.report import Report
-from innervoice.sources.log_files import LogBounds
-from innervoice.sources.request_log_writer import Asked, LoggedRequest, RequestLog, session_of
-from innervoice.sources.request_records import Level
+from innervoice.sources.request_log.files import LogBounds
+from innervoice.sources.request_log.records import Level
+from innervoice.sources.request_log.write import Asked, LoggedRequest, RequestLog, session_of
 
 __all__ = ["FollowedRequest", "GatewayLog"]
 

@@ -11,7 +11,7 @@
     JSON
 
 `screen` is for `repr`, the renderers and the viewer's page. What the words say is not changed there: they belong to who looks at them.
-`shape`, the other level of the request log, keeps no words at all (`sources/request_records.py`).
+`shape`, the other level of the request log, keeps no words at all (`sources/request_log/records.py`).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from innervoice.canon.jsontext import load_json
 from innervoice.errors import DecodeError
 from innervoice.sources.conversation import Conversation, Mark, Turn
 from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
-from innervoice.sources.request_lanes import answer_from
+from innervoice.sources.request_log.read import answer_from
 
 __all__ = ["READER"]
 

@@ -7,7 +7,7 @@ UKGovernmentBEIS/inspect_ai (read 2026-11-16).
          be compressed with zstd, which Python reads since 3.14. A sample in chunks (log version 3) is a folder `samples/<id>_epoch_<n>/`.
   .json  One object: version, status, eval, samples, ...
 
-A sample is a conversation, one for each epoch. Its content is described in `sources/inspect_samples.py`.
+A sample is a conversation, one for each epoch. Its content is described in `sources/inspect_log.py`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,37 @@ from io import BytesIO
 from typing import Any
 
 from innervoice.canon.jsontext import load_json, split_items, split_members
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Media, Opaque, Part, Text, ToolResult
+from innervoice.canon.reasoning import Reasoning
+from innervoice.canon.request import Request
+from innervoice.canon.response import Failure
+from innervoice.canon.tools import Tool
+from innervoice.canon.usage import Usage
 from innervoice.errors import DecodeError
+from innervoice.sources.answers import answer_from, as_effort
 from innervoice.sources.beginning import first_dicts
-from innervoice.sources.conversation import Conversation
-from innervoice.sources.inspect_samples import conversation_of, input_title
+from innervoice.sources.conversation import Conversation, Turn
+from innervoice.sources.native_turns import (
+    Author,
+    Called,
+    Piece,
+    Said,
+    Seals,
+    Thought,
+    author_of,
+    parts_from,
+)
 from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
-from innervoice.wire.json_access import as_dict, as_text
+from innervoice.sources.turns import seconds_of, title_of
+from innervoice.wire.anthropic import DIALECT as MESSAGES
+from innervoice.wire.chat import DIALECT as CHAT
+from innervoice.wire.converse import DIALECT as CONVERSE
+from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
+from innervoice.wire.media import media_of_url
+from innervoice.wire.responses import DIALECT as RESPONSES
 
-__all__ = ["READER"]
+__all__ = ["READER", "conversation_of", "input_title"]
 
 _HEADERS = ("header.json", "_journal/start.json")
 _SAMPLE = re.compile(r"samples/(.+_epoch_\d+)\.json", re.DOTALL)
@@ -207,3 +230,262 @@ READER = Reader(
         "The conversations of subagents: they are in the events of a sample, which are read for tokens and times only.",
     ),
 )
+
+
+# ---- A sample of inspect_ai's log -> a conversation.
+#
+# After src/inspect_ai/_util/content.py, model/_chat_message.py, model/_model_output.py, event/_model.py, model/_openai_responses.py and
+# model/_openrouter_reasoning.py of UKGovernmentBEIS/inspect_ai (read 2026-11-16).
+#
+# `messages` are system, user, assistant and tool messages. Their content is a text or a list of text, reasoning, image, audio, video, document, data and
+# tool_use (which ran at the provider). The members of reasoning depend on the provider:
+#
+# Anthropic   `reasoning` is the thought, with its `signature`; if `redacted`, it is the redacted data
+# Responses   if `redacted`, `reasoning` is the encrypted content and `summary` is readable; `signature` is the id of the item
+# Gemini      if `redacted`, `reasoning` is the signature and `summary` is readable
+# OpenRouter  `signature` is `reasoning-details://` and the list
+#
+# `events` of the kind model have the usage, the times and the finish reason; their output has the same message id. Long texts may be in
+# `attachments`, referred to as `attachment://<hash>`.
+
+
+_DETAILS = "reasoning-details://"
+_ATTACHED = ("attachment://", "tc://")
+_REDACTS = frozenset({MESSAGES.name, CONVERSE.name})
+"""APIs where a redacted block is all that there is."""
+_MEDIA = {"image": "image", "audio": "audio", "video": "video", "document": "document"}
+
+
+def input_title(sample: dict[str, Any]) -> str:
+    """The first words of the input of a sample."""
+    given = sample.get("input")
+    if isinstance(given, str):
+        return title_of([Message("user", (Text(given),))])
+    users = (item for item in map(as_dict, as_list(given)) if item.get("role") == "user")
+    return title_of(Message("user", _said(item.get("content"))) for item in users)
+
+
+def conversation_of(entry: Entry, sample: Any, evaluated: dict[str, Any]) -> Conversation:
+    """The conversation of a sample; `evaluated` has the log's facts about the evaluation."""
+    if not isinstance(sample, dict):
+        raise DecodeError(f"expected a sample, an object, not {type(sample).__name__}")
+    attached = _attachments(sample.get("attachments"))
+    events = [
+        event
+        for event in map(as_dict, as_list(sample.get("events")))
+        if event.get("event") == "model"
+    ]
+    asked = {name: event for event in events if (name := _answer_id(event))}
+    model = as_text(evaluated.get("model"))
+    turns = []
+    for stored in map(as_dict, as_list(sample.get("messages"))):
+        message = _resolved(stored, attached)
+        event = asked.get(as_text(stored.get("id")) or "", {})
+        turns.append(_turn(message, event, model))
+    return Conversation(
+        id=entry.id,
+        title=entry.title,
+        turns=tuple(turns),
+        request=_request(events[-1], model) if events else None,
+    )
+
+
+def _answer_id(event: dict[str, Any]) -> str | None:
+    choices = as_list(as_dict(event.get("output")).get("choices"))
+    return as_text(as_dict(as_dict(choices[0]).get("message")).get("id")) if choices else None
+
+
+def _attachments(value: Any) -> dict[str, str]:
+    return {name: text for name, text in as_dict(value).items() if isinstance(text, str)}
+
+
+def _resolved(value: Any, attached: dict[str, str]) -> Any:
+    """A value with the texts that it refers to."""
+    match value:
+        case str() if value.startswith(_ATTACHED):
+            return attached.get(value.partition("://")[2], value)
+        case list():
+            return [_resolved(item, attached) for item in value]
+        case dict():
+            return {name: _resolved(item, attached) for name, item in value.items()}
+        case _:
+            return value
+
+
+# ---- turns -----------------------------------------------------------------------------------------
+
+
+def _turn(message: dict[str, Any], event: dict[str, Any], model: str | None) -> Turn:
+    content = message.get("content")
+    match message.get("role"):
+        case "assistant":
+            return _model_turn(message, event, model)
+        case "tool":
+            failed = as_dict(message.get("error"))
+            text = as_text(failed.get("message"))
+            parts = tuple(
+                part for part in _said(content) if isinstance(part, (Text, Media, Opaque))
+            )
+            plain = parts[0].text if len(parts) == 1 and isinstance(parts[0], Text) else parts
+            shown = plain or text or ""
+            result = ToolResult(as_text(message.get("tool_call_id")) or "", shown, bool(failed))
+            return Turn(message=Message("tool", (result,)))
+        case "system":
+            return Turn(message=Message("system", _said(content)))
+        case "user":
+            return Turn(message=Message("user", _said(content)))
+        case _:
+            return Turn(message=Message("user", (Opaque(message),)))
+
+
+def _model_turn(message: dict[str, Any], event: dict[str, Any], model: str | None) -> Turn:
+    author = _author(message, event, model)
+    content = message.get("content")
+    listed = [{"type": "text", "text": content}] if isinstance(content, str) else as_list(content)
+    pieces = [piece for item in listed for piece in _pieces(item, author)]
+    if thought := as_text(message.get("reasoning")):  # logs of 2025
+        pieces.insert(0, Thought(thought))
+    pieces += [_called(call) for call in map(as_dict, as_list(message.get("tool_calls")))]
+    if any(isinstance(piece, Thought) and piece.seals.details for piece in pieces):
+        author = author._replace(dialect=CHAT.name)
+    parts = parts_from(author, [piece for piece in pieces if piece != Said("")])
+    output = as_dict(event.get("output"))
+    choice = as_dict(next(iter(as_list(output.get("choices"))), None))
+    failed = as_text(event.get("error")) or as_text(output.get("error"))
+    answer = answer_from(
+        author,
+        parts,
+        id=as_text(message.get("id")),
+        reason=as_text(choice.get("stop_reason")),
+        usage=_usage(output.get("usage")),
+        error=Failure(message=failed) if failed else None,
+    )
+    seconds = _duration(output.get("time"))
+    at = seconds_of(event.get("completed")) or seconds_of(event.get("timestamp"))
+    return Turn(message=answer.message, answer=answer, at=at, seconds=seconds)
+
+
+def _duration(value: Any) -> float | None:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value < 1e9 else None
+
+
+def _author(message: dict[str, Any], event: dict[str, Any], model: str | None) -> Author:
+    """The author of an answer: inspect writes `provider/model`, and in messages often the model alone."""
+    asked = as_text(event.get("model")) or model or ""
+    own = as_text(message.get("model"))
+    provider, slash, name = asked.partition("/")
+    if not slash:
+        return author_of(None, own or asked or None)
+    is_same = own is None or asked.endswith(own) or name.startswith(own) or own.startswith(name)
+    return author_of(provider, own or name) if is_same else author_of(None, own)
+
+
+def _called(call: dict[str, Any]) -> Called:
+    name = as_text(call.get("id")) or ""
+    return Called(name, as_text(call.get("function")) or "", call.get("arguments"))
+
+
+def _pieces(item: Any, author: Author) -> Iterator[Piece]:
+    match item:
+        case {"type": "reasoning", "reasoning": str()}:
+            yield _thought(item, author)
+        case {"type": "text", "text": str(text)}:
+            yield Said(text)
+        case _:
+            yield from _said([item])
+
+
+def _thought(item: dict[str, Any], author: Author) -> Thought:
+    text, shown = item["reasoning"], as_text(item.get("summary"))
+    signature = as_text(item.get("signature")) or None
+    is_redacted = item.get("redacted") is True
+    if signature and signature.startswith(_DETAILS) and (details := _details(signature)):
+        return Thought((shown or "") if is_redacted else text, seals=Seals(details=details))
+    if is_redacted and author.dialect in _REDACTS:
+        return Thought("", "hidden", Seals(redacted=text))
+    is_item = author.dialect == RESPONSES.name
+    seals = Seals(item=signature) if is_item else Seals(signature=signature)
+    if is_redacted:
+        return Thought(shown or "", "summary", seals._replace(encrypted=text))
+    return Thought(text, "summary" if is_item else "full", seals)
+
+
+def _details(signature: str) -> list[Any]:
+    try:
+        return as_list(load_json(signature.removeprefix(_DETAILS)))
+    except ValueError:
+        return []
+
+
+def _said(content: Any) -> tuple[Part, ...]:
+    """Parts of users and tools."""
+    if isinstance(content, str):
+        return (Text(content),) if content else ()
+    return tuple(map(_part, as_list(content)))
+
+
+def _part(item: Any) -> Part:
+    match item:
+        case {"type": "text", "text": str(text)}:
+            return Text(text)
+        case {"type": str(kind)} if kind in _MEDIA:
+            mime, name = as_text(item.get("mime_type")), item.get("filename")
+            found = media_of_url(item.get(_MEDIA[kind]), item, "", mime=mime, name=name)
+            return Opaque(item) if found is None else found.replace(origin=None)
+        case _:
+            return Opaque(item)
+
+
+# ---- facts about a request -------------------------------------------------------------------------
+
+
+def _usage(value: Any) -> Usage | None:
+    """The counts, as the provider has them; the total shows whether the input includes the cache, and the output the reasoning."""
+    counts = as_dict(value)
+    given, output = as_count(counts.get("input_tokens")), as_count(counts.get("output_tokens"))
+    if given is None or output is None:
+        return None
+    read, written = (
+        as_count(counts.get(f"input_tokens_cache_{name}")) for name in ("read", "write")
+    )
+    reasoning, total = (
+        as_count(counts.get("reasoning_tokens")),
+        as_count(counts.get("total_tokens")),
+    )
+    beside = (total or 0) - given - output
+    cached = (read or 0) + (written or 0)
+    if beside > 0 and cached and beside in (cached, cached + (reasoning or 0)):
+        given, beside = given + cached, beside - cached
+    if beside > 0 and beside == reasoning:
+        output += reasoning
+    return Usage(
+        input_tokens=given,
+        output_tokens=output,
+        reasoning_tokens=reasoning,
+        cached_input_tokens=read,
+        raw=counts,
+    )
+
+
+def _request(event: dict[str, Any], model: str | None) -> Request | None:
+    """The settings of the last request."""
+    asked = as_text(event.get("model")) or model
+    if not asked:
+        return None
+    config = as_dict(event.get("config"))
+    tools = [
+        tool for tool in map(as_dict, as_list(event.get("tools"))) if as_text(tool.get("name"))
+    ]
+    effort, budget = as_effort(config.get("reasoning_effort")), config.get("reasoning_tokens")
+    budget = as_count(budget)
+    return Request(
+        asked,
+        (),
+        tools=tuple(
+            Tool(tool["name"], as_text(tool.get("description")), tool.get("parameters"))
+            for tool in tools
+        ),
+        reasoning=effort or (Reasoning(budget=budget) if budget else None),
+        max_tokens=as_count(config.get("max_tokens")) or None,
+    )

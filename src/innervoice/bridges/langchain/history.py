@@ -30,7 +30,7 @@ from innervoice.canon.usage import Usage
 from innervoice.catalog.lookup import host_in_langchain
 from innervoice.decoding import decode
 from innervoice.errors import DecodeError, UsageError
-from innervoice.sessions.langchain import from_object, read_langchain
+from innervoice.sessions.langchain import CONTENT, from_object, read_langchain
 from innervoice.sessions.langchain_blocks import (
     KEY,
     is_withdrawn,
@@ -38,7 +38,6 @@ from innervoice.sessions.langchain_blocks import (
     plain_block,
     plain_part,
 )
-from innervoice.sessions.langchain_content import CONTENT
 
 __all__ = ["from_innervoice", "read", "to_innervoice"]
 
