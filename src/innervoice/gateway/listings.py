@@ -25,7 +25,7 @@ from innervoice.gateway.endpoints import Front
 from innervoice.gateway.errors import unknown_model
 from innervoice.gateway.passage import Passage
 from innervoice.gateway.routes import Candidate, Routes, UnknownModelError
-from innervoice.wire.dialects import dialect_named
+from innervoice.wire.dialects import DIALECTS, dialect_named
 from innervoice.wire.json_access import as_dict, as_text
 from innervoice.wire.refusals import Refused
 from innervoice.wire.serve import ModelFacts
@@ -116,7 +116,7 @@ _SAID = (
 )  # fmt: skip
 """The members of a body, in any dialect, that a model reads."""
 _UNREAD = frozenset({
-    "signature", "thoughtSignature", "thought_signature", "encrypted_content", "redactedContent", "cache_control", "cachePoint",
+    *(name for dialect in DIALECTS for name in dialect_named(dialect).seals if name != "data"), "cache_control", "cachePoint",
     "id", "call_id", "tool_use_id", "tool_call_id", "toolUseId", "tool_plan_id", "image_url", "file_data", "fileUri", "file_uri",
     "file_id", "url", "bytes", "media_type", "mimeType", "mime_type", "role", "type",
 })  # fmt: skip

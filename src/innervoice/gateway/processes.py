@@ -25,6 +25,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from innervoice.errors import UsageError
 from innervoice.local_server import bound_socket
+from innervoice.privacy.secrets import redacted_name
 
 __all__ = [
     "CUT",
@@ -126,7 +127,9 @@ class Reloader:
         return True
 
     def _refuse(self, error: Exception) -> None:
-        self.say(f"The new configuration is invalid, the old one stays in use: {error}")
+        self.say(
+            f"The new configuration is invalid, the old one stays in use: {redacted_name(str(error))}"
+        )
 
     def hung_up(self) -> bool:
         """Whether SIGHUP means that the terminal was closed, and not that a reload is requested."""
@@ -287,7 +290,7 @@ class Parent:
             with bound_socket(self._host, self._port, shared=True) as listening:
                 self._run_worker(listening, theirs)
         except (UsageError, OSError) as error:
-            self._reloader.say(f"A worker could not start: {error}")
+            self._reloader.say(f"A worker could not start: {redacted_name(str(error))}")
             raise SystemExit(1) from None
 
     def _wait(self, signals: socket.socket) -> None:

@@ -59,6 +59,8 @@ _DATA_URL = re.compile(r"data:([\w.+/-]{0,80})[^,]{0,200},")
 _CODED = re.compile(r"[A-Za-z0-9+/_-]{65,}={0,2}")
 """Longer than words are: encoded data."""
 _UNBROKEN = re.compile(r"\S{65,}")
+_CUT_RUN = re.compile(r"(?<![A-Za-z0-9+/=_.~-])[A-Za-z0-9+/=_.~-]{8,}…")
+_LONGEST_WORD = 24
 _DEEPEST = 100
 
 
@@ -77,9 +79,13 @@ class Redactor:
         """Words of people, models and tools."""
         return text if self._is_screen else redacted(text)
 
+    def line(self, text: str) -> str:
+        """Words that were shortened to a line: half a key is not recognized any more, so a run of characters before the cut is left out."""
+        return text if self._is_screen else _CUT_RUN.sub(_without_run, redacted(text))
+
     def name(self, text: str, longest: int | None = None) -> str:
         """A name, or a message of a program."""
-        # Shortened afterwards: half a key is not recognized any more.
+        # Shortened afterwards, as half a key is not recognized any more.
         return redacted_name(text)[:longest]
 
     def address(self, url: str) -> str:
@@ -138,6 +144,11 @@ class Redactor:
             return f"[{len(text)} characters]"
         count = len(text.encode("utf-8", "surrogatepass"))
         return f"<{word}, {size(count * 3 // 4 if word == 'data' else count)}>"
+
+
+def _without_run(found: re.Match[str]) -> str:
+    is_word = len(found[0]) <= _LONGEST_WORD and not any(map(str.isdigit, found[0]))
+    return found[0] if is_word else "…"
 
 
 def identifier(text: str) -> str:

@@ -56,7 +56,10 @@ _IN_URL = re.compile(r"(?P<name>://[^\s/:@?#]{0,100}:)(?P<value>[^\s/:@]{3,200})
 _BEGINNING = re.compile(rf"(?i:bearer |basic )|(?:{_SURE}|{_LIKELY})")
 _LONG_SETTING = re.compile(r"[A-Za-z0-9+=]{24,}")
 
+_CLUE = re.compile(r"[A-Za-z0-9+/_.~-]{12}|[:=]|-----")
+"""What every secret has, and most short texts do not."""
 _RUN = re.compile(r"[A-Za-z0-9+/=_.~-]{12,}")
+_SHORTEST_CODED = 32
 _LONG = re.compile(r"[A-Za-z0-9+]{32,}")
 _LONG_WITH_SLASHES = re.compile(r"[A-Za-z0-9+/]{32,}")
 _LONG_WITH_ALL = re.compile(r"[A-Za-z0-9+/=_.~-]{64,}")
@@ -106,6 +109,8 @@ def redacted(text: str, *, wary: bool = False) -> str:
     With `wary`, every run of characters that is too long or too mixed for a name counts as one; for texts of names and messages, not
     for conversations.
     """
+    if not _CLUE.search(text):
+        return text
     secrets = secrets_in(text, wary=wary)
     if secrets:
         pieces: list[str] = []
@@ -119,7 +124,8 @@ def redacted(text: str, *, wary: bool = False) -> str:
 
 def redacted_name(text: str) -> str:
     """The same for a name or a message: there, a run of letters and digits that no word has is a seal as well."""
-    return _RUN.sub(_unless_words, redacted(text))
+    text = redacted(text)
+    return _RUN.sub(_unless_words, text) if len(text) >= _SHORTEST_CODED else text
 
 
 def may_be_secret(text: str) -> bool:

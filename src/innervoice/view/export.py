@@ -110,7 +110,10 @@ def export_file(shelf: Shelf, id: str, form: str, show: str) -> ExportedFile:  #
         case _:
             raise UsageError(f"form must be one of {', '.join(get_args(Form))}, not {form!r}")
     ending = next(ending for ending, made in _ENDINGS.items() if made == form)
-    name = _ODD.sub("-", _SHARED.name(title)).strip("-").lower()[:60].strip("-") or "conversation"
+    name = (
+        _ODD.sub("-", _SHARED.name(_SHARED.line(title))).strip("-").lower()[:60].strip("-")
+        or "conversation"
+    )
     return ExportedFile(name + ending, _TYPES[form], data)
 
 
@@ -305,12 +308,16 @@ def _without_secrets(value: Json) -> Json:
     made: Any = value
     match value:
         case str():
-            made = _SHARED.text(value)
+            made = _SHARED.line(value)
         case list():
             made = [_without_secrets(item) for item in value]
         case dict():
             made = {
-                name: item if name in _LEFT_AS_IT_IS else _without_secrets(item)
+                name: item
+                if name in _LEFT_AS_IT_IS
+                else _SHARED.text(item)
+                if name == "text" and isinstance(item, str)
+                else _without_secrets(item)
                 for name, item in value.items()
             }
     return made  # type: ignore[no-any-return]

@@ -118,7 +118,7 @@ def _last(conversation: Conversation) -> _Last | None:
     except InnervoiceError:
         return None
     words = f"Compared with the request before turn {turn}, to {model}, as it would be written now."
-    return _Last(made.plan, lines, words)
+    return _Last(made.plan, lines, _sentence(words))
 
 
 def _gone_on(messages: tuple[Message, ...]) -> tuple[Message, ...]:

@@ -23,7 +23,7 @@ from innervoice.show.visible import one_line
 from innervoice.sources.conversation import Conversation
 from innervoice.view.row_types import Badge
 from innervoice.view.sending import Sent, model_of, next_sent, request_for, sent_before
-from innervoice.view.wording import size
+from innervoice.view.wording import fact, size
 
 __all__ = ["Seals"]
 
@@ -81,7 +81,7 @@ class Seals:
             {
                 "state": state,
                 "label": _LABELS[state].format(who=who, word="stored" if is_stored else "sealed"),
-                "why": one_line(f"{_whose(writer, is_stored=is_stored)} {why}", 600),
+                "why": fact("", f"{_whose(writer, is_stored=is_stored)} {why}")["why"],
                 "size": size(sum(seal.size for seal in known)),
                 "hash": known[0].hash
                 if len(known) == 1
