@@ -15,7 +15,7 @@ from innervoice.privacy import redactor, secrets
 from innervoice.show import Live, export_json, render
 from innervoice.show.policy import Policy
 from innervoice.sources.conversation import Conversation
-from innervoice.sources.request_records import Keeper
+from innervoice.sources.request_log.records import Keeper
 from innervoice.view import wording
 from innervoice.view.export import export_file
 from innervoice.view.library import Shelf
